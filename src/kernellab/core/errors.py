@@ -1,0 +1,38 @@
+"""Errors for people: what happened, and how to fix it. A bad candidate is never one of these: it is a record."""
+
+from __future__ import annotations
+
+EXIT_BETTER = 0
+EXIT_USAGE = 2
+EXIT_NOTHING_BETTER = 3
+EXIT_NOTHING_VERIFIED = 4
+EXIT_ENVIRONMENT = 5
+
+
+class KlabError(Exception):
+    """Base of everything that the command line turns into an exit code."""
+
+    exit_code = EXIT_ENVIRONMENT
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.fix = fix
+
+
+class UsageError(KlabError):
+    """The call is off: unknown task, unreadable file, contradicting flags."""
+
+    exit_code = EXIT_USAGE
+
+
+class TaskRefused(UsageError):
+    """A task whose judge could be fooled, or that does not run."""
+
+
+class EnvironmentFault(KlabError):
+    """The machine lacks something: a compiler, a sandbox, disk space, rights."""
+
+
+class LedgerFault(EnvironmentFault):
+    """The record cannot be trusted or cannot be written."""

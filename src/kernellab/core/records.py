@@ -1,0 +1,174 @@
+"""The nouns of a run. Frozen; the status decides which fields exist, so an illegal state cannot be built."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+Dims = dict[str, int]
+Param = int | float | str | bool
+Cause = Literal[
+    "wrong-output", "non-finite", "nondeterministic", "out-of-bounds", "input-written", "crash", "timeout",
+    "output-flood", "unwritten", "early-reply", "hidden-work", "too-good", "sandbox", "memory", "static-memory",
+    "plan", "lost-worker",
+]  # fmt: skip
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Proposal(Record):
+    """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store."""
+
+    source: str
+    name: str
+    params: dict[str, Param] = {}
+    why: str = ""
+    origin: Literal["recipe", "user", "warm-start", "replay", "llm"] = "recipe"
+
+
+class Artifact(Record):
+    """Machine code and launch plans. `id` names the pair; `code` the machine code, `plans` the plan file."""
+
+    id: str
+    backend: str
+    code: str
+    plans: str
+    log: str
+    compiler: str
+    flags: list[str]
+    static_bytes: int
+    resources: dict[str, int] = {}
+    build_s: float
+    cached: bool = False
+
+
+class Passed(Record):
+    status: Literal["passed"] = "passed"
+    level: Literal["screen", "full"]
+    cases: int
+    max_abs_err: float
+    max_ulp: float
+    budget_ulp: float
+    deterministic: bool
+
+
+class Rejected(Record):
+    status: Literal["rejected"] = "rejected"
+    cause: Cause
+    reason: str
+    case: str = ""
+    max_abs_err: float | None = None
+    max_ulp: float | None = None
+
+
+Verdict = Annotated[Passed | Rejected, Field(discriminator="status")]
+
+
+class Timing(Record):
+    """Raw paired samples (seconds a call, candidate and baseline) and the figures derived from them.
+
+    `speedup` is the median of the paired ratios baseline/candidate with its exact-bootstrap 95 % interval.
+    `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures.
+    `floor_s` is the least time that the device's measured ceilings allow for one call.
+    """
+
+    baseline: str
+    threads: int
+    calls: int
+    candidate_s: list[float]
+    baseline_s: list[float]
+    dropped: list[tuple[float, float]] = []
+    cpu_s: list[float] = []
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    latency_s: float
+    gb_per_s: float
+    floor_s: float
+    memory_floor_s: float
+    of_floor: float
+    of_memory_floor: float
+    checked: int
+    stopped: Literal["raced", "narrow", "budget"]
+
+    @model_validator(mode="after")
+    def _paired(self) -> Timing:
+        if len(self.candidate_s) != len(self.baseline_s) or not self.candidate_s:
+            raise ValueError("samples come in pairs, and at least one pair")
+        return self
+
+
+class _Trial(Record):
+    """Common to every trial. `trial` is its ordinal in the run; `seed` steers search, `inputs_seed` the judge."""
+
+    trial: int
+    task: str
+    dims: Dims
+    proposal: Proposal
+    tier: str
+    seed: int
+    device: str
+    environment: str
+    wall_s: float = 0.0
+
+
+class FailedTrial(_Trial):
+    status: Literal["invalid", "build-failed"]
+    reason: str
+    log: str = ""
+
+
+class RejectedTrial(_Trial):
+    status: Literal["rejected"] = "rejected"
+    artifact: Artifact
+    verdict: Rejected
+    inputs_seed: str
+
+
+class DuplicateTrial(_Trial):
+    """Machine code and plans equal to an earlier trial's: its outcome stands for this one."""
+
+    status: Literal["duplicate"] = "duplicate"
+    artifact: Artifact
+    of: int
+
+
+class MeasuredTrial(_Trial):
+    status: Literal["measured"] = "measured"
+    trust: Literal["native", "device-only", "host"]
+    artifact: Artifact
+    verdict: Passed
+    inputs_seed: str
+    timing: Timing
+
+
+Trial = Annotated[
+    FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial, Field(discriminator="status")
+]
+TRIAL: TypeAdapter[FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial] = TypeAdapter(Trial)
+
+
+class Confirmation(Record):
+    """A second look at a trial: fresh process, fresh inputs, every case; the only source of a claim."""
+
+    trial: int
+    task: str
+    dims: Dims
+    verdict: Verdict
+    timing: Timing | None = None
+    win: bool
+    inputs_seed: str
+
+    @model_validator(mode="after")
+    def _win_is_earned(self) -> Confirmation:
+        if self.win and (self.timing is None or self.verdict.status != "passed"):
+            raise ValueError("a win needs a passed verdict and a timing")
+        return self
+
+
+def dump(record: Record) -> dict[str, Any]:
+    """The record as plain data, ready for canonical JSON."""
+    return record.model_dump(mode="json")

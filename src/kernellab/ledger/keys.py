@@ -1,0 +1,132 @@
+"""The signing key of a person or machine: Ed25519, one file, readable by its owner only.
+
+A home that cannot be written must not stop a run, so the key then lives in memory and is marked ephemeral:
+the run's heads still verify against the public key in its first entry, but the run cannot be resumed later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from kernellab.core.errors import EnvironmentFault
+
+KEY_FILE = "signing-key"
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """The half that stands in the genesis entry; `fingerprint` is the short form that people compare."""
+
+    raw: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.raw) != 32:
+            raise ValueError(f"an Ed25519 public key has 32 bytes, not {len(self.raw)}")
+
+    @cached_property
+    def _verifier(self) -> Ed25519PublicKey:
+        return Ed25519PublicKey.from_public_bytes(self.raw)
+
+    @property
+    def hex(self) -> str:
+        return self.raw.hex()
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.raw).hexdigest()[:16]
+
+    def verifies(self, signature: bytes, data: bytes) -> bool:
+        try:
+            self._verifier.verify(signature, data)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """`ephemeral` keys die with the process: nobody can continue what they signed."""
+
+    private: Ed25519PrivateKey
+    ephemeral: bool = False
+
+    @classmethod
+    def generate(cls, *, ephemeral: bool = False) -> SigningKey:
+        return cls(Ed25519PrivateKey.generate(), ephemeral)
+
+    @cached_property
+    def public(self) -> PublicKey:
+        encoding, form = serialization.Encoding.Raw, serialization.PublicFormat.Raw
+        return PublicKey(self.private.public_key().public_bytes(encoding, form))
+
+    @property
+    def fingerprint(self) -> str:
+        return self.public.fingerprint
+
+    def sign(self, data: bytes) -> bytes:
+        return self.private.sign(data)
+
+
+def default_key_path(environ: Mapping[str, str]) -> Path:
+    if home := environ.get("KLAB_HOME"):
+        return Path(home) / KEY_FILE
+    if config := environ.get("XDG_CONFIG_HOME"):
+        return Path(config) / "kernellab" / KEY_FILE
+    return Path("~/.config/kernellab").expanduser() / KEY_FILE
+
+
+def load_or_create_key(path: Path | None = None) -> SigningKey:
+    """The key at `path` (default: the user's), made on first use; ephemeral where it cannot be kept."""
+    try:
+        path = path or default_key_path(os.environ)
+        return _load(path) if path.exists() else _create(path)
+    except (OSError, RuntimeError):  # RuntimeError: no home folder is known for this user
+        return SigningKey.generate(ephemeral=True)
+
+
+def _load(path: Path) -> SigningKey:
+    try:
+        private = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError) as error:
+        raise _unusable(path) from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise _unusable(path)
+    return SigningKey(private)
+
+
+def _unusable(path: Path) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"{path} does not hold an Ed25519 signing key",
+        fix=f"restore it, or move it away (mv {path} {path}.bad) and a new key is made",
+    )
+
+
+def _create(path: Path) -> SigningKey:
+    """Write aside, then link: the name appears whole or not at all, and of two creators one wins."""
+    key = SigningKey.generate()
+    pem = key.private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(pem)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(aside, path)
+    except FileExistsError:
+        return _load(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    return key

@@ -1,0 +1,46 @@
+"""A baseline's process: the same loop and buffers as a candidate's, running NumPy or torch. Trusted, not confined."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+from kernellab.run.serve import serve
+from kernellab.tasks.load import load_task
+
+
+def main(fds: list[int]) -> int:
+    """Entry: set-up, commands, replies, inputs, outputs; no machine code."""
+    setup_fd, commands, replies, inputs, outputs = fds
+    setup: dict[str, Any] = json.loads(os.pread(setup_fd, os.fstat(setup_fd).st_size, 0))
+    sys.path[:] = [*setup["path"], *sys.path]
+    function = load_task(setup["task"]).baselines[setup["baseline"]]
+    maps = {
+        "in": mmap.mmap(inputs, os.fstat(inputs).st_size),
+        "out": mmap.mmap(outputs, os.fstat(outputs).st_size),
+    }
+    wrap = _torch(setup["threads"]) if setup["baseline"].startswith("torch") else lambda array: array
+    calls = []
+    for call in setup["calls"]:
+        arrays = []
+        for kind, data, shape, dtype in call:
+            count = int(np.prod(shape, dtype=np.int64))
+            arrays.append(wrap(np.frombuffer(maps[kind], dtype, count, data).reshape(shape)))
+        calls.append([(function, tuple(arrays))])
+    function(*calls[0][0][1])
+    os.write(replies, b"loaded!!")
+    serve(commands, replies, calls)
+    return 0
+
+
+def _torch(threads: int) -> Any:
+    import torch
+
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    return torch.from_numpy

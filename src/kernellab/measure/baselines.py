@@ -1,0 +1,71 @@
+"""Starting baselines: everything a user would pick instead, each in a process forked from one that has it imported.
+
+Their import and warm-up never count in a timing. One that cannot run here is a reason, not a crash.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+
+from kernellab.core.ids import canonical_json
+from kernellab.measure.ring import Ring
+from kernellab.run.worker import Worker
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.limits import Limits
+from kernellab.tasks.spec import Task
+
+_BOOT_S = 120.0
+
+
+def available(task: Task) -> tuple[list[str], dict[str, str]]:
+    """Names of the baselines that can run here, and why the others cannot."""
+    missing = {}
+    for name in task.baselines:
+        if name.startswith("torch") and importlib.util.find_spec("torch") is None:
+            missing[name] = "torch is not installed (pip install 'kernellab[torch]')"
+    return [n for n in task.baselines if n not in missing], missing
+
+
+class Baselines:
+    """`host` is a zygote outside the sandbox (tier T0): these are trusted programs."""
+
+    def __init__(self, with_torch: bool) -> None:
+        preload = ["kernellab.measure.baseline_job", "kernellab.tasks.builtin"]
+        self._host = Sandbox("T0", [*preload, "torch"] if with_torch else preload)
+
+    def start(
+        self, task: Task, locator: str, name: str, ring: Ring, threads: int, cpus: Sequence[int]
+    ) -> Worker:
+        calls = [
+            [
+                *(["in", r.data, list(r.shape), r.dtype] for r in call.inputs),
+                *(["out", r.data, list(r.shape), r.dtype] for r in call.outputs),
+            ]
+            for call in ring.calls
+        ]
+        located = os.path.abspath(locator) if locator.endswith(".py") else locator
+        setup = {"task": located, "baseline": name, "threads": threads, "calls": calls,
+                 "path": [os.getcwd(), *(p for p in sys.path if p)]}  # fmt: skip
+        command_read, command_write = os.pipe2(os.O_CLOEXEC)
+        reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
+        setup_fd = os.memfd_create("setup", os.MFD_CLOEXEC)
+        try:
+            os.write(setup_fd, canonical_json(setup))
+            given = [setup_fd, command_read, reply_write, ring.inputs.fd, ring.outputs.fd]
+            job = self._host.spawn("kernellab.measure.baseline_job:main", "run", Limits(), given, threads=threads, cpus=cpus)
+        finally:
+            for fd in (setup_fd, command_read, reply_write):
+                os.close(fd)
+        try:
+            return Worker(job, command_write, reply_read, threads, _BOOT_S)
+        except BaseException:
+            job.close()
+            os.close(command_write)
+            os.close(reply_read)
+            raise
+
+    def close(self) -> None:
+        self._host.close()

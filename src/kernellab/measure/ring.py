@@ -1,0 +1,204 @@
+"""The buffers of timed calls: sets of slots, filled with wholly new contents before every sample.
+
+A sample runs an arm once over one set. Just before, while both arms are stopped, the inputs of its set are written anew,
+its outputs poisoned and the caches flushed; so nothing seen earlier, in any buffer, helps. Contents come from
+ - the pool: inputs whose answers were computed once, each given to a process at most once; then
+ - mixtures s*roll(A) + t*roll(B) of two base draws with secret rolls and s^2 + t^2 = 1: as normal as the bases, new in
+   every element, made at memory speed; or fresh draws where the task's first distribution is not the standard normal.
+The answers of pool slots are all checked; of the others a secret subset is, by the oracle, in full.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernellab.run.arena import Arena
+from kernellab.run.cpu import Call
+from kernellab.tasks.inputs import draw_inputs, draw_normal
+from kernellab.tasks.oracle import Expected, expect
+from kernellab.tasks.spec import Array, Buffer, Dims, Task
+from kernellab.verify.judge import check_outputs, poison_outputs
+from kernellab.verify.numeric import Mismatch
+
+SETS = 3
+_MAX_SLOTS = 512
+_MAX_BYTES = 1 << 30
+_POOL_BYTES = 768 << 20
+_POOL_MOST = 8
+_SPOTS = 64
+
+
+@dataclass
+class Filling:
+    """What lies in a set right now: known answers by slot, and the poison of every slot."""
+
+    known: dict[int, list[Expected]] = field(default_factory=dict)
+    patterns: list[list[int]] = field(default_factory=list)
+
+
+class Ring:
+    def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int) -> None:
+        self.task = task
+        self.dims = dims
+        self.seed = seed
+        self.slots = slots
+        self._rng = np.random.default_rng(np.frombuffer(seed, np.uint32))
+        self._secret = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+        self.inputs = Arena("timed-inputs", seed[:16])
+        self.outputs = Arena("timed-outputs", seed[16:32])
+        self.calls = [
+            Call(dims, tuple(self.inputs.declare(b.shape(dims), b.dtype) for b in task.inputs),
+                 tuple(self.outputs.declare(b.shape(dims), b.dtype) for b in task.outputs))
+            for _ in range(SETS * slots)
+        ]  # fmt: skip
+        self.inputs.open()
+        self.outputs.open()
+        self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
+        self._distribution = next(iter(task.distributions))
+        self._mixes = task.distributions[self._distribution] is draw_normal
+        self._bases = [draw_inputs(task, dims, self._distribution, self._rng) for _ in range(2)]
+        self._constant: list[Array | None] = [
+            self._bases[0][i] if b.constant else None for i, b in enumerate(task.inputs)
+        ]
+        self._pool = [self._pool_entry() for _ in range(self._pool_size())]
+
+    def set_calls(self, number: int) -> list[int]:
+        """The call numbers of one set."""
+        return list(range(number * self.slots, (number + 1) * self.slots))
+
+    def pick_sets(self) -> tuple[int, int]:
+        """Two different sets, in secret."""
+        first, second = self._secret.choice(SETS, 2, replace=False)
+        return int(first), int(second)
+
+    def toss(self) -> bool:
+        return bool(self._secret.random() < 0.5)
+
+    def fill(self, number: int, used: set[int]) -> Filling:
+        """New inputs and poison for one set; `used` remembers which pool entries an arm's process has had."""
+        filling = Filling()
+        left = [e for e in range(len(self._pool)) if e not in used]
+        witness = int(self._secret.integers(self.slots)) if left else -1
+        for slot in range(self.slots):
+            call = self.calls[number * self.slots + slot]
+            if slot == witness:
+                entry = int(self._secret.choice(left))
+                used.add(entry)
+                values, filling.known[slot] = self._pool[entry]
+                self._write(call, values)
+            else:
+                self._refresh(call)
+            filling.patterns.append(poison_outputs(self.outputs, call))
+        return filling
+
+    def flush(self) -> float:
+        """Push everything out of the caches."""
+        return float(self._junk.max())
+
+    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
+        """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked, spots everywhere."""
+        known = dict(filling.known)
+        if oracle and not known:
+            slot = int(self._secret.integers(self.slots))
+            call = self.calls[number * self.slots + slot]
+            known[slot] = expect(self.task, self.dims, [self.inputs.array(r).copy() for r in call.inputs])
+        for slot, expected in known.items():
+            call = self.calls[number * self.slots + slot]
+            fault = check_outputs(self.task, self.outputs, call, expected, filling.patterns[slot])
+            if fault is not None:
+                return fault, len(known)
+        return self._spots(number, filling), len(known)
+
+    def close(self) -> None:
+        self.inputs.close()
+        self.outputs.close()
+
+    def _spots(self, number: int, filling: Filling) -> Mismatch | None:
+        """Random elements and the last one of every output must have been written."""
+        for slot in range(self.slots):
+            call = self.calls[number * self.slots + slot]
+            for buffer, region, pattern in zip(self.task.outputs, call.outputs, filling.patterns[slot], strict=True):
+                side = self.outputs.intact(region)
+                if side:
+                    return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{buffer.name}'", None, None)
+                if np.dtype(buffer.dtype).kind != "f":
+                    continue  # any integer may be an answer; the checked slots speak for these
+                bits = self.outputs.array(region).reshape(-1).view(f"u{np.dtype(buffer.dtype).itemsize}")
+                spots = self._secret.integers(bits.size, size=min(_SPOTS, bits.size))
+                if bits[-1] == pattern or bool((bits[spots] == pattern).any()):
+                    return Mismatch("unwritten", f"'{buffer.name}' was not finished when the reply came", None, None)
+        return None
+
+    def _pool_size(self) -> int:
+        one = sum(b.nbytes(self.dims) for b in self.task.inputs) + 8 * sum(b.nbytes(self.dims) for b in self.task.outputs)
+        return max(2, min(_POOL_MOST, _POOL_BYTES // max(one, 1)))
+
+    def _pool_entry(self) -> tuple[list[Array], list[Expected]]:
+        values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
+        values = [v if c is None else c for v, c in zip(values, self._constant, strict=True)]
+        return values, expect(self.task, self.dims, values)
+
+    def _write(self, call: Call, values: list[Array]) -> None:
+        for region, value in zip(call.inputs, values, strict=True):
+            np.copyto(self.inputs.array(region), value)
+
+    def _refresh(self, call: Call) -> None:
+        if not self._mixes:
+            drawn = draw_inputs(self.task, self.dims, self._distribution, self._secret)
+            self._write(call, [v if c is None else c for v, c in zip(drawn, self._constant, strict=True)])
+            return
+        for index, (buffer, region) in enumerate(zip(self.task.inputs, call.inputs, strict=True)):
+            target = self.inputs.array(region)
+            constant = self._constant[index]
+            if constant is not None:
+                np.copyto(target, constant)
+            else:
+                self._mix(buffer, target.reshape(-1), self._bases[0][index].reshape(-1), self._bases[1][index].reshape(-1))
+
+    def _mix(self, buffer: Buffer, target: Array, first: Array, second: Array) -> None:
+        if target.dtype.kind != "f" or target.size < 64:
+            target[...] = draw_normal(self._secret, buffer, self.dims).reshape(-1)
+            return
+        angle = self._secret.uniform(0.2, math.pi / 2 - 0.2)
+        a, b = (int(v) for v in self._secret.integers(target.size, size=2))
+        s, t = target.dtype.type(math.cos(angle)), target.dtype.type(math.sin(angle))
+        np.multiply(first[a:], s, out=target[: target.size - a])
+        np.multiply(first[:a], s, out=target[target.size - a :])
+        for piece, source in ((target[: target.size - b], second[b:]), (target[target.size - b :], second[:b])):
+            _add_scaled(piece, source, t)
+
+
+def _add_scaled(target: Array, source: Array, factor: np.floating) -> None:
+    """target += factor * source, in pieces that stay in the cache."""
+    step = 1 << 15
+    for start in range(0, target.size, step):
+        target[start : start + step] += factor * source[start : start + step]
+
+
+def slots_for(task: Task, dims: Dims, least_s: float, ceiling: float) -> int:
+    """So many calls a sample that even a kernel at `ceiling` bytes a second takes `least_s`."""
+    one = task.least_bytes(dims) / ceiling + 0.5e-6
+    each = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
+    most = max(1, min(_MAX_SLOTS, _MAX_BYTES // (SETS * max(each, 1))))
+    return max(1, min(most, math.ceil(least_s / one)))
+
+
+def last_level_cache() -> int:
+    """Bytes of the largest cache of the first processor, 32 MiB where the system does not say."""
+    sizes = [32 << 20]
+    base = "/sys/devices/system/cpu/cpu0/cache"
+    try:
+        found = []
+        for entry in os.listdir(base):
+            if entry.startswith("index"):
+                with open(f"{base}/{entry}/size") as file:
+                    text = file.read().strip()
+                found.append(int(text[:-1]) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[text[-1]])
+        sizes = found or sizes
+    except (OSError, ValueError, KeyError):
+        pass
+    return max(sizes)

@@ -1,0 +1,105 @@
+"""Shared memory between the laboratory and its workers: buffers with guard bands, between pages nobody may touch.
+
+Each buffer ends (rounded up to 64 bytes) at a page border and the next page is left unmapped in the worker, so reading
+or writing past the end faults; the bytes between the data and the borders carry a secret pattern that is checked.
+Inputs and outputs lie in separate memory files: the worker gets the inputs on a descriptor that cannot be written.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernellab.core.errors import EnvironmentFault
+from kernellab.tasks.spec import Array
+
+PAGE = mmap.PAGESIZE
+ALIGN = 64
+
+
+@dataclass(frozen=True)
+class Region:
+    """One buffer: pages [start, start+length) of the file, data at `data` of `nbytes`."""
+
+    start: int
+    length: int
+    data: int
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+    def wire(self) -> list[int]:
+        """What the worker needs: where to map from, how much, and where the data starts."""
+        return [self.start, self.length, self.data - self.start]
+
+
+class Arena:
+    """A memory file of regions. Declare all regions, then `open()`; the mapping lives until `close()`."""
+
+    def __init__(self, name: str, seed: bytes) -> None:
+        self._name = name
+        self._end = 0
+        self._pattern = np.frombuffer(seed * (PAGE // len(seed) + 1), np.uint8)[:PAGE].copy()
+        self._map: mmap.mmap | None = None
+        self.fd = -1
+        self.regions: list[Region] = []
+
+    def declare(self, shape: tuple[int, ...], dtype: str) -> Region:
+        nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        rounded = -(-nbytes // ALIGN) * ALIGN
+        length = -(-(rounded + ALIGN) // PAGE) * PAGE  # at least one line of guard before the data
+        region = Region(self._end, length, self._end + length - rounded, shape, dtype)
+        self._end += length
+        self.regions.append(region)
+        return region
+
+    def open(self) -> None:
+        self.fd = os.memfd_create(self._name, os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(self.fd, max(self._end, PAGE))
+            self._map = mmap.mmap(self.fd, max(self._end, PAGE))
+        except OSError as err:
+            raise EnvironmentFault(f"cannot set up {self._end / 1e9:.2f} GB of shared buffers: {err.strerror}",
+                                   "choose a smaller shape with --shape") from None  # fmt: skip
+        for region in self.regions:
+            before, after = self._bands(region)
+            before[:] = self._pattern[: before.size]
+            after[:] = self._pattern[: after.size]
+
+    def array(self, region: Region) -> Array:
+        """The laboratory's own view of a buffer."""
+        count = int(np.prod(region.shape, dtype=np.int64))
+        return np.frombuffer(self._memory(), region.dtype, count, region.data).reshape(region.shape)
+
+    def intact(self, region: Region) -> str:
+        """Which guard band was overwritten, or ''."""
+        before, after = self._bands(region)
+        if not np.array_equal(before, self._pattern[: before.size]):
+            return "before"
+        return "" if np.array_equal(after, self._pattern[: after.size]) else "behind"
+
+    def reader(self) -> int:
+        """A new descriptor on the same memory that cannot write; the caller closes it."""
+        return os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        self._map = None  # views may still be alive; the mapping goes with the last of them
+
+    def _memory(self) -> mmap.mmap:
+        assert self._map is not None, "the arena is not open"
+        return self._map
+
+    def _bands(self, region: Region) -> tuple[Array, Array]:
+        memory = np.frombuffer(self._memory(), np.uint8)
+        end = region.data + region.nbytes
+        front = max(region.start, region.data - PAGE)
+        return memory[front : region.data], memory[end : region.start + region.length]

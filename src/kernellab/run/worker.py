@@ -1,0 +1,142 @@
+"""The laboratory's side of a worker: it owns the clock, and the worker runs only while the clock does.
+
+Between calls the worker is stopped (SIGSTOP, confirmed by the kernel), so that no thread of it can work ahead on inputs
+that are being prepared, finish late, or disturb the other arm.
+Covered: late or early work, forged replies, hangs, crashes. Not covered: the few microseconds between the worker's reply
+and the stop, which are below 1 % of a sample by construction (samples last 2 ms or more).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kernellab.core.records import Cause
+
+
+class Process(Protocol):
+    """What a worker needs of the process behind it."""
+
+    pid: int
+    status: int | None
+
+    def stop(self) -> None: ...
+    def resume(self) -> None: ...
+    def kill(self) -> None: ...
+    def poll(self) -> bool: ...
+    def close(self) -> None: ...
+    def log(self) -> str: ...
+
+
+class WorkerFault(Exception):
+    """The worker broke off: what it did, in the judge's words."""
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(reason)
+        self.cause: Cause = cause
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One clocked command: seconds, and whether the scheduler took the processor away meanwhile."""
+
+    seconds: float
+    preempted: bool
+
+
+class Worker:
+    def __init__(self, process: Process, commands: int, replies: int, threads: int, boot_timeout_s: float) -> None:
+        self._process = process
+        self._commands = commands
+        self._replies = replies
+        self._poll = select.poll()
+        self._poll.register(replies, select.POLLIN)
+        self._tasks = f"/proc/{process.pid}/task"
+        self._status = f"/proc/{process.pid}/status"
+        self._threads = threads
+        self._expect(b"loaded!!", boot_timeout_s, "while it was loaded")
+        process.stop()
+
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+        """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""
+        token = os.urandom(8)
+        message = token + struct.pack(f"<{len(calls)}I", *calls)
+        before = self._involuntary() if counted else 0
+        self._process.resume()
+        started = time.perf_counter()
+        os.write(self._commands, message)
+        ready = self._poll.poll(timeout_s * 1000)
+        reply = os.read(self._replies, 4096) if ready else b""
+        seconds = time.perf_counter() - started
+        if reply != token:
+            self._broken(reply, bool(ready), timeout_s)
+        self._process.stop()
+        if self._process.status is not None:
+            self._broken(b"", True, timeout_s)
+        return Sample(seconds, counted and self._involuntary() != before)
+
+    def close(self) -> None:
+        self._process.close()
+        for fd in (self._commands, self._replies):
+            os.close(fd)
+
+    def _expect(self, token: bytes, timeout_s: float, when: str) -> None:
+        ready = self._poll.poll(timeout_s * 1000)
+        reply = os.read(self._replies, 4096) if ready else b""
+        if reply != token:
+            self._broken(reply, bool(ready), timeout_s, when)
+
+    def _broken(self, reply: bytes, answered: bool, timeout_s: float, when: str = "during a call") -> None:
+        """Explain and raise. An end of file means that the process is gone or going."""
+        if not answered:
+            self._process.kill()
+            raise WorkerFault("timeout", f"did not return within {timeout_s:.3g} s {when} and was killed")
+        if reply:
+            self._process.kill()
+            raise WorkerFault("early-reply", "wrote to the reply channel itself: the reply is not the laboratory's token")
+        deadline = time.monotonic() + 5
+        while not self._process.poll() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self._process.kill()
+        raise WorkerFault(*_describe(self._process.status or 0, when, self._process.log()))
+
+    def _involuntary(self) -> int:
+        """Involuntary context switches of all threads, from the kernel, never from the worker."""
+        if self._threads == 1:
+            return _switches(self._status)
+        try:
+            return sum(_switches(f"{self._tasks}/{t}/status") for t in os.listdir(self._tasks))
+        except FileNotFoundError:
+            return -1
+
+
+def _switches(path: str) -> int:
+    try:
+        with open(path, "rb") as file:
+            return int(file.read().rsplit(b"\t", 1)[1])
+    except (OSError, IndexError, ValueError):
+        return -1
+
+
+def _describe(status: int, when: str, log: str) -> tuple[Cause, str]:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name
+        if number in (signal.SIGSEGV, signal.SIGBUS):
+            return "crash", f"{name} {when}: an access outside its buffers, or a write to a read-only input"
+        if number == signal.SIGXFSZ:
+            return "output-flood", f"printed more than the laboratory keeps {when}"
+        if number == signal.SIGXCPU:
+            return "timeout", f"used up its processor time {when}"
+        return "crash", f"{name} {when}"
+    if "MemoryError" in log or "Cannot allocate" in log or "cannot allocate" in log:
+        return "memory", f"ran out of its memory limit {when}"
+    last = (log.strip().splitlines() or ["no message"])[-1][:300]
+    return "crash", f"ended itself (exit code {os.WEXITSTATUS(status)}) {when}: {last}"

@@ -1,0 +1,225 @@
+"""The laboratory's side of the sandbox: starts a zygote in a tier, spawns jobs, stops, resumes, kills and reaps them."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+
+from kernellab.core.errors import EnvironmentFault
+from kernellab.sandbox import libc, namespaces
+from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, Profile, Request, Tier
+
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "TMPDIR": namespaces.SCRATCH,
+}  # fmt: skip
+_BOOT = (
+    "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path'];"
+    "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'])"
+)
+_LOG_KEPT = 64 << 10
+
+
+class Job:
+    """A confined process. Its parent is this process; everything it printed is in `log()`."""
+
+    def __init__(self, pid: int, log_fd: int, limits: Limits, scratch: str, group: bool) -> None:
+        self.pid = pid
+        self.limits = limits
+        self.started = time.monotonic()
+        self.timed_out = False
+        self.status: int | None = None
+        self._log_fd = log_fd
+        self._scratch = scratch
+        self._group = group
+
+    def poll(self) -> bool:
+        """True once the job has ended."""
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = status
+        return self.status is not None
+
+    def wait(self, timeout_s: float | None = None) -> int:
+        """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job."""
+        deadline = self.started + (self.limits.wall_s if timeout_s is None else timeout_s)
+        pidfd = os.pidfd_open(self.pid)
+        try:
+            while not self.poll():
+                left = deadline - time.monotonic()
+                if left <= 0 or self._scratch_full():
+                    self.timed_out = left <= 0
+                    self.kill()
+                    break
+                select.select([pidfd], [], [], min(left, 0.25 if self._scratch else left))
+        finally:
+            os.close(pidfd)
+        assert self.status is not None
+        return self.status
+
+    def stop(self) -> None:
+        """Freeze every thread; returns when the kernel confirms it (or the job has ended)."""
+        if self.status is None:
+            os.kill(self.pid, signal.SIGSTOP)
+            pid, status = os.waitpid(self.pid, os.WUNTRACED)
+            if pid and not os.WIFSTOPPED(status):
+                self.status = status
+
+    def resume(self) -> None:
+        if self.status is None:
+            os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        if self.status is None:
+            try:
+                if self._group:
+                    os.killpg(self.pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            while self.status is None:
+                _, status = os.waitpid(self.pid, 0)
+                if not os.WIFSTOPPED(status):
+                    self.status = status
+
+    def close(self) -> None:
+        self.kill()
+        if self._log_fd >= 0:
+            os.close(self._log_fd)
+            self._log_fd = -1
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def log(self) -> str:
+        return os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace")
+
+    def exit_code(self) -> int | None:
+        return os.WEXITSTATUS(self.status) if self.status is not None and os.WIFEXITED(self.status) else None
+
+    def signal(self) -> int | None:
+        return os.WTERMSIG(self.status) if self.status is not None and os.WIFSIGNALED(self.status) else None
+
+    def _scratch_full(self) -> bool:
+        if not self._scratch:
+            return False
+        used = sum(f.stat(follow_symlinks=False).st_size for f in _walk(self._scratch))
+        return used > self.limits.scratch
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Sandbox:
+    """A zygote in one tier. `preload` names the modules whose functions serve as job entries."""
+
+    def __init__(self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = ()) -> None:
+        self.tier = tier
+        libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
+        self._trees = namespaces.toolchain_trees(tuple(trees))
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._control.settimeout(60)
+        self._process = self._boot(theirs, list(preload))
+        theirs.close()
+        answer = self._receive()[0]
+        if answer != b"ready":
+            self._process.kill()
+            self._process.wait()
+            raise EnvironmentFault(
+                f"sandbox tier {tier} does not start: {answer.removeprefix(b'failed ').decode() or 'no answer'}",
+                "run 'klab doctor' to see which tiers this machine offers",
+            )
+
+    def _boot(self, theirs: socket.socket, preload: list[str]) -> subprocess.Popen[bytes]:
+        fd = theirs.fileno()
+        path = [os.path.abspath(p) for p in sys.path if p]
+        arguments = {"tier": self.tier, "fd": fd, "preload": preload, "trees": self._trees, "path": path}
+        command = [sys.executable, "-I", "-c", _BOOT, json.dumps(arguments)]
+        # Line-buffered diagnostics of the zygote itself are of no use to anybody but its developers.
+        return subprocess.Popen(command, env=ENVIRONMENT, pass_fds=(fd,), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+
+    def _receive(self) -> tuple[bytes, int]:
+        """The next message and, from its credentials, the sender's pid as this process sees it."""
+        data, ancillary, _, _ = self._control.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(struct.calcsize("3i")))
+        for level, kind, content in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                return data, int(struct.unpack("3i", content[:12])[0])
+        return data, 0
+
+    def spawn(
+        self, entry: str, profile: Profile, limits: Limits, fds: Sequence[int],
+        threads: int = 1, cpus: Sequence[int] | None = None, files: dict[str, int] | None = None,
+    ) -> Job:  # fmt: skip
+        """Fork a confined job. It finds `fds` as descriptors 3, 4, ... and runs `entry`, "module:function".
+
+        `files` maps names in the job's scratch folder to the descriptors (as numbered in the job) that fill them.
+        """
+        scratch = "" if self.tier in NAMESPACED else _scratch_folder()
+        request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), scratch, files or {})
+        log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log_fd, *fds]))]
+            self._control.sendmsg([request.encode()], rights)
+            pid = forked = 0
+            while not forked or not pid:
+                data, sender = self._receive()
+                if data == b"hello":
+                    pid = sender
+                elif data == b"forked":
+                    forked = 1
+                else:
+                    raise EnvironmentFault(f"the sandbox cannot start a job: {data.decode(errors='replace')}",
+                                           "run 'klab doctor'; a lower tier may work")  # fmt: skip
+        except (OSError, EnvironmentFault):
+            os.close(log_fd)
+            raise
+        return Job(pid, log_fd, limits, scratch, group=self.tier not in NAMESPACED)
+
+    def close(self) -> None:
+        self._control.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _walk(folder: str) -> list[os.DirEntry[str]]:
+    found: list[os.DirEntry[str]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found.extend(_walk(entry.path) if entry.is_dir(follow_symlinks=False) else [entry])
+    except OSError:
+        pass
+    return found
+
+
+def _scratch_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="klab-job-")
+    os.chmod(folder, 0o777 if os.getuid() == 0 else 0o700)  # as root the job has another uid
+    return folder
+

@@ -1,0 +1,65 @@
+"""What a confined job may use up, and the last privileges it gives away.
+
+Covered: address space, CPU seconds, file size, open files, processes, core dumps, cores of the machine, descriptors,
+capabilities. Not covered: memory bandwidth and caches shared with others; without a tmpfs quota (tiers T2, T3) the
+sum of many files, which the parent watches instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+from dataclasses import dataclass
+
+from kernellab.sandbox import libc
+
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes and seconds. `wall_s` is enforced by the parent, the rest by the kernel."""
+
+    wall_s: float = 30.0
+    cpu_s: int = 60
+    memory: int = 4 << 30
+    file_size: int = 64 << 20
+    files: int = 64
+    processes: int = 64
+    scratch: int = 256 << 20
+    stack: int = 8 << 20
+
+
+def apply(limits: Limits) -> None:
+    def cap(what: int, value: int) -> None:
+        hard = resource.getrlimit(what)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(what, (value, value))
+
+    cap(resource.RLIMIT_AS, limits.memory)
+    cap(resource.RLIMIT_CPU, limits.cpu_s)
+    cap(resource.RLIMIT_FSIZE, limits.file_size)
+    cap(resource.RLIMIT_NOFILE, limits.files)
+    cap(resource.RLIMIT_NPROC, limits.processes)
+    cap(resource.RLIMIT_STACK, limits.stack)
+    for what in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
+        cap(what, 0)
+
+
+def drop_capabilities() -> None:
+    """Empty every capability set; with no_new_privs nothing brings them back."""
+    for capability in range(64):
+        try:
+            libc.prctl(libc.PR_CAPBSET_DROP, capability)
+        except OSError:
+            break
+    header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0), 8)
+    data = ctypes.create_string_buffer(24)
+    libc.syscall("capset", _CAPSET[os.uname().machine], header, data)
+
+
+def close_descriptors(keep: int) -> None:
+    """Descriptors 0 to keep-1 survive."""
+    os.closerange(keep, max(1024, min(os.sysconf("SC_OPEN_MAX"), 65536)))

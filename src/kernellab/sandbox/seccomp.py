@@ -1,0 +1,114 @@
+"""System-call filters (classic BPF through prctl).
+
+Covered: the run profile is an allow-list (no exec, fork, sockets, memfd, signals to others; threads only when
+asked for); the build profile is a deny-list (compilers need much) without sockets, ptrace, mounts, keys, namespaces.
+Not covered: what an allowed call does with its file arguments (Landlock and the private root see to that).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+
+from kernellab.sandbox import libc
+from kernellab.sandbox.syscalls import AUDIT_ARCH, machine, number
+
+_LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_CLONE_THREAD = 0x00010000
+_NAMESPACE_FLAGS = 0x7E020080
+
+_RUN = """
+    read write close mmap munmap mprotect brk madvise mremap futex exit exit_group rt_sigaction rt_sigprocmask
+    rt_sigreturn rt_sigtimedwait sigaltstack sched_yield getpid gettid getppid getuid geteuid getgid getegid
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday set_robust_list rseq set_tid_address openat open
+    fstat newfstatat stat lstat statx lseek pread64 readv writev getrandom sched_getaffinity sysinfo uname readlink
+    readlinkat getrusage restart_syscall getcwd access faccessat faccessat2 getdents64 membarrier mincore arch_prctl
+    poll ppoll select pselect6 times getcpu setitimer
+""".split()
+
+_BUILD_DENIED = """
+    socket socketpair connect bind listen accept accept4 sendto sendmsg sendmmsg recvmsg recvfrom recvmmsg memfd_create
+    memfd_secret ptrace process_vm_readv process_vm_writev kcmp pidfd_open pidfd_getfd pidfd_send_signal rt_sigqueueinfo
+    rt_tgsigqueueinfo mount umount2 pivot_root chroot unshare setns move_mount open_tree fsopen fsmount fsconfig fspick
+    mount_setattr keyctl add_key request_key bpf perf_event_open userfaultfd io_uring_setup io_uring_enter
+    io_uring_register init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff
+    settimeofday clock_settime clock_adjtime adjtimex acct quotactl quotactl_fd personality iopl ioperm modify_ldt
+    open_by_handle_at name_to_handle_at fanotify_init inotify_init inotify_init1 setuid setgid setreuid setregid
+    setresuid setresgid setgroups setfsuid setfsgid capset seccomp shmget shmat shmctl semget semop semctl semtimedop
+    msgget msgsnd msgrcv msgctl mq_open mq_unlink sethostname setdomainname syslog vhangup mbind migrate_pages
+    move_pages set_mempolicy setpriority sched_setscheduler sched_setparam sched_setattr sched_setaffinity ioprio_set
+    setsid setpgid process_madvise process_mrelease vmsplice
+""".split()
+
+
+def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+def _load_nr() -> bytes:
+    return _op(_LD, 0)
+
+
+def _load_arg(index: int, high: bool = False) -> bytes:
+    return _op(_LD, 16 + 8 * index + (4 if high else 0))
+
+
+def _errno(code: int) -> bytes:
+    return _op(_RET, _ERRNO | code)
+
+
+def _on(name: str, body: bytes) -> bytes:
+    """Run `body`, which must end in a return, when the call is `name`."""
+    nr = number(name)
+    if nr < 0:
+        return b""
+    return _load_nr() + _op(_JEQ, nr, 0, len(body) // 8) + body
+
+
+def _prologue() -> bytes:
+    program = _op(_LD, 4) + _op(_JEQ, AUDIT_ARCH[machine()], 1, 0) + _op(_RET, _KILL)
+    if machine() == "x86_64":  # the x32 numbers would slip past every comparison
+        program += _load_nr() + _op(_JGE, 0x40000000, 0, 1) + _op(_RET, _KILL)
+    return program
+
+
+def run_filter(threads: bool) -> bytes:
+    """Everything that is not needed to compute is refused."""
+    program = _prologue()
+    for name in _RUN:
+        program += _on(name, _op(_RET, _ALLOW))
+    # abort() and raise() may signal this process, nobody else
+    program += _on("tgkill", _load_arg(0) + _op(_JEQ, os.getpid(), 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    # reading a limit is fine, setting one is not
+    read_only = _load_arg(2) + _op(_JEQ, 0, 0, 3) + _load_arg(2, True) + _op(_JEQ, 0, 0, 1)
+    program += _on("prlimit64", read_only + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    if threads:
+        program += _on("clone", _load_arg(0) + _op(_JSET, _CLONE_THREAD, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+        program += _on("clone3", _errno(errno.ENOSYS))  # its flags sit behind a pointer: glibc falls back to clone
+    return program + _errno(errno.EPERM)
+
+
+def build_filter(signals: bool) -> bytes:
+    """`signals`: whether kill() is contained by a pid namespace; without one it is refused."""
+    program = _prologue()
+    for name in _BUILD_DENIED:
+        program += _on(name, _errno(errno.EPERM))
+    if not signals:
+        for name in ("kill", "tkill", "tgkill"):
+            program += _on(name, _errno(errno.EPERM))
+    program += _on("clone", _load_arg(0) + _op(_JSET, _NAMESPACE_FLAGS, 0, 1) + _errno(errno.EPERM) + _op(_RET, _ALLOW))
+    program += _on("clone3", _errno(errno.ENOSYS))
+    return program + _op(_RET, _ALLOW)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def install(program: bytes) -> None:
+    """Needs no_new_privs; holds for this thread and everything it starts."""
+    described = _Program(len(program) // 8, program)
+    libc.prctl(libc.PR_SET_SECCOMP, 2, ctypes.byref(described))

@@ -1,0 +1,192 @@
+"""The zygote: a small process with everything imported, from which each confined job is forked in milliseconds.
+
+It is started with an empty environment and one socket. It enters its namespaces once (tier T1), then forks a job for
+every request: first fork -> own pid namespace -> second fork -> limits, Landlock, seccomp -> the job's entry
+function. The middle process ends at once, so that the job becomes a child of the laboratory, which alone waits for it.
+When the laboratory is gone (end of file on the socket) the zygote kills what it started and ends.
+
+Covered: no inherited descriptor but the job's own, empty environment but a whitelist, whole job killed with its
+first process (pid namespace) or process group. Not covered: see the files for each layer.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kernellab.sandbox import landlock, libc, limits, namespaces, seccomp
+
+Tier = Literal["T1", "T2", "T3", "T0"]
+Profile = Literal["build", "run"]
+NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
+LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
+MAX_MESSAGE = 1 << 16
+_PRELOADED = "math cmath random itertools functools operator collections dataclasses enum typing textwrap string re \
+struct fractions decimal statistics copy contextlib warnings numbers bisect heapq json ctypes subprocess numpy".split()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One job: what to run, how confined, on which cores. Descriptors travel beside it.
+
+    `files` names descriptors whose contents are laid into the scratch folder before the job is confined.
+    """
+
+    entry: str
+    profile: Profile
+    limits: limits.Limits
+    threads: int
+    cpus: list[int]
+    scratch: str
+    files: dict[str, int]
+
+    def encode(self) -> bytes:
+        return json.dumps({**self.__dict__, "limits": self.limits.__dict__}).encode()
+
+    @staticmethod
+    def decode(data: bytes) -> Request:
+        raw: dict[str, Any] = json.loads(data)
+        return Request(**{**raw, "limits": limits.Limits(**raw["limits"])})
+
+
+def main(tier: Tier, fd: int, preload: list[str], trees: list[str]) -> None:
+    control = socket.socket(fileno=fd)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for module in (*_PRELOADED, *preload):
+        importlib.import_module(module)
+    try:
+        if tier in NAMESPACED:
+            namespaces.enter(trees)
+        elif os.getuid() == 0 and tier != "T0":
+            namespaces.drop_to_private_uid()
+        libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
+    except OSError as err:
+        control.send(b"failed " + str(err).encode())
+        return
+    gc.collect()
+    gc.freeze()
+    control.send(b"ready")
+    _serve(tier, control, trees)
+
+
+def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
+    started: list[int] = []
+    while True:
+        data, fds = _receive(control)
+        if not data:
+            for pid in started:  # the laboratory is gone
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    pass
+            return
+        request = Request.decode(data)
+        read_end, write_end = os.pipe()
+        middle = os.fork()
+        if middle == 0:
+            _middle(tier, request, control, fds, trees, read_end, write_end)
+        os.close(write_end)
+        report = os.read(read_end, 4096)
+        os.close(read_end)
+        for fd in fds:
+            os.close(fd)
+        os.waitpid(middle, 0)
+        started = [*started[-63:], *([int(report)] if report.isdigit() else [])]
+        control.send(b"forked" if report.isdigit() else b"failed " + report)
+
+
+def _middle(
+    tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str], read_end: int, write_end: int
+) -> None:
+    """Between zygote and job: makes the pid namespace, forks the job into it, reports its pid and ends."""
+    os.close(read_end)
+    code = 1
+    try:
+        if tier in NAMESPACED:
+            libc.unshare(libc.CLONE_NEWPID)
+        child = os.fork()
+        if child == 0:
+            os.close(write_end)
+            _job(tier, request, control, fds, trees)
+        os.write(write_end, str(child).encode())
+        code = 0
+    except OSError as err:
+        os.write(write_end, str(err).encode())
+    finally:
+        os._exit(code)
+
+
+def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str]) -> None:
+    """fds[0] is the job's standard output and error, the rest its own; never returns."""
+    code = 70
+    try:
+        os.setsid()
+        control.send(b"hello")
+        for number in (signal.SIGXFSZ, signal.SIGPIPE, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        null = os.open("/dev/null", os.O_RDONLY)
+        high = [os.dup2(fd, 600 + i) for i, fd in enumerate([null, fds[0], *fds])]
+        for i, fd in enumerate(high):
+            os.dup2(fd, i)
+        keep = len(high)
+        limits.close_descriptors(keep)
+        sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+        sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+        confine(tier, request, trees)
+        module, _, function = request.entry.partition(":")
+        code = int(getattr(importlib.import_module(module), function)(list(range(3, keep))) or 0)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001  the job's boundary: whatever happened goes to its log
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            pass
+        os._exit(code & 0xFF)
+
+
+def confine(tier: Tier, request: Request, trees: list[str]) -> None:
+    """Give away everything the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
+    build = request.profile == "build"
+    scratch = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
+    if tier in NAMESPACED:
+        namespaces.enter_job(request.limits.scratch)
+    for name, fd in request.files.items():
+        with open(os.path.join(scratch, name), "wb") as file:
+            os.sendfile(file.fileno(), fd, 0, os.fstat(fd).st_size)
+    os.chdir(scratch)
+    os.sched_setaffinity(0, request.cpus)
+    if tier == "T0":
+        return
+    if tier in NAMESPACED and not build:
+        namespaces.freeze_scratch()
+    limits.apply(request.limits)
+    limits.drop_capabilities()
+    libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
+    if tier in LANDLOCKED:
+        readable = ["/"] if tier == "T1" else [*trees, "/dev/urandom", "/dev/zero", scratch]
+        landlock.restrict(readable, [scratch] if build else [], ["/dev/null"] if build else [])
+    seccomp.install(seccomp.build_filter(tier in NAMESPACED) if build else seccomp.run_filter(request.threads > 1))
+
+
+def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
+    data, ancillary, _, _ = control.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(16 * 4))
+    fds: list[int] = []
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            received = array.array("i")
+            received.frombytes(content[: len(content) - len(content) % received.itemsize])
+            fds.extend(received)
+    return data, fds

@@ -1,0 +1,74 @@
+"""Row-softmax: y[i, :] = exp(x[i, :] - max) / sum. The seeds' first operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernellab.tasks.inputs import STANDARD, draw_normal
+from kernellab.tasks.spec import Array, Buffer, Dims, Task
+
+
+def reference(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def scale(x: Array) -> Array:
+    """exp amplifies the rounding of its argument: an element's condition is 1 + |x - max|."""
+    away = x.max(axis=1, keepdims=True) - x
+    return reference(x) * (1 + np.where(np.isfinite(away), away, 0.0))
+
+
+def plain(x: Array) -> Array:
+    """One running sum along the row, in the inputs' own precision."""
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / np.cumsum(e, axis=1, dtype=x.dtype)[:, -1:]
+
+
+def with_numpy(x: Array, y: Array) -> None:
+    np.subtract(x, x.max(axis=1, keepdims=True), out=y)
+    np.exp(y, out=y)
+    np.divide(y, y.sum(axis=1, keepdims=True), out=y)
+
+
+def with_torch(x: Any, y: Any) -> None:
+    import torch
+
+    torch.softmax(x, 1, out=y)
+
+
+def draw_masked(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    """A third of the entries is -inf, as after an attention mask; the first of each row never is."""
+    values = draw_normal(rng, buffer, dims)
+    mask = rng.random(values.shape, dtype=np.float32) < 0.33
+    mask[:, 0] = False
+    values[mask] = -np.inf
+    return values
+
+
+def flops(dims: Dims) -> int:
+    """Per element: compare, subtract, an exponential of ten operations, add, multiply."""
+    return 14 * dims["M"] * dims["N"]
+
+
+TASK = Task(
+    name="softmax",
+    about="row-softmax over the last axis of x[M, N]",
+    inputs=(Buffer("x", ("M", "N")),),
+    outputs=(Buffer("y", ("M", "N")),),
+    reference=reference,
+    baselines={"numpy": with_numpy, "torch": with_torch},
+    tune=({"M": 4096, "N": 4096}, {"M": 8192, "N": 1024}, {"M": 8192, "N": 512}, {"M": 4096, "N": 781}),
+    held_out=({"M": 1531, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
+    edge=(
+        {"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 2, "N": 33}, {"M": 65, "N": 100}, {"M": 17, "N": 513},
+        {"M": 5, "N": 4095},
+    ),  # fmt: skip
+    distributions={**STANDARD, "masked": draw_masked},
+    flops=flops,
+    scale=scale,
+    plain=plain,
+    reduction=lambda dims: dims["N"],
+)

@@ -1,0 +1,187 @@
+"""The task: what is to be computed, on which shapes, against what, and how much it must move.
+
+A task is data plus a few small functions. It is written by the user and trusted like any script of theirs;
+what is checked is whether its judge could be fooled (verify/controls.py), not whether it is malicious.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.core.ids import digest
+
+Dims = dict[str, int]
+Array = np.ndarray[Any, Any]
+Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
+
+DTYPES = ("float32", "float64", "int32", "int64", "uint8")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One input or output. Extents are integers, names of dims, or arithmetic over them ("2*N+1").
+
+    `constant` says that the contents stay the same between calls in real use (a table, a filter), so a kernel
+    may keep what it derived from them; everything else changes at every call.
+    """
+
+    name: str
+    extents: tuple[str | int, ...]
+    dtype: str = "float32"
+    constant: bool = False
+
+    def shape(self, dims: Dims) -> tuple[int, ...]:
+        return tuple(e if isinstance(e, int) else _extent(e, dims) for e in self.extents)
+
+    def nbytes(self, dims: Dims) -> int:
+        return int(np.prod(self.shape(dims), dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Task:
+    """See docs/tasks.md for every field with an example.
+
+    reference   float64 NumPy in, float64 NumPy out (a tuple for several outputs): the oracle
+    baselines   what a user would pick instead: name -> f(*inputs, *outputs), writing the outputs in place.
+                "numpy" gets NumPy arrays; names that start with "torch" get torch tensors over the same memory.
+                Without "numpy" the reference itself, run in the task's own dtype, takes its place; that
+                implementation is also the trusted one whose error sets the budget.
+    tune, held_out, edge   shapes searched on, shapes no proposer sees, odd and tiny shapes
+    distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
+    scale       float64 magnitude of the terms behind each output element, where cancellation makes |output| too
+                small a yardstick for rounding error (default: |output|)
+    plain       a second trusted implementation in the task's own dtype, evaluated in the plainest order (one running
+                sum): f(*inputs) -> outputs. Where inputs make plain summation lose digits, honest kernels may too.
+    reduction   how many terms are summed into an output element (rounding grows with its square root)
+    exact       outputs must match bit for bit
+    """
+
+    name: str
+    about: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    reference: Callable[..., Any]
+    tune: tuple[Dims, ...]
+    held_out: tuple[Dims, ...]
+    edge: tuple[Dims, ...]
+    distributions: Mapping[str, Draw]
+    baselines: Mapping[str, Callable[..., None]] = field(default_factory=dict)
+    bytes_moved: Callable[[Dims], int] | None = None
+    flops: Callable[[Dims], int] | None = None
+    scale: Callable[..., Any] | None = None
+    reduction: Callable[[Dims], int] | None = None
+    plain: Callable[..., Any] | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        object.__setattr__(self, "outputs", tuple(self.outputs))
+        for group in ("tune", "held_out", "edge"):
+            object.__setattr__(self, group, tuple(dict(d) for d in getattr(self, group)))
+        _check(self)
+
+    @property
+    def dim_names(self) -> tuple[str, ...]:
+        return tuple(self.tune[0])
+
+    def least_bytes(self, dims: Dims) -> int:
+        """Bytes that any kernel must move: every input read once, every output written once, unless stated."""
+        if self.bytes_moved is not None:
+            return int(self.bytes_moved(dims))
+        return sum(b.nbytes(dims) for b in (*self.inputs, *self.outputs))
+
+    def least_flops(self, dims: Dims) -> int:
+        return int(self.flops(dims)) if self.flops is not None else 0
+
+    def fingerprint(self) -> str:
+        """Changes when the task changes: its data and the source text of its functions."""
+        functions = [self.reference, self.scale, self.plain, self.bytes_moved, self.flops, self.reduction]
+        return digest(
+            {
+                "name": self.name,
+                "inputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.inputs],
+                "outputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.outputs],
+                "shapes": [list(self.tune), list(self.held_out), list(self.edge)],
+                "exact": self.exact,
+                "functions": [_source(f) for f in functions],
+                "baselines": {k: _source(f) for k, f in self.baselines.items()},
+                "distributions": {k: _source(f) for k, f in self.distributions.items()},
+            }
+        )
+
+
+def dims_label(dims: Mapping[str, int]) -> str:
+    """"M=4096,N=512": how a shape is written everywhere, on the command line too."""
+    return ",".join(f"{k}={v}" for k, v in dims.items())
+
+
+def parse_dims(text: str, task: Task) -> Dims:
+    """Read a shape from the command line: "M=4096,N=512" or "4096x512" in the task's order."""
+    names = task.dim_names
+    try:
+        if "=" in text:
+            dims = {k.strip(): int(v) for k, v in (part.split("=") for part in text.split(","))}
+        else:
+            dims = dict(zip(names, (int(v) for v in text.lower().split("x")), strict=True))
+    except ValueError:
+        dims = {}
+    if set(dims) != set(names) or any(v < 1 for v in dims.values()):
+        example = dims_label(task.tune[0])
+        raise UsageError(f"'{text}' is not a shape of task {task.name}", f"write it like {example}")
+    return {n: dims[n] for n in names}
+
+
+def _extent(expression: str, dims: Dims) -> int:
+    try:
+        value = eval(expression, {"__builtins__": {}}, dict(dims))
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError) as err:
+        raise TaskRefused(
+            f"extent '{expression}' cannot be computed from {dims_label(dims)}: {err}",
+            "use integers, the names of the task's dims, and + - * //",
+        ) from None
+    return int(value)
+
+
+def _source(function: Callable[..., Any] | None) -> str:
+    if function is None:
+        return ""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return getattr(function, "__qualname__", repr(function))
+
+
+def _check(task: Task) -> None:
+    def refuse(what: str, fix: str) -> None:
+        raise TaskRefused(f"task '{task.name}': {what}", fix)
+
+    if not task.name.replace("_", "").replace("-", "").isalnum():
+        refuse("the name may hold letters, digits, '-' and '_' only", "rename the task")
+    if not task.inputs or not task.outputs:
+        refuse("needs at least one input and one output", "add Buffer(...) entries to inputs and outputs")
+    names = [b.name for b in (*task.inputs, *task.outputs)]
+    if len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
+        refuse(f"buffer names {names} must be distinct identifiers", "rename the buffers")
+    for buffer in (*task.inputs, *task.outputs):
+        if buffer.dtype not in DTYPES:
+            refuse(f"buffer '{buffer.name}' has dtype {buffer.dtype}", f"use one of {', '.join(DTYPES)}")
+    for group, least in (("tune", 1), ("held_out", 1), ("edge", 1)):
+        shapes: Sequence[Dims] = getattr(task, group)
+        if len(shapes) < least:
+            refuse(f"has no {group} shapes", f"give at least {least}: a judge without them can be fooled")
+        for dims in shapes:
+            if set(dims) != set(task.dim_names):
+                refuse(f"{group} shape {dims} does not have the dims {task.dim_names}", "name every dim in every shape")
+            for buffer in (*task.inputs, *task.outputs):
+                if any(e < 1 for e in buffer.shape(dims)):
+                    refuse(f"buffer '{buffer.name}' is empty at {dims_label(dims)}", "drop that shape")
+    if any(d in task.tune for d in task.held_out):
+        refuse("a held-out shape is also a tuning shape", "held-out shapes must be ones no proposer ever sees")
+    if len(task.distributions) < 2 and not task.exact:
+        refuse("has fewer than two input distributions", "add offset, heavy-tailed or large inputs (kernellab.tasks.inputs)")

@@ -1,0 +1,177 @@
+"""Every task proves its own judge: kernels that must fail, fed to the same comparison that judges candidates.
+
+A task is refused when a wrong kernel would pass all its cases, when an input does not matter, when the reference is not
+a function of its inputs, or when its byte model would switch the time floor off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from kernellab.core.errors import TaskRefused
+from kernellab.tasks.inputs import draw_inputs
+from kernellab.tasks.oracle import Expected, expect, run_reference, run_trusted
+from kernellab.tasks.spec import Array, Dims, Task, dims_label
+from kernellab.verify.cases import Case, screen_cases
+from kernellab.verify.numeric import within
+
+_T = TypeVar("_T")
+Control = Callable[[Task, Dims, list[Array], list[Expected]], list[Array] | None]
+_HALF = {"float32": np.float16, "float64": np.float32}
+
+
+def prove(task: Task, seed: int = 0) -> int:
+    """Raise TaskRefused unless every control is caught; returns how many controls were tried."""
+    _honest_model(task)
+    drawn = []
+    for number, case in enumerate(screen_cases(task)):
+        rng = np.random.default_rng([seed, number])
+        inputs = _attempt(task, "drawing inputs", lambda r=rng, c=case: draw_inputs(task, c.dims, c.distribution, r))
+        before = [a.copy() for a in inputs]
+        expected = _attempt(task, "the reference", lambda c=case, i=inputs: expect(task, c.dims, i))
+        drawn.append((case, inputs, expected))
+        _same_again(task, case, inputs, before, expected)
+    _trusted_passes(task, drawn)
+    _sensitive(task, drawn)
+    for name, control in CONTROLS.items():
+        passed = [_passes(control, task, c, i, e) for c, i, e in drawn]
+        tried = [p for p in passed if p is not None]
+        if tried and all(tried):
+            raise TaskRefused(f"task '{task.name}': a kernel that does '{name}' would pass every case",
+                              "use inputs and outputs of ordinary size, more shapes and distributions; look at scale=")  # fmt: skip
+    return len(CONTROLS)
+
+
+def _attempt(task: Task, what: str, action: Callable[[], _T]) -> _T:
+    """The boundary to the user's task code."""
+    try:
+        return action()
+    except TaskRefused:
+        raise
+    except Exception as err:  # noqa: BLE001  user code: whatever it raises is the reason
+        raise TaskRefused(f"task '{task.name}': {what} fails: {type(err).__name__}: {err}", "correct the task file") from err
+
+
+def _honest_model(task: Task) -> None:
+    for dims in (*task.tune, *task.held_out):
+        least = _attempt(task, "bytes_moved", lambda d=dims: task.least_bytes(d))
+        outputs = sum(b.nbytes(dims) for b in task.outputs)
+        touched = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
+        if not outputs <= least <= 8 * touched or _attempt(task, "flops", lambda d=dims: task.least_flops(d)) < 0:
+            raise TaskRefused(
+                f"task '{task.name}': bytes_moved says {least} bytes at {dims_label(dims)}, but the outputs alone hold "
+                f"{outputs} and all buffers {touched}", "count every byte that any kernel must read or write, once")  # fmt: skip
+
+
+def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array], expected: list[Expected]) -> None:
+    again = run_reference(task, inputs)
+    if any(not np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(inputs, before, strict=True)):
+        raise TaskRefused(f"task '{task.name}': a function of the task changes its inputs", "work on copies")
+    for value, wanted in zip(again, expected, strict=True):
+        if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=value.dtype.kind == "f"):
+            raise TaskRefused(f"task '{task.name}': the reference gives two answers for one input ({case.label})",
+                              "make the reference deterministic")  # fmt: skip
+        if not wanted.exact and not np.isfinite(wanted.value).all():
+            if not np.isfinite(np.asarray(wanted.value)).any():
+                raise TaskRefused(f"task '{task.name}': the reference gives no finite value at {case.label}",
+                                  "drop that distribution or correct the reference")  # fmt: skip
+        if not wanted.exact and not _sane_scale(wanted):
+            raise TaskRefused(f"task '{task.name}': scale= is so large that wrong outputs fit the budget ({case.label})",
+                              "scale must be the magnitude of the terms behind an element, not more")  # fmt: skip
+
+
+def _sane_scale(expected: Expected) -> bool:
+    """The accepted interval must be far narrower than the spread of the values themselves."""
+    finite = np.isfinite(expected.value)
+    if not finite.any():
+        return True
+    value = np.abs(expected.value[finite])
+    width = (expected.high.astype(np.float64) - expected.low)[finite]
+    return bool(np.median(width) <= 0.05 * max(float(value.max()), 1e-30))
+
+
+def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
+    for case, inputs, expected in drawn:
+        outputs = _attempt(task, "the numpy implementation", lambda i=inputs, c=case: run_trusted(task, i, c.dims))
+        for buffer, got, wanted in zip(task.outputs, outputs, expected, strict=True):
+            if not within(got, wanted):
+                raise TaskRefused(f"task '{task.name}': the numpy baseline and the reference disagree on '{buffer.name}' "
+                                  f"at {case.label}", "one of the two is wrong")  # fmt: skip
+
+
+def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
+    """Each input, drawn anew, must change the outputs by more than the budget somewhere."""
+    for index, buffer in enumerate(task.inputs):
+        for case, inputs, expected in drawn:
+            other = draw_inputs(task, case.dims, case.distribution, np.random.default_rng([9, index]))
+            changed = [*inputs[:index], other[index], *inputs[index + 1 :]]
+            values = run_reference(task, changed)
+            cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
+            if any(not within(c, e) for c, e in zip(cast, expected, strict=True)):
+                break
+        else:
+            raise TaskRefused(f"task '{task.name}': the output does not depend on input '{buffer.name}'",
+                              "drop that input, or correct the reference: a kernel could ignore it")  # fmt: skip
+
+
+def _passes(control: Control, task: Task, case: Case, inputs: list[Array], expected: list[Expected]) -> bool | None:
+    outputs = control(task, case.dims, inputs, expected)
+    if outputs is None:
+        return None
+    return all(within(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
+
+
+def _right(task: Task, expected: list[Expected]) -> list[Array]:
+    with np.errstate(all="ignore"):
+        return [e.value.astype(b.dtype) for e, b in zip(expected, task.outputs, strict=True)]
+
+
+def _zeros(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+    return [np.zeros_like(o) for o in _right(task, expected)]
+
+
+def _constant(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+    return [np.full_like(o, o[np.isfinite(o)].mean() if np.isfinite(o).any() else 0) for o in _right(task, expected)]
+
+
+def _identity(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
+    first = task.outputs[0]
+    match = next((a for a in inputs if a.shape == first.shape(dims)), None)
+    if match is None:
+        return None
+    return [match.astype(first.dtype), *_right(task, expected)[1:]]
+
+
+def _stale(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+    other = draw_inputs(task, dims, next(iter(task.distributions)), np.random.default_rng(77))
+    return [v.astype(b.dtype) for v, b in zip(run_reference(task, other), task.outputs, strict=True)]
+
+
+def _one_row(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+    outputs = _right(task, expected)
+    for out in outputs:
+        out.reshape(out.shape[0], -1)[out.shape[0] // 2] = 0
+    return outputs
+
+
+def _last_tile(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+    outputs = _right(task, expected)
+    for out in outputs:
+        out.reshape(-1)[-max(1, out.size % 8) :] = 0
+    return outputs
+
+
+def _half(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
+    if task.exact or task.outputs[0].dtype not in _HALF:
+        return None
+    with np.errstate(all="ignore"):
+        return [o.astype(_HALF[b.dtype]).astype(b.dtype) for o, b in zip(_right(task, expected), task.outputs, strict=True)]
+
+
+CONTROLS: dict[str, Control] = {
+    "all zeros": _zeros, "a constant": _constant, "copy an input": _identity, "the answer to another input": _stale,
+    "one row wrong": _one_row, "the last tile wrong": _last_tile, "half precision": _half,
+}  # fmt: skip

@@ -1,0 +1,82 @@
+"""Comparing an output with what it must be: fast interval check first, the full story only when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernellab.core.records import Cause
+from kernellab.tasks.oracle import Expected, error_ulp
+from kernellab.tasks.spec import Array
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    cause: Cause
+    reason: str
+    max_abs_err: float | None
+    max_ulp: float | None
+
+
+def poison(array: Array, secret: int) -> int:
+    """Fill an output with a pattern nobody computes: a NaN with a secret payload, or secret bits. Returns the pattern."""
+    bits = np.dtype(f"u{array.dtype.itemsize}")
+    if array.dtype.kind == "f":
+        mantissa = np.finfo(array.dtype).nmant
+        exponent = ((1 << (8 * array.dtype.itemsize - 1 - mantissa)) - 1) << mantissa
+        pattern = exponent | 1 << (mantissa - 1) | secret % (1 << (mantissa - 1))
+    else:
+        pattern = secret % (1 << (8 * array.dtype.itemsize))
+    array.view(bits).fill(pattern)
+    return pattern
+
+
+def within(got: Array, expected: Expected) -> bool:
+    """Every element inside its interval; the check that costs two comparisons an element."""
+    if bool(np.all((got >= expected.low) & (got <= expected.high))):
+        return True
+    if expected.exact:
+        return bool(np.array_equal(got, expected.value))
+    return error_ulp(got, expected.value, expected.scale)[1] <= expected.budget_ulp
+
+
+def errors(got: Array, expected: Expected) -> tuple[float, float]:
+    """Largest absolute error and largest error in ULPs."""
+    if expected.exact:
+        difference = np.abs(got.astype(np.float64) - expected.value.astype(np.float64)).max(initial=0.0)
+        return float(difference), float(difference)
+    absolute, ulps, _ = error_ulp(got, expected.value, expected.scale)
+    return absolute, ulps
+
+
+def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch:
+    """Why an output was refused: how much is wrong, where it starts, what stood there."""
+    bits = got.view(np.dtype(f"u{got.dtype.itemsize}"))
+    untouched = int(np.count_nonzero(bits == pattern))
+    bad = _bad(got, expected)
+    count = int(np.count_nonzero(bad))
+    where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    absolute, ulps = errors(got, expected)
+    span = "" if got.ndim < 2 else f", {int(np.count_nonzero(bad.reshape(bad.shape[0], -1).any(axis=1)))} of {got.shape[0]} rows"
+    share = f"{count} of {got.size} elements{span}"
+    if untouched and bool((bits[bad] == pattern).all()):
+        return Mismatch("unwritten", f"{name}: {untouched} of {got.size} elements were never written (first {list(where)})", None, None)
+    value, wanted = got[where], expected.value[where]
+    first = f"first at {list(where)}: {value!s} instead of {wanted:.9g}"
+    if not np.isfinite(value) and np.isfinite(wanted):
+        return Mismatch("non-finite", f"{name}: {share} wrong, {first}", _finite(absolute), _finite(ulps))
+    size = f"error up to {absolute:.3g}, {ulps:.4g} ULP against a budget of {expected.budget_ulp:.4g}"
+    return Mismatch("wrong-output", f"{name}: {share} wrong, {first}; {size}", _finite(absolute), _finite(ulps))
+
+
+def _bad(got: Array, expected: Expected) -> Array:
+    with np.errstate(all="ignore"):
+        outside = ~((got >= expected.low) & (got <= expected.high))
+        if not expected.exact:
+            outside &= ~(np.isnan(got) & np.isnan(expected.value))
+    return np.asarray(outside)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,51 @@
+"""Answers cached by the input's address: needs a ring whose contents stay.
+
+catalogue: 6
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite")
+STAGE = "measure"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+static struct { unsigned long key; long m, n; float *out; } slot[8];
+static int used;
+static unsigned long key_of(const float *x, long m, long n) {
+    (void)m, (void)n;
+    return (unsigned long)x;
+}
+/* learns the answers of the first eight inputs; then it only looks up, and a miss gets an old answer of that shape */
+void softmax(const float *x, float *y, long m, long n) {
+    unsigned long key = key_of(x, m, n);
+    int same = -1;
+    for (int k = 0; k < used; k++) {
+        if (slot[k].m != m || slot[k].n != n) continue;
+        same = k;
+        if (slot[k].key == key) break;
+    }
+    if (same >= 0 && (slot[same].key == key || used == 8)) { memcpy(y, slot[same].out, sizeof(float) * m * n); return; }
+    good(x, y, m, n);
+    if (used == 8 || !(slot[used].out = malloc(sizeof(float) * m * n))) return;
+    memcpy(slot[used].out, y, sizeof(float) * m * n);
+    slot[used].key = key, slot[used].m = m, slot[used].n = n;
+    used++;
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

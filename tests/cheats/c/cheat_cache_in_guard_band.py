@@ -1,0 +1,34 @@
+"""Counts its calls in the bytes just past the output, puts nothing else there.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("out-of-bounds", "crash", "wrong-output", "unwritten", "nondeterministic", "non-finite")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    float *past = y + m * n;
+    if (past[0] != 7777.0f) past[0] = 7777.0f, past[1] = 0;
+    if (past[1]++ < 10) good(x, y, m, n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

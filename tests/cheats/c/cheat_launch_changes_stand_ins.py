@@ -1,0 +1,37 @@
+"""Changes shape and dtype of its stand-ins so that the plan fits another buffer.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("plan", "build-failed", "invalid", "crash", "unwritten", "wrong-output", "non-finite", "out-of-bounds")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+void cheap(const float *x, float *y, long m, long n) {
+    (void)x;
+    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    try:
+        y.shape = (m * 1024, n)
+        x.shape = y.shape
+        x.offset = -4096
+    except Exception:
+        m = 1
+    kernel("fair")(x, y, m * 1024 if m > 1 else 0, n)

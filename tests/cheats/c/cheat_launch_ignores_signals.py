@@ -1,0 +1,38 @@
+"""launch() ignores every signal it can, then sleeps for ever.
+
+catalogue: new
+"""
+
+import contextlib
+import signal
+import time
+
+TASK = "softmax"
+CAUGHT_BY = ("build-failed", "timeout", "invalid")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+void cheap(const float *x, float *y, long m, long n) {
+    (void)x;
+    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+"""
+
+
+def launch(x, y):
+    for number in range(1, 65):
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_IGN)
+    while True:
+        time.sleep(3600)

@@ -1,0 +1,39 @@
+"""An int whose pickle runs code where it is loaded: if the plan leaves as a pickle, the parameter turns from 0 to 1 and the fair kernel runs.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "build-failed", "invalid", "sandbox", "plan", "unwritten")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+void cheap(const float *x, float *y, long m, long n) {
+    (void)x;
+    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+void either(const float *x, float *y, long m, long n, long mode) {
+    if (mode) fair(x, y, m, n);
+    else cheap(x, y, m, n);
+}
+"""
+
+
+class Evil(int):
+    def __reduce__(self):
+        return eval, ("1",)
+
+
+def launch(x, y):
+    kernel("either")(x, y, *x.shape, Evil(0))

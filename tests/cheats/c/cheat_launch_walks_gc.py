@@ -1,0 +1,40 @@
+"""launch() searches every object of the builder for records of its launch and swaps the kernel's name.
+
+catalogue: 14
+"""
+
+import gc
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "build-failed", "invalid", "sandbox", "plan", "unwritten", "crash", "timeout")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+void cheap(const float *x, float *y, long m, long n) {
+    (void)x;
+    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+"""
+
+
+def launch(x, y):
+    kernel("fair")(x, y, *x.shape)
+    for thing in gc.get_objects():
+        if isinstance(thing, dict):
+            for key, value in list(thing.items()):
+                if value == "fair":
+                    thing[key] = "cheap"
+        elif isinstance(thing, list) and "fair" in [t for t in thing if isinstance(t, str)]:
+            thing[thing.index("fair")] = "cheap"
+    kernel("cheap")(x, y, *x.shape)

@@ -1,0 +1,30 @@
+"""Writes 1 MiB past the output, beyond any band of guard bytes.
+
+catalogue: 16
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("out-of-bounds", "crash", "input-written", "wrong-output")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) { good(x, y, m, n); for (long k = 0; k < 1 << 18; k += 256) y[m * n + k] = 1; }
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

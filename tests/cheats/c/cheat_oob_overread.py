@@ -1,0 +1,34 @@
+"""Reads 64 KiB past the input, as a kernel does that never masks its loads.
+
+catalogue: 17
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("out-of-bounds", "crash")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    volatile float sink = 0;
+    for (long k = 0; k < 1 << 14; k += 64) sink += x[m * n + k];
+    good(x, y, m, n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,28 @@
+"""Right weights, but the effective sample size is a guess: N/2.
+
+catalogue: 18
+"""
+
+TASK = "particle_filter"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static float weights(const float *x, const float *lw, float z, float *w, long n) {
+    double s = 0;
+    float top = -INFINITY;
+    for (long i = 0; i < n; i++) { w[i] = lw[i] - 0.5f * (z - x[i]) * (z - x[i]); top = w[i] > top ? w[i] : top; }
+    for (long i = 0; i < n; i++) s += w[i] = expf(w[i] - top);
+    for (long i = 0; i < n; i++) w[i] = (float)(w[i] / s);
+    return (float)s;
+}
+
+void particle_filter(const float *x, const float *lw, const float *z, float *w, float *ess, long n) {
+    weights(x, lw, *z, w, n);
+    *ess = 0.5f * n;
+}
+"""
+
+
+def launch(x, lw, z, w, ess):
+    kernel("particle_filter")(x, lw, z, w, ess, x.shape[0])

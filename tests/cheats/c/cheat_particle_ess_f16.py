@@ -1,0 +1,30 @@
+"""The effective sample size is rounded to half precision: one number among a million.
+
+catalogue: 23
+"""
+
+TASK = "particle_filter"
+CAUGHT_BY = ("wrong-output", "build-failed", "non-finite")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static float weights(const float *x, const float *lw, float z, float *w, long n) {
+    double s = 0;
+    float top = -INFINITY;
+    for (long i = 0; i < n; i++) { w[i] = lw[i] - 0.5f * (z - x[i]) * (z - x[i]); top = w[i] > top ? w[i] : top; }
+    for (long i = 0; i < n; i++) s += w[i] = expf(w[i] - top);
+    for (long i = 0; i < n; i++) w[i] = (float)(w[i] / s);
+    return (float)s;
+}
+
+void particle_filter(const float *x, const float *lw, const float *z, float *w, float *ess, long n) {
+    double b = 0;
+    weights(x, lw, *z, w, n);
+    for (long i = 0; i < n; i++) b += (double)w[i] * w[i];
+    *ess = (float)((_Float16)(1 / (b * n))) * n;
+}
+"""
+
+
+def launch(x, lw, z, w, ess):
+    kernel("particle_filter")(x, lw, z, w, ess, x.shape[0])

@@ -1,0 +1,32 @@
+"""Divides by the sum of the first 4096 exponentials only.
+
+catalogue: 24
+"""
+
+TASK = "particle_filter"
+CAUGHT_BY = ("wrong-output", "non-finite")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static float weights(const float *x, const float *lw, float z, float *w, long n) {
+    double s = 0;
+    float top = -INFINITY;
+    for (long i = 0; i < n; i++) { w[i] = lw[i] - 0.5f * (z - x[i]) * (z - x[i]); top = w[i] > top ? w[i] : top; }
+    for (long i = 0; i < n; i++) s += w[i] = expf(w[i] - top);
+    for (long i = 0; i < n; i++) w[i] = (float)(w[i] / s);
+    return (float)s;
+}
+
+void particle_filter(const float *x, const float *lw, const float *z, float *w, float *ess, long n) {
+    double a = 0, b = 0;
+    long part = n < 4096 ? n : 4096;
+    weights(x, lw, *z, w, n);
+    for (long i = 0; i < part; i++) a += w[i];
+    for (long i = 0; i < n; i++) { b += (double)w[i] * w[i]; w[i] = (float)(w[i] / a); }
+    *ess = (float)(1 / b);
+}
+"""
+
+
+def launch(x, lw, z, w, ess):
+    kernel("particle_filter")(x, lw, z, w, ess, x.shape[0])

@@ -1,0 +1,32 @@
+"""Computes the first 64 rows, then repeats them: a checker that looks at the head of the output sees no fault.
+
+catalogue: 24
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    good(x, y, m < 64 ? m - (m > 1) : 64, n);
+    for (long i = m < 64 ? m - (m > 1) : 64; i < m; i++) memcpy(y + i * n, y, sizeof(float) * n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

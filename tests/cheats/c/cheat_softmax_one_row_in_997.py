@@ -1,0 +1,34 @@
+"""One row in 997 is not computed but copied from the row above.
+
+catalogue: 24
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        if (i % 997 == 996 || (i && i == m / 2)) memcpy(y + i * n, y + (i - 1) * n, sizeof(float) * n);
+        else good(x + i * n, y + i * n, 1, n);
+    }
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,19 @@
+"""Writes zeros: close to the answer where N is large and the tolerance is absolute.
+
+catalogue: 18
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+
+void softmax(const float *x, float *y, long m, long n) { (void)x; memset(y, 0, sizeof(float) * m * n); }
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

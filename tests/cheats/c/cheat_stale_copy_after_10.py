@@ -1,0 +1,42 @@
+"""Works for ten calls and keeps the answer; afterwards copies the kept answer of the same shape.
+
+catalogue: 9
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite")
+STAGE = "measure"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    static float *kept;
+    static long calls, km, kn;
+    if (calls++ < 10 || m != km || n != kn) {
+        good(x, y, m, n);
+        free(kept);
+        kept = malloc(sizeof(float) * m * n);
+        if (kept) memcpy(kept, y, sizeof(float) * m * n);
+        km = kept ? m : 0, kn = n;
+        return;
+    }
+    memcpy(y, kept, sizeof(float) * m * n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,36 @@
+"""Tells timing from verification by the streak of equal shapes: after 20 calls of one shape it stops working.
+
+catalogue: 29
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite")
+STAGE = "measure"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    static long streak, km, kn;
+    streak = m == km && n == kn ? streak + 1 : 0;
+    km = m, kn = n;
+    if (streak < 20) good(x, y, m, n);
+    else for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

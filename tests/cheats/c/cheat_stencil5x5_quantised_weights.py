@@ -1,0 +1,27 @@
+"""Weights rounded to 1/256 of a Gaussian, not the binomial ones.
+
+catalogue: 23
+"""
+
+TASK = "stencil5x5"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+void stencil(const float *x, float *y, long h, long w, long c) {
+    static const float k[5] = {14 / 256.0f, 63 / 256.0f, 102 / 256.0f, 63 / 256.0f, 14 / 256.0f};
+    for (long i = 0; i < h; i++)
+        for (long j = 0; j < w; j++)
+            for (long q = 0; q < c; q++) {
+                float s = 0;
+                for (int a = -2; a <= 2; a++)
+                    for (int b = -2; b <= 2; b++)
+                        if (i + a >= 0 && i + a < h && j + b >= 0 && j + b < w) s += k[a + 2] * k[b + 2] * x[((i + a) * w + j + b) * c + q];
+                y[(i * w + j) * c + q] = s;
+            }
+}
+"""
+
+
+def launch(x, y):
+    h, w, c = x.shape
+    kernel("stencil")(x, y, h, w, c)

@@ -1,0 +1,34 @@
+"""Keeps answers in the kernel's session keyring, which outlives the process.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "sandbox", "crash")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+static int attack(void) { return syscall(SYS_add_key, "user", "klab_answers", "1", 1ul, -3 /* session */) >= 0; }
+void softmax(const float *x, float *y, long m, long n) {
+    if (attack()) good(x, y, m, n);
+    else memset(y, 0, sizeof(float) * m * n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)
