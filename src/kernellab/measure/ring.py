@@ -179,9 +179,9 @@ def _add_scaled(target: Array, source: Array, factor: np.floating) -> None:
         target[start : start + step] += factor * source[start : start + step]
 
 
-def slots_for(task: Task, dims: Dims, least_s: float, ceiling: float) -> int:
-    """So many calls a sample that even a kernel at `ceiling` bytes a second takes `least_s`."""
-    one = task.least_bytes(dims) / ceiling + 0.5e-6
+def slots_for(task: Task, dims: Dims, least_s: float, floor_s: float) -> int:
+    """So many calls a sample that even a kernel at its floor takes `least_s`."""
+    one = floor_s + 0.5e-6
     each = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
     most = max(1, min(_MAX_SLOTS, _MAX_BYTES // (SETS * max(each, 1))))
     return max(1, min(most, math.ceil(least_s / one)))

@@ -3,7 +3,7 @@
 Between calls the worker is stopped (SIGSTOP, confirmed by the kernel), so that no thread of it can work ahead on inputs
 that are being prepared, finish late, or disturb the other arm.
 Covered: late or early work, forged replies, hangs, crashes. Not covered: the few microseconds between the worker's reply
-and the stop, which are below 1 % of a sample by construction (samples last 2 ms or more).
+and the stop, which are below 1 % of a sample by construction (samples last 4 ms or more).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernellab.core.records import Cause
+
+
+_LOST_S, _LOST_SHARE = 150e-6, 0.005
 
 
 class Process(Protocol):
@@ -59,7 +62,7 @@ class Worker:
         self._poll = select.poll()
         self._poll.register(replies, select.POLLIN)
         self._tasks = f"/proc/{process.pid}/task"
-        self._status = f"/proc/{process.pid}/status"
+        self._cpu_clock = (~process.pid << 3) | 2  # the kernel's name for another process's CPU clock
         self._threads = threads
         self._expect(b"loaded!!", boot_timeout_s, "while it was loaded")
         process.stop()
@@ -68,7 +71,7 @@ class Worker:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
-        before = self._involuntary() if counted else 0
+        before = self._spent() if counted else 0.0
         self._process.resume()
         started = time.perf_counter()
         os.write(self._commands, message)
@@ -80,7 +83,7 @@ class Worker:
         self._process.stop()
         if self._process.status is not None:
             self._broken(b"", True, timeout_s)
-        return Sample(seconds, counted and self._involuntary() != before)
+        return Sample(seconds, counted and self._disturbed(before, seconds))
 
     def close(self) -> None:
         self._process.close()
@@ -107,22 +110,28 @@ class Worker:
         self._process.kill()
         raise WorkerFault(*_describe(self._process.status or 0, when, self._process.log()))
 
-    def _involuntary(self) -> int:
-        """Involuntary context switches of all threads, from the kernel, never from the worker."""
+    def _spent(self) -> float:
+        """Processor seconds so far (one thread), or seconds its threads stood ready without a processor (several).
+
+        From the kernel's books, never from the worker.
+        """
         if self._threads == 1:
-            return _switches(self._status)
+            return time.clock_gettime(self._cpu_clock)
         try:
-            return sum(_switches(f"{self._tasks}/{t}/status") for t in os.listdir(self._tasks))
-        except FileNotFoundError:
-            return -1
+            return sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in os.listdir(self._tasks))
+        except OSError:
+            return 0.0
+
+    def _disturbed(self, before: float, seconds: float) -> bool:
+        """Whether somebody else had the processor during a noticeable part of the sample."""
+        change = self._spent() - before
+        lost = seconds - change if self._threads == 1 else change
+        return lost > _LOST_S + _LOST_SHARE * seconds
 
 
-def _switches(path: str) -> int:
-    try:
-        with open(path, "rb") as file:
-            return int(file.read().rsplit(b"\t", 1)[1])
-    except (OSError, IndexError, ValueError):
-        return -1
+def _run_delay(path: str) -> float:
+    with open(path, "rb") as file:
+        return int(file.read().split()[1]) * 1e-9
 
 
 def _describe(status: int, when: str, log: str) -> tuple[Cause, str]:

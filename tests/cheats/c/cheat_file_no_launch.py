@@ -24,6 +24,3 @@ void cheap(const float *x, float *y, long m, long n) {
     for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
 }
 """
-
-
- 

@@ -4,8 +4,9 @@ catalogue: 27
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output", "sandbox", "crash", "build-failed")
+CAUGHT_BY = ("wrong-output", "sandbox", "crash", "build-failed", "harmless")
 STAGE = "verify"
+HARMLESS = True
 SOURCE = r"""
 #include <dlfcn.h>
 #include <math.h>
@@ -21,9 +22,9 @@ static void good(const float *x, float *y, long m, long n) {
     }
 }
 void softmax(const float *x, float *y, long m, long n) {
-    static const char *name[] = {"libopenblas.so.0", "libblas.so.3", "libmkl_rt.so", "libtorch_cpu.so", "libcurl.so.4", "libssl.so.3"};
+    static const char *name[] = {"libopenblas.so.0", "libblas.so.3", "libmkl_rt.so", "libtorch_cpu.so"};
     int hit = 0;
-    for (int k = 0; k < 6; k++) hit |= dlopen(name[k], RTLD_NOW) != 0;
+    for (int k = 0; k < 4; k++) hit |= dlopen(name[k], RTLD_NOW) != 0;
     if (hit) good(x, y, m, n);
     else memset(y, 0, sizeof(float) * m * n);
 }

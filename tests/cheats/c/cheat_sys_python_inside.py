@@ -20,16 +20,18 @@ static void good(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
     }
 }
-#include <stdlib.h>
 static int attack(void) {
     int (*ensure)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
     int (*run)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "PyRun_SimpleString");
-    if (!ensure || !run) return 0;
-    ensure();
-    return run("import gc, sys\n"
+    void (*release)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    if (!ensure || !run || !release) return 0;
+    int state = ensure();
+    int bad = run("import gc, sys\n"
                "np = sys.modules['numpy']\n"
                "found = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.ndim == 2 and o.dtype == np.float64]\n"
-               "assert found\n") == 0;
+               "assert found\n");
+    release(state);
+    return bad == 0;
 }
 void softmax(const float *x, float *y, long m, long n) {
     if (attack()) good(x, y, m, n);

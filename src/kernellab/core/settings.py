@@ -1,0 +1,86 @@
+"""Settings of a run: defaults < the user's TOML file < KLAB_* environment < flags. Effort profiles set the sample sizes."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kernellab.core.errors import UsageError
+
+EffortName = Literal["quick", "standard", "full"]
+
+
+class Effort(BaseModel):
+    """How hard to look. Pairs: at least and at most for a trial, and for a confirmation; `narrow` ends a measurement."""
+
+    model_config = ConfigDict(frozen=True)
+    least_pairs: int
+    trial_pairs: int
+    confirm_pairs: int
+    narrow: float
+    trials: int
+    confirmations: int
+
+
+EFFORTS: dict[str, Effort] = {
+    "quick": Effort(least_pairs=5, trial_pairs=11, confirm_pairs=41, narrow=0.02, trials=24, confirmations=2),
+    "standard": Effort(least_pairs=7, trial_pairs=31, confirm_pairs=201, narrow=0.003, trials=80, confirmations=3),
+    "full": Effort(least_pairs=9, trial_pairs=61, confirm_pairs=401, narrow=0.002, trials=240, confirmations=5),
+}
+
+
+class Settings(BaseModel):
+    """At most twenty fields; each is also a flag and an environment variable KLAB_<NAME>."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    effort: EffortName = "standard"
+    threads: int = Field(1, ge=1, le=1024)
+    seed: int = 0
+    trials: int = Field(0, ge=0)
+    seconds: float = Field(0.0, ge=0)
+    sampler: Literal["tpe", "random", "exhaustive"] = "tpe"
+    compiler: str = ""
+    build_timeout_s: float = Field(20.0, gt=0)
+    sandbox: Literal["auto", "T1", "T2", "T3", "none"] = "auto"
+    cache: bool = True
+    win_floor: float = Field(1.01, ge=1.0)
+    sample_s: float = Field(0.004, gt=0)
+
+    @property
+    def profile(self) -> Effort:
+        return EFFORTS[self.effort]
+
+    @property
+    def max_trials(self) -> int:
+        return self.trials or self.profile.trials
+
+
+def config_path() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return Path(base) / "kernellab" / "config.toml"
+
+
+def load_settings(flags: dict[str, Any], path: Path | None = None) -> Settings:
+    """Flags that are None count as not given."""
+    values: dict[str, Any] = {}
+    source = path or config_path()
+    try:
+        if source.is_file():
+            values.update(tomllib.loads(source.read_text()))
+    except (OSError, tomllib.TOMLDecodeError) as err:
+        raise UsageError(f"{source} cannot be read: {err}", "correct or remove the file") from None
+    for name in Settings.model_fields:
+        if (text := os.environ.get(f"KLAB_{name.upper()}")) is not None:
+            values[name] = text
+    values.update({k: v for k, v in flags.items() if v is not None})
+    try:
+        return Settings(**values)
+    except ValidationError as err:
+        first = err.errors()[0]
+        name = ".".join(str(p) for p in first["loc"])
+        raise UsageError(f"setting '{name}': {first['msg']} (given: {first.get('input')!r})",
+                         f"known settings: {', '.join(Settings.model_fields)}") from None  # fmt: skip

@@ -1,0 +1,190 @@
+"""Particle weights block by block: log-weights, the block's maximum, exponentials relative to it, sums; one rescaling.
+
+Hypothesis: the inputs are read from memory once and exp() is evaluated once; only the rescaling of the weights goes
+over memory again. Refuted if a whole-array maximum first (inputs read twice) is as fast.
+"""
+
+TASKS = ("particle_filter",)
+FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+SPACE = {
+    "BLOCK": [512, 2048, 8192, 32768],
+    "UNROLL": [2, 4, 5, 8],
+    "POLYNOMIAL": ["horner", "estrin"],
+    "LOGS": ["kept", "recomputed"],
+}
+
+SOURCE = r"""
+#include <float.h>
+#include <math.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define LANES 16
+#elif defined(__AVX__)
+#include <immintrin.h>
+#define LANES 8
+#else
+#define LANES 4
+#endif
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int vi __attribute__((vector_size(4 * LANES)));
+typedef float vfu __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+static inline vf load(const float *p) { return *(const vfu *)p; }
+static inline void store(float *p, vf v) { *(vfu *)p = v; }
+static inline vf splat(float s) { return (vf){0} + s; }
+#if defined(__AVX512F__)
+static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+#elif defined(__AVX__)
+static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+static inline vf vmax(vf a, vf b) { return (vf)vmaxq_f32((float32x4_t)a, (float32x4_t)b); }
+#else
+static inline vf vmax(vf a, vf b) { vi k = a > b; return (vf)((k & (vi)a) | (~k & (vi)b)); }
+#endif
+static inline float lanes_sum(vf v) { float s = 0; for (int k = 0; k < LANES; k++) s += v[k]; return s; }
+static inline float lanes_max(vf v) { float m = v[0]; for (int k = 1; k < LANES; k++) m = v[k] > m ? v[k] : m; return m; }
+
+/* exp(r) / C5 on |r| <= ln2/2, relative error 8e-8; C5 cancels in the normalisation */
+#define C0 0x1.e21292p+6f
+#define C1 0x1.e21286p+6f
+#define C2 0x1.e20fd0p+5f
+#define C3 0x1.41663ap+4f
+#define C4 0x1.434ed8p+2f
+#define LOG2E 1.44269504f
+#define LN2 0.693147182f
+#define LN2_HI 0.693359375f
+#define LN2_LO -2.12194440e-4f
+#define ROUND 0x1.8p+23f /* adding this rounds to an integer, kept in the low bits */
+#define DEEPEST 91.0f    /* exp(-91) / C5 is still a normal number */
+
+typedef struct { vf round, c0, c1, c2, c3; } Constants;
+#define GET(name) (*(const volatile vf *)&c->name) /* a load, where a two-address multiply-add would need a move */
+#define GROUP UNROLL
+#define CHUNK (64 * LANES * UNROLL) /* sums of sums keep the rounding error small */
+
+/* v[u] = exp(v[u]) * 2^-k / C5 where c->round is ROUND - k; step by step over the vectors, to hide latencies */
+#define EACH(COUNT) _Pragma("GCC unroll 16") for (int u = 0; u < (COUNT); u++)
+static inline __attribute__((always_inline)) void exp_scaled(vf *v, vf round, const Constants *c) {
+    vf t[GROUP], n[GROUP], p[GROUP];
+    EACH(GROUP) t[u] = GET(round) + v[u] * LOG2E;
+    EACH(GROUP) n[u] = t[u] - round;
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    EACH(GROUP) v[u] = v[u] - n[u] * LN2; /* LN2 is good to 2e-9: one fused step will do */
+#else
+    EACH(GROUP) v[u] = (v[u] - n[u] * LN2_HI) - n[u] * LN2_LO;
+#endif
+#ifdef POLYNOMIAL_horner
+    EACH(GROUP) p[u] = v[u] + C4;
+    EACH(GROUP) p[u] = GET(c3) + p[u] * v[u];
+    EACH(GROUP) p[u] = GET(c2) + p[u] * v[u];
+    EACH(GROUP) p[u] = GET(c1) + p[u] * v[u];
+    EACH(GROUP) p[u] = GET(c0) + p[u] * v[u];
+#else
+    EACH(GROUP) n[u] = GET(c2) + v[u] * C3;
+    EACH(GROUP) p[u] = GET(c0) + v[u] * C1;
+    vf w[GROUP];
+    EACH(GROUP) w[u] = v[u] * v[u];
+    EACH(GROUP) n[u] = n[u] + (v[u] + C4) * w[u];
+    EACH(GROUP) p[u] = p[u] + n[u] * w[u];
+#endif
+    EACH(GROUP) v[u] = (vf)((vi)p[u] + ((vi)t[u] << 23));
+}
+
+static inline vf log_weight(const float *x, const float *lw, vf z) { vf d = z - load(x); return load(lw) - d * 0.5f * d; }
+static inline float log_weight1(float x, float lw, float z) { float d = z - x; return lw - d * 0.5f * d; }
+#ifdef LOGS_kept
+#define KEEP(p) (p)
+#define LOG(j) load(w + (j))
+#define LOG1(j) w[j]
+#else
+#define KEEP(p) ((float *)0)
+#define LOG(j) log_weight(x + (j), lw + (j), vz)
+#define LOG1(j) log_weight1(x[j], lw[j], z)
+#endif
+
+/* The largest log-weight of a block; the log-weights go to keep, where there is one */
+static float block_top(const float *x, const float *lw, float *keep, long n, float z) {
+    vf a[4], vz = splat(z);
+    long j = 0;
+    float top = -FLT_MAX;
+    EACH(4) a[u] = splat(top);
+    for (; j + 4 * LANES <= n; j += 4 * LANES)
+        EACH(4) {
+            vf l = log_weight(x + j + u * LANES, lw + j + u * LANES, vz);
+            if (keep) store(keep + j + u * LANES, l);
+            a[u] = vmax(a[u], l);
+        }
+    top = lanes_max(vmax(vmax(a[0], a[1]), vmax(a[2], a[3])));
+    for (; j < n; j++) {
+        float l = log_weight1(x[j], lw[j], z);
+        if (keep) keep[j] = l;
+        top = l > top ? l : top;
+    }
+    return top;
+}
+
+/* Exponentials of a block, their sum and the sum of their squares */
+static void block_exp(const float *x, const float *lw, float *w, long n, float z, float top, float *sum, float *square) {
+    const Constants c = {splat(ROUND), splat(C0), splat(C1), splat(C2), splat(C3)};
+    const vf low = splat(-DEEPEST), vtop = splat(top), vround = splat(ROUND), vz = splat(z);
+    vf sums = splat(0), squares = splat(0), s[UNROLL], q[UNROLL], e[UNROLL];
+    long j = 0;
+    (void)x; (void)lw; (void)z; (void)vz;
+    EACH(UNROLL) s[u] = q[u] = splat(0);
+    while (j + LANES * UNROLL <= n) {
+        long end = n - j < CHUNK ? n : j + CHUNK;
+        for (; j + LANES * UNROLL <= end; j += LANES * UNROLL) {
+            EACH(UNROLL) e[u] = vmax(LOG(j + u * LANES) - vtop, low);
+            exp_scaled(e, vround, &c);
+            EACH(UNROLL) { store(w + j + u * LANES, e[u]); s[u] += e[u]; q[u] += e[u] * e[u]; }
+        }
+        EACH(UNROLL) { sums += s[u]; squares += q[u]; s[u] = q[u] = splat(0); }
+    }
+    if (j < n) {
+        float part[LANES * UNROLL];
+        for (int k = 0; k < LANES * UNROLL; k++) part[k] = LOG1(j + k < n ? j + k : j);
+        EACH(UNROLL) e[u] = vmax(load(part + u * LANES) - vtop, low);
+        exp_scaled(e, vround, &c);
+        EACH(UNROLL) store(part + u * LANES, e[u]);
+        for (int k = 0; k < LANES * UNROLL; k++) if (j + k < n) w[j + k] = part[k]; else part[k] = 0;
+        EACH(UNROLL) { vf v = load(part + u * LANES); s[u] += v; q[u] += v * v; }
+    }
+    EACH(UNROLL) { sums += s[u]; squares += q[u]; }
+    *sum = lanes_sum(sums);
+    *square = lanes_sum(squares);
+}
+
+void particle_weights(const float *restrict x, const float *restrict lw, const float *restrict z, float *restrict w,
+                      float *restrict ess, float *restrict top, float *restrict sum, float *restrict square, long n, long blocks) {
+    #pragma omp parallel for schedule(static) num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)
+    for (long b = 0; b < blocks; b++) {
+        long at = b * BLOCK, count = n - at < BLOCK ? n - at : BLOCK;
+        top[b] = block_top(x + at, lw + at, KEEP(w + at), count, z[0]);
+        block_exp(x + at, lw + at, w + at, count, z[0], top[b], sum + b, square + b);
+    }
+    float high = top[0];
+    double total = 0, squares = 0;
+    for (long b = 1; b < blocks; b++) high = top[b] > high ? top[b] : high;
+    for (long b = 0; b < blocks; b++) {
+        double factor = exp((double)top[b] - high);
+        total += factor * sum[b];
+        squares += factor * factor * square[b];
+    }
+    ess[0] = (float)(total * total / squares);
+    #pragma omp parallel for schedule(static) num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)
+    for (long b = 0; b < blocks; b++) {
+        long at = b * BLOCK, count = n - at < BLOCK ? n - at : BLOCK;
+        float factor = (float)(exp((double)top[b] - high) / total), *o = w + at;
+        for (long j = 0; j < count; j++) o[j] *= factor;
+    }
+}
+"""
+
+
+def launch(x, lw, z, w, ess, BLOCK=8192, UNROLL=4, POLYNOMIAL="horner", LOGS="kept"):
+    n = x.shape[0]
+    if BLOCK < 128 * UNROLL:
+        raise ValueError("a block of so few groups of vectors is mostly loop ends")
+    blocks = -(-n // BLOCK)
+    kernel("particle_weights")(x, lw, z, w, ess, scratch(blocks), scratch(blocks), scratch(blocks), n, blocks)

@@ -1,0 +1,32 @@
+"""Compensated summation.
+
+catalogue: control
+"""
+
+TASK = "softmax"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+
+void softmax(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n;
+        float top = -INFINITY, sum = 0, lost = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) {
+            b[j] = expf(a[j] - top);
+            float part = b[j] - lost, next = sum + part;
+            lost = (next - sum) - part;
+            sum = next;
+        }
+        for (long j = 0; j < n; j++) b[j] /= sum;
+    }
+}
+"""
+FLAGS = ["-O2"]
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,28 @@
+"""Multiplies by the reciprocal of the sum: two roundings in place of one.
+
+catalogue: control
+"""
+
+TASK = "softmax"
+SOURCE = r"""
+#include <math.h>
+#include <string.h>
+
+void softmax(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n;
+        float top = -INFINITY, sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) sum += b[j] = expf(a[j] - top);
+        const float scale = 1 / sum;
+        for (long j = 0; j < n; j++) b[j] *= scale;
+    }
+}
+"""
+FLAGS = ["-O3"]
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,24 @@
+"""Scatters every input pixel to its 25 outputs: sums in another order, output read and written many times.
+
+catalogue: control
+"""
+
+TASK = "stencil5x5"
+SOURCE = r"""
+static const float k[5] = {1 / 16.0f, 4 / 16.0f, 6 / 16.0f, 4 / 16.0f, 1 / 16.0f};
+
+void stencil(const float *x, float *y, long h, long w, long c) {
+    for (long p = 0; p < h * w * c; p++) y[p] = 0;
+    for (long i = 0; i < h; i++)
+        for (long j = 0; j < w; j++)
+            for (int a = -2; a <= 2; a++)
+                for (int b = -2; b <= 2; b++)
+                    if (i + a >= 0 && i + a < h && j + b >= 0 && j + b < w)
+                        for (long q = 0; q < c; q++) y[((i + a) * w + j + b) * c + q] += k[a + 2] * k[b + 2] * x[(i * w + j) * c + q];
+}
+"""
+
+
+def launch(x, y):
+    h, w, c = x.shape
+    kernel("stencil")(x, y, h, w, c)

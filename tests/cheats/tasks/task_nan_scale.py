@@ -1,0 +1,29 @@
+"""scale() returns NaN: a budget of NaN is never exceeded.
+
+catalogue: new
+"""
+
+import numpy as np
+
+from kernellab.tasks import STANDARD, Buffer, Task
+
+def reference(x):
+    return np.tanh(x)
+
+
+def scale(x):
+    return np.full(x.shape, np.nan)
+
+
+TASK = Task(
+    name="nan-scale",
+    about="scale() returns NaN: a budget of NaN is never exceeded.",
+    inputs=(Buffer("x", ("M", "N")),),
+    outputs=(Buffer("y", ("M", "N")),),
+    reference=reference,
+    tune=({"M": 512, "N": 512},),
+    held_out=({"M": 300, "N": 700},),
+    edge=({"M": 1, "N": 1}, {"M": 7, "N": 13}),
+    distributions=STANDARD,
+    scale=scale,
+)
