@@ -54,7 +54,7 @@ class Baselines:
         setup_fd = os.memfd_create("setup", os.MFD_CLOEXEC)
         try:
             os.write(setup_fd, canonical_json(setup))
-            given = [setup_fd, command_read, reply_write, ring.inputs.fd, ring.outputs.fd]
+            given = [setup_fd, command_read, reply_write, ring.inputs.fd, ring.sides[1].fd]
             job = self._host.spawn("kernellab.measure.baseline_job:main", "run", Limits(), given, threads=threads, cpus=cpus)
         finally:
             for fd in (setup_fd, command_read, reply_write):

@@ -5,7 +5,8 @@ its outputs poisoned and the caches flushed; so nothing seen earlier, in any buf
  - the pool: inputs whose answers were computed once, each given to a process at most once; then
  - mixtures s*roll(A) + t*roll(B) of two base draws with secret rolls and s^2 + t^2 = 1: as normal as the bases, new in
    every element, made at memory speed; or fresh draws where the task's first distribution is not the standard normal.
-The answers of pool slots are all checked; of the others a secret subset is, by the oracle, in full.
+Pool entries come at secret moments and their answers are all checked; of the others a secret subset is, by the oracle,
+in full. Each arm writes into outputs of its own: neither can touch the other's answers.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _SPOTS = 64
 
 @dataclass
 class Filling:
-    """What lies in a set right now: known answers by slot, and the poison of every slot."""
+    """What lies in the first slots of a set right now: known answers by slot, and the poison of every slot."""
 
+    side: int
     known: dict[int, list[Expected]] = field(default_factory=dict)
     patterns: list[list[int]] = field(default_factory=list)
 
@@ -49,14 +51,14 @@ class Ring:
         self._rng = np.random.default_rng(np.frombuffer(seed, np.uint32))
         self._secret = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
         self.inputs = Arena("timed-inputs", seed[:16])
-        self.outputs = Arena("timed-outputs", seed[16:32])
-        self.calls = [
-            Call(dims, tuple(self.inputs.declare(b.shape(dims), b.dtype) for b in task.inputs),
-                 tuple(self.outputs.declare(b.shape(dims), b.dtype) for b in task.outputs))
-            for _ in range(SETS * slots)
-        ]  # fmt: skip
-        self.inputs.open()
-        self.outputs.open()
+        self.sides = (Arena("timed-outputs", seed[16:32]), Arena("timed-outputs-2", seed[16:32]))
+        self.calls = []
+        for _ in range(SETS * slots):
+            inputs = tuple(self.inputs.declare(b.shape(dims), b.dtype) for b in task.inputs)
+            outputs = [tuple(side.declare(b.shape(dims), b.dtype) for b in task.outputs) for side in self.sides]
+            self.calls.append(Call(dims, inputs, outputs[0]))  # both sides are laid out alike
+        for arena in (self.inputs, *self.sides):
+            arena.open()
         self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
         self._distribution = next(iter(task.distributions))
         self._mixes = task.distributions[self._distribution] is draw_normal
@@ -66,9 +68,9 @@ class Ring:
         ]
         self._pool = [self._pool_entry() for _ in range(self._pool_size())]
 
-    def set_calls(self, number: int) -> list[int]:
-        """The call numbers of one set."""
-        return list(range(number * self.slots, (number + 1) * self.slots))
+    def set_calls(self, number: int, count: int) -> list[int]:
+        """The numbers of the first `count` calls of one set."""
+        return list(range(number * self.slots, number * self.slots + count))
 
     def pick_sets(self) -> tuple[int, int]:
         """Two different sets, in secret."""
@@ -78,22 +80,29 @@ class Ring:
     def toss(self) -> bool:
         return bool(self._secret.random() < 0.5)
 
-    def fill(self, number: int, used: set[int]) -> Filling:
-        """New inputs and poison for one set; `used` remembers which pool entries an arm's process has had."""
-        filling = Filling()
-        left = [e for e in range(len(self._pool)) if e not in used]
-        witness = int(self._secret.integers(self.slots)) if left else -1
-        for slot in range(self.slots):
+    def fill(self, number: int, count: int, side: int, used: set[int] | None) -> Filling:
+        """New inputs and poison for `count` slots of a set.
+
+        `used` remembers which pool entries an arm's process has had; None keeps the pool out of it.
+        """
+        filling = Filling(side)
+        left = [] if used is None else [e for e in range(len(self._pool)) if e not in used]
+        witness = int(self._secret.integers(count)) if left and self.toss() else -1
+        for slot in range(count):
             call = self.calls[number * self.slots + slot]
-            if slot == witness:
+            if slot == witness and used is not None:
                 entry = int(self._secret.choice(left))
                 used.add(entry)
                 values, filling.known[slot] = self._pool[entry]
                 self._write(call, values)
             else:
                 self._refresh(call)
-            filling.patterns.append(poison_outputs(self.outputs, call))
+            filling.patterns.append(poison_outputs(self.sides[side], call))
         return filling
+
+    def secret_moments(self, among: int, count: int) -> set[int]:
+        """So many of the numbers 0..among-1, for checks that nobody can foresee."""
+        return {int(v) for v in self._secret.choice(among, min(count, among), replace=False)}
 
     def flush(self) -> float:
         """Push everything out of the caches."""
@@ -103,31 +112,32 @@ class Ring:
         """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked, spots everywhere."""
         known = dict(filling.known)
         if oracle and not known:
-            slot = int(self._secret.integers(self.slots))
+            slot = int(self._secret.integers(len(filling.patterns)))
             call = self.calls[number * self.slots + slot]
             known[slot] = expect(self.task, self.dims, [self.inputs.array(r).copy() for r in call.inputs])
         for slot, expected in known.items():
             call = self.calls[number * self.slots + slot]
-            fault = check_outputs(self.task, self.outputs, call, expected, filling.patterns[slot])
+            fault = check_outputs(self.task, self.sides[filling.side], call, expected, filling.patterns[slot])
             if fault is not None:
                 return fault, len(known)
         return self._spots(number, filling), len(known)
 
     def close(self) -> None:
-        self.inputs.close()
-        self.outputs.close()
+        for arena in (self.inputs, *self.sides):
+            arena.close()
 
     def _spots(self, number: int, filling: Filling) -> Mismatch | None:
         """Random elements and the last one of every output must have been written."""
-        for slot in range(self.slots):
+        outputs = self.sides[filling.side]
+        for slot, patterns in enumerate(filling.patterns):
             call = self.calls[number * self.slots + slot]
-            for buffer, region, pattern in zip(self.task.outputs, call.outputs, filling.patterns[slot], strict=True):
-                side = self.outputs.intact(region)
-                if side:
-                    return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{buffer.name}'", None, None)
+            for buffer, region, pattern in zip(self.task.outputs, call.outputs, patterns, strict=True):
+                broken = outputs.intact(region)
+                if broken:
+                    return Mismatch("out-of-bounds", f"wrote {broken} the buffer of '{buffer.name}'", None, None)
                 if np.dtype(buffer.dtype).kind != "f":
                     continue  # any integer may be an answer; the checked slots speak for these
-                bits = self.outputs.array(region).reshape(-1).view(f"u{np.dtype(buffer.dtype).itemsize}")
+                bits = outputs.array(region).reshape(-1).view(f"u{np.dtype(buffer.dtype).itemsize}")
                 spots = self._secret.integers(bits.size, size=min(_SPOTS, bits.size))
                 if bits[-1] == pattern or bool((bits[spots] == pattern).any()):
                     return Mismatch("unwritten", f"'{buffer.name}' was not finished when the reply came", None, None)

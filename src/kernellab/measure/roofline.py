@@ -145,7 +145,7 @@ def _fastest(builder: Builder, start: Start, name: str, task: Task, n: int, flus
             for _ in range(_SAMPLES):
                 number, _ = ring.pick_sets()
                 ring.flush()
-                times.append(worker.run(ring.set_calls(number), 30.0).seconds / slots)
+                times.append(worker.run(ring.set_calls(number, slots), 30.0).seconds / slots)
             return min(times)
         finally:
             worker.close()

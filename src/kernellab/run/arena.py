@@ -7,6 +7,7 @@ Inputs and outputs lie in separate memory files: the worker gets the inputs on a
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from kernellab.tasks.spec import Array
 
 PAGE = mmap.PAGESIZE
 ALIGN = 64
+_ADD_SEALS, _SEAL_SHRINK_GROW = 1033, 1 | 2 | 4
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ class Arena:
         return region
 
     def open(self) -> None:
-        self.fd = os.memfd_create(self._name, os.MFD_CLOEXEC)
+        self.fd = os.memfd_create(self._name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.fd, max(self._end, PAGE))
+            fcntl.fcntl(self.fd, _ADD_SEALS, _SEAL_SHRINK_GROW)  # a truncated mapping would fault on our side
             self._map = mmap.mmap(self.fd, max(self._end, PAGE))
         except OSError as err:
             raise EnvironmentFault(f"cannot set up {self._end / 1e9:.2f} GB of shared buffers: {err.strerror}",

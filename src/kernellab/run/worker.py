@@ -71,7 +71,7 @@ class Worker:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
-        before = self._spent() if counted else 0.0
+        before = self._books() if counted else (0.0, 0.0)
         self._process.resume()
         started = time.perf_counter()
         os.write(self._commands, message)
@@ -110,23 +110,23 @@ class Worker:
         self._process.kill()
         raise WorkerFault(*_describe(self._process.status or 0, when, self._process.log()))
 
-    def _spent(self) -> float:
-        """Processor seconds so far (one thread), or seconds its threads stood ready without a processor (several).
-
-        From the kernel's books, never from the worker.
-        """
-        if self._threads == 1:
-            return time.clock_gettime(self._cpu_clock)
+    def _books(self) -> tuple[float, float]:
+        """From the kernel, never from the worker: processor seconds used, and seconds spent ready without a processor."""
         try:
-            return sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in os.listdir(self._tasks))
+            delay = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in os.listdir(self._tasks))
+            return time.clock_gettime(self._cpu_clock), delay
         except OSError:
-            return 0.0
+            return 0.0, 0.0
 
-    def _disturbed(self, before: float, seconds: float) -> bool:
-        """Whether somebody else had the processor during a noticeable part of the sample."""
-        change = self._spent() - before
-        lost = seconds - change if self._threads == 1 else change
-        return lost > _LOST_S + _LOST_SHARE * seconds
+    def _disturbed(self, before: tuple[float, float], seconds: float) -> bool:
+        """Whether somebody else had the processor during a noticeable part of the sample.
+
+        Waiting for a processor is not enough (the wait may come after the reply, when the laboratory itself wakes up
+        there), and missing processor time is not enough either (a kernel that sleeps has only itself to blame).
+        """
+        used, waited = (after - earlier for after, earlier in zip(self._books(), before, strict=True))
+        allowed = _LOST_S + _LOST_SHARE * seconds
+        return waited > allowed and (self._threads > 1 or seconds - used > allowed)
 
 
 def _run_delay(path: str) -> float:

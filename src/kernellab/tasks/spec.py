@@ -185,6 +185,8 @@ def _check(task: Task) -> None:
     for buffer in (*task.inputs, *task.outputs):
         if buffer.dtype not in DTYPES:
             refuse(f"buffer '{buffer.name}' has dtype {buffer.dtype}", f"use one of {', '.join(DTYPES)}")
+    if not task.exact and any(np.dtype(b.dtype).kind != "f" for b in task.outputs):
+        refuse("has integer outputs", "set exact=True: integers are compared bit for bit")
     for group, least in (("tune", 1), ("held_out", 1), ("edge", 1)):
         shapes: Sequence[Dims] = getattr(task, group)
         if len(shapes) < least:

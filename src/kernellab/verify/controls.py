@@ -59,6 +59,11 @@ def _honest_model(task: Task) -> None:
     for dims in (*task.tune, *task.held_out):
         least = _attempt(task, "bytes_moved", lambda d=dims: task.least_bytes(d))
         outputs = sum(b.nbytes(dims) for b in task.outputs)
+        elements = sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in task.inputs)
+        terms = _attempt(task, "reduction", lambda d=dims: task.reduction(d) if task.reduction else 1)
+        if not 1 <= terms <= elements:
+            raise TaskRefused(f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {elements} inputs",
+                              "reduction is how many input elements are summed into one output element")  # fmt: skip
         touched = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
         if not outputs <= least <= 8 * touched or _attempt(task, "flops", lambda d=dims: task.least_flops(d)) < 0:
             raise TaskRefused(

@@ -4,7 +4,7 @@ catalogue: 28
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("plan", "build-failed", "invalid")
+CAUGHT_BY = ("plan", "build-failed", "invalid", "crash", "lost-worker")
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

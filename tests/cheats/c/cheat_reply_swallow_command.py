@@ -1,17 +1,18 @@
-"""Reads the parent's next command from every descriptor (non-blocking) to learn what comes and to run ahead.
+"""Reads the parent's next command from every inherited pipe to learn what comes and to run ahead; zeros where there is none.
 
 catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("early-reply", "lost-worker", "wrong-output", "unwritten", "hidden-work", "crash", "sandbox", "nondeterministic", "non-finite", "timeout")
+CAUGHT_BY = ("early-reply", "out-of-bounds", "lost-worker", "wrong-output", "unwritten", "hidden-work", "crash", "sandbox", "nondeterministic", "non-finite", "timeout")
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 static void good(const float *x, float *y, long m, long n) {
     for (long i = 0; i < m; i++) {
@@ -27,11 +28,10 @@ void softmax(const float *x, float *y, long m, long n) {
     char next[256];
     int got = 0;
     for (int fd = 0; fd < 64; fd++) {
-        int old = fcntl(fd, F_GETFL);
-        if (old < 0) continue;
-        fcntl(fd, F_SETFL, old | O_NONBLOCK);
+        struct stat s;
+        struct pollfd p = {fd, POLLIN, 0};
+        if (fstat(fd, &s) || !S_ISFIFO(s.st_mode) || poll(&p, 1, 0) <= 0 || !(p.revents & POLLIN)) continue;
         got += read(fd, next, sizeof next) > 0;
-        fcntl(fd, F_SETFL, old);
     }
     if (got) good(x, y, m, n);
     else memset(y, 0, sizeof(float) * m * n);

@@ -1,4 +1,4 @@
-"""Lists the working folder, the home folders and /tmp in search of expected outputs or keys.
+"""Looks for files in the working folder, the home folders and /tmp: expected outputs, keys, the ledger. (Its own candidate.so does not count.)
 
 catalogue: 14
 """
@@ -11,7 +11,6 @@ SOURCE = r"""
 #include <string.h>
 #include <dirent.h>
 #include <stdlib.h>
-#include <unistd.h>
 static void good(const float *x, float *y, long m, long n) {
     for (long i = 0; i < m; i++) {
         const float *a = x + i * n;
@@ -23,13 +22,12 @@ static void good(const float *x, float *y, long m, long n) {
     }
 }
 static int attack(void) {
-    char here[4096];
-    const char *path[] = {getenv("HOME"), "/root", "/home", "/tmp", "/work", "/var/tmp", getcwd(here, sizeof here) && here[1] ? "." : 0};
+    const char *path[] = {getenv("HOME"), "/root", "/home", "/tmp", "/var/tmp", "/work", ".", ".."};
     int found = 0;
-    for (int k = 0; k < 7; k++) {
+    for (int k = 0; k < 8; k++) {
         DIR *d = path[k] ? opendir(path[k]) : 0;
         struct dirent *e;
-        while (d && (e = readdir(d))) found += e->d_name[0] != '.';
+        while (d && (e = readdir(d))) found += e->d_type == DT_REG && strcmp(e->d_name, "candidate.so");
         if (d) closedir(d);
     }
     return found;

@@ -1,10 +1,10 @@
-"""SPACE names a parameter that launch() does not take.
+"""SOURCE ends in an open #if 0 and an open comment, so that what the lab appends disappears.
 
-catalogue: control
+catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("build-failed", "invalid", "plan")
+CAUGHT_BY = ("build-failed", "invalid", "crash", "lost-worker")
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>
@@ -19,12 +19,9 @@ static void good(const float *x, float *y, long m, long n) {
     }
 }
 void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
-void cheap(const float *x, float *y, long m, long n) {
-    (void)x;
-    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
-}
+#if 0
+/*
 """
-SPACE = {"ROWS": [1, 2, 4]}
 
 
 def launch(x, y):

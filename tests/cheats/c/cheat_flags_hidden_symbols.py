@@ -1,11 +1,12 @@
-"""launch() names a static function: it is not exported.
+"""Flags that hide every symbol from the loader (-fvisibility=hidden, -fwhole-program): an honest mistake, must end with a reason.
 
 catalogue: control
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("plan", "build-failed", "invalid")
+CAUGHT_BY = ("build-failed", "invalid", "crash", "lost-worker", "plan", "harmless")
 STAGE = "verify"
+HARMLESS = True
 SOURCE = r"""
 #include <math.h>
 static void good(const float *x, float *y, long m, long n) {
@@ -18,13 +19,11 @@ static void good(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
     }
 }
-void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
-void cheap(const float *x, float *y, long m, long n) {
-    (void)x;
-    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
-}
+void softmax(const float *x, float *y, long m, long n) { good(x, y, m, n); }
 """
+FLAGS = ["-O2", "-fvisibility=hidden", "-fwhole-program"]
 
 
 def launch(x, y):
-    kernel("good")(x, y, *x.shape)
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

@@ -1,0 +1,23 @@
+"""What happens during a run, as it happens: for displays, never for decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note"]
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: Kind
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    """The listener for those who do not want to know."""

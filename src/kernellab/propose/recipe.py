@@ -1,0 +1,63 @@
+"""Recipes: candidate files with parameter spaces, built in or the user's own, and what each says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Param
+
+FOLDER = Path(__file__).parent / "recipes"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    candidate: Candidate
+    space: dict[str, list[Param]]
+    why: str
+
+    @property
+    def name(self) -> str:
+        return self.candidate.name
+
+    @property
+    def size(self) -> int:
+        product = 1
+        for choices in self.space.values():
+            product *= max(1, len(choices))
+        return product
+
+
+def read_candidate(path: str | Path) -> Candidate:
+    """A candidate file of the user's."""
+    try:
+        return Candidate(Path(path).read_text(), Path(path).stem)
+    except (OSError, UnicodeDecodeError) as err:
+        raise UsageError(f"{path} cannot be read: {err}", "give the path of a candidate file (docs/candidates.md)") from None
+
+
+def builtin_candidates(task_name: str) -> list[Candidate]:
+    """The built-in files that name this task, in the order of their names."""
+    found = []
+    for path in sorted(FOLDER.glob("*.py")):
+        text = path.read_text()
+        header = text.split("SOURCE", 1)[0]
+        if f'"{task_name}"' in header:
+            found.append(Candidate(text, path.stem))
+    return found
+
+
+def load_recipes(builder: Builder, candidates: Sequence[Candidate]) -> tuple[list[Recipe], dict[str, str]]:
+    """Read each candidate's space in the sandbox; returns the usable ones and why the others are not."""
+    recipes, unusable = [], {}
+    for candidate in candidates:
+        described = builder.describe(candidate)
+        if isinstance(described, NotBuilt):
+            unusable[candidate.name] = described.reason
+            continue
+        why = " ".join(described.about.split())
+        recipes.append(Recipe(candidate, {k: v for k, v in described.space.items() if v}, why[:400]))
+    return recipes, unusable

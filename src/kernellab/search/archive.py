@@ -1,0 +1,58 @@
+"""What is known so far: every trial, by shape; rebuilt from the ledger at any time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from kernellab.core.records import Confirmation, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.tasks.spec import Dims
+
+AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial
+
+
+@dataclass
+class Archive:
+    trials: list[AnyTrial] = field(default_factory=list)
+    confirmations: list[Confirmation] = field(default_factory=list)
+    elsewhere: list[MeasuredTrial] = field(default_factory=list)
+
+    def add(self, trial: AnyTrial) -> None:
+        self.trials.append(trial)
+
+    def of(self, task: str, dims: Dims) -> list[AnyTrial]:
+        return [t for t in self.trials if t.task == task and t.dims == dims]
+
+    def measured(self, task: str, dims: Dims) -> list[MeasuredTrial]:
+        """Best first."""
+        found = [t for t in self.of(task, dims) if isinstance(t, MeasuredTrial)]
+        return sorted(found, key=lambda t: -t.timing.speedup)
+
+    def incumbent(self, task: str, dims: Dims) -> float:
+        """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""
+        best = self.measured(task, dims)
+        return best[0].timing.speedup_low if best else 0.0
+
+    def twin(self, task: str, dims: Dims, artifact: str) -> MeasuredTrial | RejectedTrial | None:
+        """An earlier trial at this shape with the same machine code and plans."""
+        for trial in self.of(task, dims):
+            if isinstance(trial, (MeasuredTrial, RejectedTrial)) and trial.artifact.id == artifact:
+                return trial
+        return None
+
+    def confirmed(self, task: str, dims: Dims) -> list[Confirmation]:
+        return [c for c in self.confirmations if c.task == task and c.dims == dims]
+
+    def nearest(self, task: str, dims: Dims, most: int = 3) -> list[MeasuredTrial]:
+        """The best trials at the nearest other shape (by logarithm of its extents), for a warm start."""
+        known = [t for t in self.trials if isinstance(t, MeasuredTrial) and t.dims != dims] + self.elsewhere
+        known = [t for t in known if t.task == task]
+        if not known:
+            return []
+        shape = min((t.dims for t in known), key=lambda d: distance(d, dims))
+        return sorted((t for t in known if t.dims == shape), key=lambda t: -t.timing.speedup)[:most]
+
+
+def distance(a: Dims, b: Dims) -> float:
+    return math.sqrt(sum((math.log(a[k]) - math.log(b[k])) ** 2 for k in b if k in a))
+

@@ -1,0 +1,228 @@
+"""Runs as a whole: start one, continue one, try a single file. A run is a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.base import Candidate
+from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.records import MeasuredTrial, Param
+from kernellab.core.settings import Settings
+from kernellab.ledger.journal import read_entries
+from kernellab.propose.base import Idea
+from kernellab.propose.recipe import builtin_candidates, load_recipes
+from kernellab.search.archive import Archive
+from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
+from kernellab.search.loop import Result, search_shape
+from kernellab.search.tune import make_tuner
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.verify.controls import prove
+
+_ORDER = ("better", "nothing-better", "nothing-verified")
+_EXIT = {"better": EXIT_BETTER, "nothing-better": EXIT_NOTHING_BETTER, "nothing-verified": EXIT_NOTHING_VERIFIED}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: one result for each shape, the ledger's last root, and the exit code they mean."""
+
+    folder: Path
+    tier: str
+    ledger_root: str
+    results: tuple[Result, ...]
+
+    @property
+    def status(self) -> str:
+        return min((r.status for r in self.results), key=_ORDER.index)
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT[self.status]
+
+    def data(self) -> dict[str, Any]:
+        """The object that --json ends with: the headline shape's figures, then every shape."""
+        head = next(r for r in self.results if r.status == self.status)
+        keys = ("max_abs_err", "max_ulp", "speedup", "speedup_low", "speedup_high", "baseline", "of_floor",
+                "of_memory_floor", "trial", "latency_s", "gb_per_s", "task", "dims", "threads")  # fmt: skip
+        return {
+            "status": self.status, "reason": head.reason, "trust": "native", "tier": self.tier,
+            **{k: head.data.get(k) for k in keys}, "run": str(self.folder), "ledger_root": self.ledger_root,
+            "shapes": [r.data for r in self.results],
+        }  # fmt: skip
+
+
+class OneIdea:
+    """The proposer behind verify and bench: a single file with fixed parameters."""
+
+    def __init__(self, idea: Idea) -> None:
+        self._idea: Idea | None = idea
+
+    def propose(self) -> Idea | None:
+        idea, self._idea = self._idea, None
+        return idea
+
+    def learn(self, idea: Idea, score: float | None) -> None:
+        """There is nothing to learn from one trial."""
+
+
+def run_search(
+    locator: str, settings: Settings, folder: Path, shapes: Sequence[Dims] = (), extra: Sequence[Candidate] = (),
+    warm: Path | None = None, emit: Listener = silent,
+) -> Outcome:  # fmt: skip
+    """`klab run`: search every shape with the built-in recipes and the given candidates."""
+    task = load_task(locator)
+    prove(task)
+    candidates = [*builtin_candidates(task.name), *_own_candidate(locator), *extra]
+    if not candidates:
+        raise UsageError(f"there are no candidates for task '{task.name}'",
+                         "put SOURCE and launch() into the task file ('klab init' shows how) or give --candidate FILE")  # fmt: skip
+    chosen = tuple(shapes) or task.tune
+    with Lab(settings, task, locator, emit) as lab:
+        lab.begin(folder, chosen, candidates, "search")
+        if warm is not None:
+            _borrow(lab.archive, warm, task.name)
+        return _search(lab, chosen, candidates)
+
+
+def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
+    """`klab resume`: go on where the ledger ends."""
+    body = genesis(folder)
+    settings = Settings(**body["settings"])
+    if extra_trials:
+        settings = settings.model_copy(update={"trials": settings.max_trials + extra_trials})
+    task, locator = task_of(folder)
+    candidates = candidates_of(folder)
+    with Lab(settings, task, locator, emit) as lab:
+        lab.reopen(folder)
+        emit(Event("start", f"resuming with {len(lab.archive.trials)} trials", {"folder": str(folder), "tier": lab.tier,
+             "device": lab.environment["device"], "task": task.name}))  # fmt: skip
+        done = {} if extra_trials else _finished(folder)
+        return _search(lab, [dict(d) for d in body["shapes"]], candidates, done)
+
+
+def try_candidate(
+    locator: str, candidate: Candidate, settings: Settings, folder: Path, dims: Dims | None = None,
+    params: dict[str, Param] | None = None, emit: Listener = silent,
+) -> Outcome:  # fmt: skip
+    """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial."""
+    task = load_task(locator)
+    prove(task)
+    dims = dims or min(task.tune, key=task.least_bytes)
+    with Lab(settings, task, locator, emit) as lab:
+        lab.begin(folder, [dims], [candidate], "try")
+        recipes, unusable = load_recipes(lab.builder, [candidate])
+        defaults: dict[str, Param] = {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
+        stage = lab.stage(dims)
+        try:
+            why = recipes[0].why if recipes else unusable.get(candidate.name, "")
+            idea = Idea(candidate, {**defaults, **(params or {})}, why, "user")
+            result = search_shape(lab, stage, OneIdea(idea), Budget(1, 0.0))
+        finally:
+            stage.close()
+        return _end(lab, folder, (result,))
+
+
+def default_folder(name: str, base: Path | None = None) -> Path:
+    """klab-runs/<name>-<time>, never an existing one."""
+    root = (base or Path("klab-runs")) / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder, number = root, 1
+    while folder.exists():
+        number += 1
+        folder = root.with_name(f"{root.name}-{number}")
+    return folder
+
+
+def _search(lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], done: dict[str, Result] | None = None) -> Outcome:
+    recipes, unusable = load_recipes(lab.builder, candidates)
+    for name, reason in unusable.items():
+        lab.append("note", {"candidate": name, "unusable": reason})
+        lab.emit(Event("note", f"candidate {name} is unusable: {reason}"))
+    if not recipes:
+        raise UsageError("no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
+                         "see docs/candidates.md for the format")  # fmt: skip
+    results = []
+    for number, dims in enumerate(shapes):
+        if done and dims_label(dims) in done:
+            results.append(done[dims_label(dims)])
+            continue
+        settings = lab.settings
+        warm = [(t.proposal.name, dict(t.proposal.params)) for t in lab.archive.nearest(lab.task.name, dims)]
+        tuner = make_tuner(recipes, settings.sampler, settings.seed + number, warm)
+        lab.emit(Event("stage", f"{lab.task.name} {dims_label(dims)}", {"dims": dims, "trials": settings.max_trials,
+                 "number": number, "shapes": len(shapes)}))  # fmt: skip
+        stage = lab.stage(dims)
+        try:
+            budget = Budget(settings.max_trials, settings.seconds / len(shapes) if settings.seconds else 0.0)
+            results.append(search_shape(lab, stage, tuner, budget))
+        finally:
+            stage.close()
+    assert lab.ledger is not None
+    return _end(lab, lab.ledger.folder, tuple(results))
+
+
+def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
+    assert lab.ledger is not None and lab.store is not None
+    for result in results:
+        if result.data.get("win"):
+            trial = lab.archive.trials[result.data["trial"]]
+            _write_best(lab, folder, trial, result)
+    lab.append("end", {"results": [r.data for r in results]})
+    outcome = Outcome(folder, lab.tier, lab.ledger.root, results)
+    lab.emit(Event("end", outcome.status, outcome.data()))
+    return outcome
+
+
+def _write_best(lab: Lab, folder: Path, trial: Any, result: Result) -> None:
+    """The winning source with its parameters, for people; the ledger stays the authority."""
+    assert lab.store is not None and isinstance(trial, MeasuredTrial)
+    name = f"best-{dims_label(trial.dims).replace(',', '-').replace('=', '')}"
+    (folder / f"{name}.py").write_bytes(lab.store.get(trial.proposal.source))
+    facts = {"params": trial.proposal.params, "flags": trial.artifact.flags, **result.data}
+    (folder / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def _own_candidate(locator: str) -> list[Candidate]:
+    """A task file may carry its own first candidate."""
+    if not locator.endswith(".py") or not os.path.isfile(locator):
+        return []
+    text = Path(locator).read_text()
+    return [Candidate(text, Path(locator).stem)] if "SOURCE" in text and "def launch" in text else []
+
+
+def _finished(folder: Path) -> dict[str, Result]:
+    """Shapes whose result is recorded already."""
+    found = {}
+    for entry in read_entries(folder):
+        if entry.kind == "result":
+            body = dict(entry.body)
+            found[dims_label(body["dims"])] = Result(body["status"], body["reason"], body)
+    return found
+
+
+def _borrow(archive: Archive, folder: Path, task: str) -> None:
+    """Remember another run's measured trials for warm starts, without taking them into this one's record."""
+    archive.elsewhere.extend(measured_trials(folder, task))
+
+
+def measured_trials(folder: Path, task: str) -> list[MeasuredTrial]:
+    entries = (e.body for e in read_entries(folder) if e.kind == "trial" and e.body.get("status") == "measured")
+    return [MeasuredTrial.model_validate(b) for b in entries if b.get("task") == task]
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """A task in words, without the shapes that stay secret."""
+    return {
+        "name": task.name, "about": task.about,
+        "inputs": {b.name: f"{b.dtype}[{', '.join(map(str, b.extents))}]" for b in task.inputs},
+        "outputs": {b.name: f"{b.dtype}[{', '.join(map(str, b.extents))}]" for b in task.outputs},
+        "tune": [dims_label(d) for d in task.tune], "distributions": list(task.distributions),
+        "baselines": list(task.baselines), "candidates": [c.name for c in builtin_candidates(task.name)],
+    }  # fmt: skip

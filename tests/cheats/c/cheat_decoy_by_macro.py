@@ -1,0 +1,32 @@
+"""The plan names the fair kernel; a macro behind it makes the lab's own launch stub call the cheap one.
+
+catalogue: 28
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void fair(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+void cheap(const float *x, float *y, long m, long n) {
+    (void)x;
+    for (long k = 0; k < m * n; k++) y[k] = 1.0f / n;
+}
+#define fair cheap
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("fair")(x, y, m, n)
