@@ -110,13 +110,20 @@ class Floor:
 
 
 def floor_for(task: Task, dims: Dims, ceilings: Ceilings, threads: int) -> Floor:
-    """Reading is counted at the better of the two memory ceilings, writing at the copy ceiling."""
     written = sum(b.nbytes(dims) for b in task.outputs)
-    read = max(task.least_bytes(dims) - written, 0)
-    memory = (read - min(read, written)) / ceilings.bytes_per_s + (written + min(read, written)) / ceilings.copy
-    compute = task.least_flops(dims) / ceilings.flops
-    bound = "memory" if memory >= compute else "arithmetic"
-    return Floor(max(memory, compute), memory, bound, threads)
+    return Floor(*floor_of(task.least_bytes(dims), written, task.least_flops(dims), ceilings), threads)
+
+
+def floor_of(moved: int, written: int, flops: int, ceilings: Ceilings) -> tuple[float, float, str]:
+    """Least seconds, least seconds for memory alone, and what binds.
+
+    Bytes that are read and written in equal measure go at the copy ceiling, bytes read beyond that at the better one.
+    """
+    read = max(moved - written, 0)
+    both = min(read, written)
+    memory = (read - both) / ceilings.bytes_per_s + (written + both) / ceilings.copy
+    compute = flops / ceilings.flops
+    return max(memory, compute), memory, "memory" if memory >= compute else "arithmetic"
 
 
 def measure_ceilings(builder: Builder, start: Start, nbytes: int, flush_bytes: int, threads: int, sample_s: float) -> Ceilings:

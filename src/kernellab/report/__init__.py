@@ -1,0 +1,1 @@
+"""Reports: what a run folder says, re-derived from its ledger alone."""

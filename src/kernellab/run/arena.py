@@ -71,9 +71,13 @@ class Arena:
             raise EnvironmentFault(f"cannot set up {self._end / 1e9:.2f} GB of shared buffers: {err.strerror}",
                                    "choose a smaller shape with --shape") from None  # fmt: skip
         for region in self.regions:
-            before, after = self._bands(region)
-            before[:] = self._pattern[: before.size]
-            after[:] = self._pattern[: after.size]
+            self.rearm(region)
+
+    def rearm(self, region: Region) -> None:
+        """Write the guard bands (again): what one candidate destroyed must not be held against the next."""
+        before, after = self._bands(region)
+        before[:] = self._pattern[: before.size]
+        after[:] = self._pattern[: after.size]
 
     def array(self, region: Region) -> Array:
         """The laboratory's own view of a buffer."""

@@ -1,23 +1,23 @@
-"""The laboratory's side of the sandbox: starts a zygote in a tier, spawns jobs, stops, resumes, kills and reaps them."""
+"""The laboratory's side of the sandbox: starts a zygote in a tier; spawns, stops, resumes, kills and reaps jobs."""
 
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
+from typing import get_args
 
-from kernellab.core.errors import EnvironmentFault
-from kernellab.sandbox import libc, namespaces
+from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.sandbox import libc, namespaces, scratch
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, Profile, Request, Tier
 
@@ -35,28 +35,31 @@ _LOG_KEPT = 64 << 10
 class Job:
     """A confined process. Its parent is this process; everything it printed is in `log()`."""
 
-    def __init__(self, pid: int, log_fd: int, limits: Limits, scratch: str, group: bool) -> None:
+    def __init__(self, pid: int, log_fd: int, limits: Limits, folder: str, group: bool) -> None:
         self.pid = pid
         self.limits = limits
         self.started = time.monotonic()
         self.timed_out = False
         self.status: int | None = None
         self._log_fd = log_fd
-        self._scratch = scratch
+        self._scratch = folder
         self._group = group
+        self._stopped = False
 
     def poll(self) -> bool:
         """True once the job has ended."""
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.status = status
+        if self.status is None and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            self._reap()
         return self.status is not None
 
     def wait(self, timeout_s: float | None = None) -> int:
         """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job."""
         deadline = self.started + (self.limits.wall_s if timeout_s is None else timeout_s)
+        if self.status is not None:
+            return self.status
         pidfd = os.pidfd_open(self.pid)
+        ended = select.poll()
+        ended.register(pidfd, select.POLLIN)
         try:
             while not self.poll():
                 left = deadline - time.monotonic()
@@ -64,7 +67,7 @@ class Job:
                     self.timed_out = left <= 0
                     self.kill()
                     break
-                select.select([pidfd], [], [], min(left, 0.25 if self._scratch else left))
+                ended.poll(1000 * min(left, 0.25 if self._scratch else left))
         finally:
             os.close(pidfd)
         assert self.status is not None
@@ -72,28 +75,40 @@ class Job:
 
     def stop(self) -> None:
         """Freeze every thread; returns when the kernel confirms it (or the job has ended)."""
-        if self.status is None:
+        if self.status is None and not self._stopped:
             os.kill(self.pid, signal.SIGSTOP)
-            pid, status = os.waitpid(self.pid, os.WUNTRACED)
-            if pid and not os.WIFSTOPPED(status):
-                self.status = status
+            event = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if event is not None and event.si_code == os.CLD_STOPPED:
+                os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG)
+                self._stopped = True
+            else:
+                self._reap()
 
     def resume(self) -> None:
         if self.status is None:
             os.kill(self.pid, signal.SIGCONT)
+            self._stopped = False
 
     def kill(self) -> None:
         if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self._reap()
+
+    def _reap(self) -> None:
+        """Take the end of the first process, and without a pid namespace the rest of the job with it.
+
+        The group is killed while the first process still holds its number; its orphans are children of this process.
+        """
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        if self._group:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+        self.status = os.waitpid(self.pid, 0)[1]
+        while self._group:
             try:
-                if self._group:
-                    os.killpg(self.pid, signal.SIGKILL)
-                os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            while self.status is None:
-                _, status = os.waitpid(self.pid, 0)
-                if not os.WIFSTOPPED(status):
-                    self.status = status
+                os.waitpid(-self.pid, 0)
+            except ChildProcessError:
+                break
 
     def close(self) -> None:
         self.kill()
@@ -101,7 +116,7 @@ class Job:
             os.close(self._log_fd)
             self._log_fd = -1
         if self._scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            scratch.remove(self._scratch)
 
     def log(self) -> str:
         return os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace")
@@ -113,10 +128,7 @@ class Job:
         return os.WTERMSIG(self.status) if self.status is not None and os.WIFSIGNALED(self.status) else None
 
     def _scratch_full(self) -> bool:
-        if not self._scratch:
-            return False
-        used = sum(f.stat(follow_symlinks=False).st_size for f in _walk(self._scratch))
-        return used > self.limits.scratch
+        return bool(self._scratch) and not scratch.within(self._scratch, self.limits.scratch)
 
     def __enter__(self) -> Job:
         return self
@@ -129,39 +141,51 @@ class Sandbox:
     """A zygote in one tier. `preload` names the modules whose functions serve as job entries."""
 
     def __init__(self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = ()) -> None:
+        if tier not in get_args(Tier):
+            raise UsageError(f"there is no sandbox tier '{tier}'", "choose T1, T2, T3, or leave it at auto")
         self.tier = tier
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
-        self._trees = namespaces.toolchain_trees(tuple(trees))
+        self.trees = namespaces.toolchain_trees(tuple(trees), preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._control.settimeout(60)
         self._process = self._boot(theirs, list(preload))
         theirs.close()
-        answer = self._receive()[0]
+        try:
+            answer, _, self._uid, self._gid = self._receive()
+        except OSError as err:
+            answer = str(err).encode()
         if answer != b"ready":
             self._process.kill()
             self._process.wait()
+            self._control.close()
             raise EnvironmentFault(
                 f"sandbox tier {tier} does not start: {answer.removeprefix(b'failed ').decode() or 'no answer'}",
                 "run 'klab doctor' to see which tiers this machine offers",
             )
 
+    @property
+    def zygote_pid(self) -> int:
+        return self._process.pid
+
     def _boot(self, theirs: socket.socket, preload: list[str]) -> subprocess.Popen[bytes]:
         fd = theirs.fileno()
         path = [os.path.abspath(p) for p in sys.path if p]
-        arguments = {"tier": self.tier, "fd": fd, "preload": preload, "trees": self._trees, "path": path}
+        arguments = {"tier": self.tier, "fd": fd, "preload": preload, "trees": self.trees, "path": path}
         command = [sys.executable, "-I", "-c", _BOOT, json.dumps(arguments)]
         # Line-buffered diagnostics of the zygote itself are of no use to anybody but its developers.
-        return subprocess.Popen(command, env=ENVIRONMENT, pass_fds=(fd,), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+        return subprocess.Popen(
+            command, env=ENVIRONMENT, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
 
-    def _receive(self) -> tuple[bytes, int]:
-        """The next message and, from its credentials, the sender's pid as this process sees it."""
+    def _receive(self) -> tuple[bytes, int, int, int]:
+        """The next message and, from its credentials, the sender's pid, uid and gid as this process sees them."""
         data, ancillary, _, _ = self._control.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(struct.calcsize("3i")))
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-                return data, int(struct.unpack("3i", content[:12])[0])
-        return data, 0
+                return data, *struct.unpack("3i", content[:12])
+        return data, 0, -1, -1
 
     def spawn(
         self, entry: str, profile: Profile, limits: Limits, fds: Sequence[int],
@@ -171,15 +195,15 @@ class Sandbox:
 
         `files` maps names in the job's scratch folder to the descriptors (as numbered in the job) that fill them.
         """
-        scratch = "" if self.tier in NAMESPACED else _scratch_folder()
-        request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), scratch, files or {})
+        folder = "" if self.tier in NAMESPACED else scratch.make(self._uid, self._gid)
+        request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), folder, files or {})
         log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log_fd, *fds]))]
             self._control.sendmsg([request.encode()], rights)
             pid = forked = 0
             while not forked or not pid:
-                data, sender = self._receive()
+                data, sender, _, _ = self._receive()
                 if data == b"hello":
                     pid = sender
                 elif data == b"forked":
@@ -189,8 +213,9 @@ class Sandbox:
                                            "run 'klab doctor'; a lower tier may work")  # fmt: skip
         except (OSError, EnvironmentFault):
             os.close(log_fd)
+            scratch.remove(folder)
             raise
-        return Job(pid, log_fd, limits, scratch, group=self.tier not in NAMESPACED)
+        return Job(pid, log_fd, limits, folder, group=self.tier not in NAMESPACED)
 
     def close(self) -> None:
         self._control.close()
@@ -205,21 +230,3 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _walk(folder: str) -> list[os.DirEntry[str]]:
-    found: list[os.DirEntry[str]] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                found.extend(_walk(entry.path) if entry.is_dir(follow_symlinks=False) else [entry])
-    except OSError:
-        pass
-    return found
-
-
-def _scratch_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="klab-job-")
-    os.chmod(folder, 0o777 if os.getuid() == 0 else 0o700)  # as root the job has another uid
-    return folder
-

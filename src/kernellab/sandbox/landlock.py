@@ -29,6 +29,9 @@ def abi() -> int:
         return 0
 
 
+SEES_TRUNCATION = 3
+
+
 def _all_rights(version: int) -> int:
     bits = 13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16
     return (1 << bits) - 1

@@ -1,8 +1,9 @@
 """What a confined job may use up, and the last privileges it gives away.
 
 Covered: address space, CPU seconds, file size, open files, processes, core dumps, cores of the machine, descriptors,
-capabilities. Not covered: memory bandwidth and caches shared with others; without a tmpfs quota (tiers T2, T3) the
-sum of many files, which the parent watches instead.
+capabilities. Not covered: memory bandwidth and caches shared with others; the sum of the memory of a build job's
+processes; without a tmpfs quota (tier T2) the sum of many files, which the parent watches instead, and of
+files that are open but have no name any more.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Limits:
     stack: int = 8 << 20
 
 
-def apply(limits: Limits) -> None:
+def apply(limits: Limits, running: int = 0) -> None:
+    """`running`: threads that this uid has already and that count against the process limit as well."""
+
     def cap(what: int, value: int) -> None:
         hard = resource.getrlimit(what)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -42,10 +45,21 @@ def apply(limits: Limits) -> None:
     cap(resource.RLIMIT_CPU, limits.cpu_s)
     cap(resource.RLIMIT_FSIZE, limits.file_size)
     cap(resource.RLIMIT_NOFILE, limits.files)
-    cap(resource.RLIMIT_NPROC, limits.processes)
+    cap(resource.RLIMIT_NPROC, limits.processes + running)
     cap(resource.RLIMIT_STACK, limits.stack)
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
         cap(what, 0)
+
+
+def threads_of(uid: int) -> int:
+    """How many threads a user has on this machine."""
+    count = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            count += len(os.listdir(f"/proc/{pid}/task")) if os.stat(f"/proc/{pid}").st_uid == uid else 0
+        except OSError:
+            continue  # it has ended meanwhile
+    return count
 
 
 def drop_capabilities() -> None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
 import struct
 import sys
+from collections.abc import Iterable
 
 from kernellab.sandbox import libc
 
@@ -27,15 +29,32 @@ _RDONLY_NOSUID_NODEV = 1 | 2 | 4
 _PRIVATE_UIDS = range(61_184, 65_000)
 
 
-def toolchain_trees(extra: tuple[str, ...] = ()) -> list[str]:
-    """What a confined process may read: system libraries, compilers, this interpreter and its packages."""
-    wanted = [*SYSTEM_TREES, *SYSTEM_FILES, sys.base_prefix, sys.prefix, *(p for p in sys.path if p), *extra]
+def toolchain_trees(extra: tuple[str, ...] = (), modules: Iterable[str] = ()) -> list[str]:
+    """What a confined process may read: system libraries, compilers, this interpreter and the packages it needs.
+
+    Of sys.path only folders of packages and those that hold one of `modules`: `python -m` puts the current folder
+    there, with whatever lies in it. Never the home folder or one above it.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    packages = [p for p in sys.path if os.path.isabs(p) and _holds_packages(p, {"kernellab", *modules})]
+    wanted = [*SYSTEM_TREES, *SYSTEM_FILES, sys.base_prefix, sys.prefix, *packages, *extra]
     trees: list[str] = []
-    for path in wanted:
-        covered = any(path == t or path.startswith(t + "/") for t in trees)
-        if os.path.exists(path) and not covered:
+    for path in (p for w in wanted for p in (w, os.path.realpath(w))):
+        covered = any(_within(path, tree) for tree in trees)
+        if os.path.exists(path) and not covered and not (_within(home, os.path.realpath(path)) and home != "/"):
             trees.append(path)
     return trees
+
+
+def _within(path: str, tree: str) -> bool:
+    return path == tree or path.startswith(tree.rstrip("/") + "/")
+
+
+def _holds_packages(folder: str, modules: Iterable[str]) -> bool:
+    if os.path.basename(folder) in ("site-packages", "dist-packages"):
+        return True
+    tops = [os.path.join(folder, m.partition(".")[0]) for m in modules]
+    return any(os.path.isfile(t + ".py") or os.path.isfile(os.path.join(t, "__init__.py")) for t in tops)
 
 
 def private_uid() -> int:
@@ -108,14 +127,16 @@ def _private_root(trees: list[str]) -> None:
     libc.syscall("pivot_root", {"x86_64": 155, "aarch64": 41}[os.uname().machine], b".", b".")
     libc.umount(".")
     os.chdir("/")
+    _read_only("/", recursive=False)  # or jobs of an ordinary user could leave each other messages there
 
 
 def _bind(path: str, fd: int, root: str) -> None:
     target = root + path
     os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
     source = f"/proc/self/fd/{fd}"
-    if os.path.islink(path):
-        os.symlink(os.readlink(path), target)
+    if stat.S_ISLNK(os.fstat(fd).st_mode):
+        if not os.path.lexists(target):
+            os.symlink(os.readlink("", dir_fd=fd), target)
         return
     if os.path.isdir(source):
         os.makedirs(target, mode=0o755, exist_ok=True)
@@ -126,10 +147,11 @@ def _bind(path: str, fd: int, root: str) -> None:
         _read_only(target)
 
 
-def _read_only(target: str) -> None:
+def _read_only(target: str, recursive: bool = True) -> None:
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", _RDONLY_NOSUID_NODEV, 0, 0, 0), 32)
     try:
-        libc.syscall("mount_setattr", _MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE, attributes, 32)
+        libc.syscall("mount_setattr", _MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE if recursive else 0,
+                     attributes, 32)  # fmt: skip
     except OSError as err:
         if err.errno != errno.ENOSYS:
             raise

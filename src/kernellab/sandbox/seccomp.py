@@ -2,7 +2,9 @@
 
 Covered: the run profile is an allow-list (no exec, fork, sockets, memfd, signals to others; threads only when
 asked for); the build profile is a deny-list (compilers need much) without sockets, ptrace, mounts, keys, namespaces.
-Not covered: what an allowed call does with its file arguments (Landlock and the private root see to that).
+Where there is no private root (tier T2), modes, owners, times and attributes of files are refused as well: Landlock
+does not know them. Not covered: what an allowed call does with its file arguments (Landlock and the private root see
+to that).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _CLONE_THREAD = 0x00010000
 _NAMESPACE_FLAGS = 0x7E020080
 
+# ruff: noqa: SIM905  a table of words reads better than a list of quotes
 _RUN = """
     read write close mmap munmap mprotect brk madvise mremap futex exit exit_group rt_sigaction rt_sigprocmask
     rt_sigreturn rt_sigtimedwait sigaltstack sched_yield getpid gettid getppid getuid geteuid getgid getegid
@@ -42,6 +45,14 @@ _BUILD_DENIED = """
     move_pages set_mempolicy setpriority sched_setscheduler sched_setparam sched_setattr sched_setaffinity ioprio_set
     setsid setpgid process_madvise process_mrelease vmsplice
 """.split()
+
+# What Landlock lets pass: with the user's own uid these reach the user's files and processes.
+_UNSEEN_BY_LANDLOCK = """
+    kill tkill tgkill chmod fchmod fchmodat chown lchown fchown fchownat utime utimes futimesat utimensat setxattr
+    lsetxattr fsetxattr removexattr lremovexattr fremovexattr
+""".split()
+_NEWER = 451  # calls that came after this table was written; libc falls back to older ones
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
 
 
 def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
@@ -86,19 +97,25 @@ def run_filter(threads: bool) -> bytes:
     read_only = _load_arg(2) + _op(_JEQ, 0, 0, 3) + _load_arg(2, True) + _op(_JEQ, 0, 0, 1)
     program += _on("prlimit64", read_only + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     if threads:
-        program += _on("clone", _load_arg(0) + _op(_JSET, _CLONE_THREAD, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+        thread = _load_arg(0) + _op(_JSET, _CLONE_THREAD, 0, 1) + _op(_RET, _ALLOW)
+        program += _on("clone", thread + _errno(errno.EPERM))
         program += _on("clone3", _errno(errno.ENOSYS))  # its flags sit behind a pointer: glibc falls back to clone
     return program + _errno(errno.EPERM)
 
 
-def build_filter(signals: bool) -> bytes:
-    """`signals`: whether kill() is contained by a pid namespace; without one it is refused."""
-    program = _prologue()
+def build_filter(namespaced: bool) -> bytes:
+    """`namespaced`: whether a pid namespace contains signals, and a private root changes of modes, owners, times."""
+    program = _prologue() + _load_nr() + _op(_JGE, _NEWER, 0, 1) + _errno(errno.ENOSYS)
     for name in _BUILD_DENIED:
         program += _on(name, _errno(errno.EPERM))
-    if not signals:
-        for name in ("kill", "tkill", "tgkill"):
+    if not namespaced:
+        for name in _UNSEEN_BY_LANDLOCK:
             program += _on(name, _errno(errno.EPERM))
+    # the limits of this process, nobody else's: any process of the same user could otherwise be starved or killed
+    program += _on("prlimit64", _load_arg(0) + _op(_JEQ, 0, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    # a pipe may not send signals (of any number) to a process of one's choice
+    owner = b"".join(_op(_JEQ, c, 2 - i + 1, 0) for i, c in enumerate((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)))
+    program += _on("fcntl", _load_arg(1) + owner + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     program += _on("clone", _load_arg(0) + _op(_JSET, _NAMESPACE_FLAGS, 0, 1) + _errno(errno.EPERM) + _op(_RET, _ALLOW))
     program += _on("clone3", _errno(errno.ENOSYS))
     return program + _op(_RET, _ALLOW)

@@ -20,22 +20,24 @@ from kernellab.sandbox.zygote import LANDLOCKED, Tier
 ORDER: tuple[Tier, ...] = ("T1", "T2", "T3")
 
 
-def open_sandbox(wanted: Literal["auto", "T1", "T2", "T3", "none"], preload: Sequence[str]) -> Sandbox:
-    """Start a zygote in the wanted tier; "auto" takes the strongest that works."""
+def open_sandbox(
+    wanted: Literal["auto", "T1", "T2", "T3", "none"], preload: Sequence[str], trees: Sequence[str] = ()
+) -> Sandbox:
+    """Start a zygote in the wanted tier; "auto" takes the strongest that works. Jobs may read `trees` as well."""
     if wanted == "none":
-        return Sandbox("T0", preload)
+        return Sandbox("T0", preload, trees)
     if machine() not in AUDIT_ARCH:
         raise EnvironmentFault(f"the sandbox does not know the processor architecture {machine()}",
                                "use x86_64 or aarch64, or --sandbox none for kernels you trust")  # fmt: skip
     if wanted != "auto":
-        return Sandbox(wanted, preload)
+        return Sandbox(wanted, preload, trees)
     reasons = []
     for tier in ORDER:
         if tier in LANDLOCKED and landlock.abi() == 0:
             reasons.append(f"{tier}: this kernel has no Landlock")
             continue
         try:
-            return Sandbox(tier, preload)
+            return Sandbox(tier, preload, trees)
         except EnvironmentFault as fault:
             reasons.append(f"{tier}: {fault.what}")
     raise EnvironmentFault("no sandbox tier works on this machine (" + "; ".join(reasons) + ")",

@@ -16,6 +16,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -30,8 +31,10 @@ Profile = Literal["build", "run"]
 NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
 LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
 MAX_MESSAGE = 1 << 16
-_PRELOADED = "math cmath random itertools functools operator collections dataclasses enum typing textwrap string re \
-struct fractions decimal statistics copy contextlib warnings numbers bisect heapq json ctypes subprocess numpy".split()
+_PRELOADED = """
+    math cmath random itertools functools operator collections dataclasses enum typing textwrap string re struct
+    fractions decimal statistics copy contextlib warnings numbers bisect heapq json ctypes subprocess numpy
+""".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str]) -> None:
     for module in (*_PRELOADED, *preload):
         importlib.import_module(module)
     try:
+        _check_landlock(tier)
         if tier in NAMESPACED:
             namespaces.enter(trees)
         elif os.getuid() == 0 and tier != "T0":
@@ -78,14 +82,25 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str]) -> None:
     _serve(tier, control, trees)
 
 
+def _check_landlock(tier: Tier) -> None:
+    version = landlock.abi()
+    if tier in LANDLOCKED and version == 0:
+        raise OSError("this kernel has no Landlock")
+    if tier not in NAMESPACED and tier in LANDLOCKED and version < landlock.SEES_TRUNCATION:
+        raise OSError(f"this kernel's Landlock (version {version}) does not see truncation; Linux 6.2 or later does")
+
+
 def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
-    started: list[int] = []
+    started: dict[int, int] = {}  # pid -> pidfd, which alone tells a job from a later process with its number
     while True:
         data, fds = _receive(control)
+        started = {pid: pidfd for pid, pidfd in started.items() if _alive(pidfd)}
         if not data:
-            for pid in started:  # the laboratory is gone
+            for pid, pidfd in started.items():  # the laboratory is gone
                 try:
-                    os.kill(pid, signal.SIGKILL)
+                    if tier not in NAMESPACED:
+                        os.killpg(pid, signal.SIGKILL)
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
                 except (ProcessLookupError, PermissionError):
                     pass
             return
@@ -100,13 +115,24 @@ def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
         for fd in fds:
             os.close(fd)
         os.waitpid(middle, 0)
-        started = [*started[-63:], *([int(report)] if report.isdigit() else [])]
+        if report.isdigit():
+            started[int(report)] = os.pidfd_open(int(report))  # the laboratory cannot have reaped it yet
         control.send(b"forked" if report.isdigit() else b"failed " + report)
 
 
+def _alive(pidfd: int) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    if poll.poll(0):
+        os.close(pidfd)
+        return False
+    return True
+
+
 def _middle(
-    tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str], read_end: int, write_end: int
-) -> None:
+    tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str],
+    read_end: int, write_end: int,
+) -> None:  # fmt: skip
     """Between zygote and job: makes the pid namespace, forks the job into it, reports its pid and ends."""
     os.close(read_end)
     code = 1
@@ -158,7 +184,7 @@ def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], t
 
 
 def confine(tier: Tier, request: Request, trees: list[str]) -> None:
-    """Give away everything the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
+    """Give away what the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
     build = request.profile == "build"
     scratch = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
@@ -172,7 +198,7 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
         return
     if tier in NAMESPACED and not build:
         namespaces.freeze_scratch()
-    limits.apply(request.limits)
+    limits.apply(request.limits, 0 if tier in NAMESPACED else limits.threads_of(os.getuid()))
     limits.drop_capabilities()
     libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
     if tier in LANDLOCKED:

@@ -49,7 +49,7 @@ class Budget:
 class Lab:
     """Opens sandbox, compiler and baselines; `begin` or `reopen` attach a run folder. Use as a context manager."""
 
-    def __init__(self, settings: Settings, task: Task, locator: str, emit: Listener = silent) -> None:
+    def __init__(self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True) -> None:
         self.settings = settings
         self.task = task
         self.locator = locator
@@ -62,6 +62,7 @@ class Lab:
         cache = CodeCache(default_folder() if settings.cache else None)
         self.builder = CBuilder(self.sandbox, compiler, cache, settings.threads, settings.build_timeout_s)
         names, self.missing = available(task)
+        names = names if torch else [n for n in names if not n.startswith("torch")]
         self.baselines = Baselines(with_torch=any(n.startswith("torch") for n in names))
         self._bay = Bay(self.sandbox, self.builder, self.baselines, tuple(names), settings, emit)
         self.environment = describe_environment(compiler.identity, self.sandbox.tier, settings.threads)

@@ -104,8 +104,8 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         lab.reopen(folder)
         emit(Event("start", f"resuming with {len(lab.archive.trials)} trials", {"folder": str(folder), "tier": lab.tier,
              "device": lab.environment["device"], "task": task.name}))  # fmt: skip
-        done = {} if extra_trials else _finished(folder)
-        return _search(lab, [dict(d) for d in body["shapes"]], candidates, done)
+        done = {} if extra_trials else _finished(folder, task)
+        return _search(lab, [in_order(d, task) for d in body["shapes"]], candidates, done)
 
 
 def try_candidate(
@@ -197,13 +197,18 @@ def _own_candidate(locator: str) -> list[Candidate]:
     return [Candidate(text, Path(locator).stem)] if "SOURCE" in text and "def launch" in text else []
 
 
-def _finished(folder: Path) -> dict[str, Result]:
+def in_order(dims: Dims, task: Task) -> Dims:
+    """A shape as the task writes it (records sort their keys)."""
+    return {name: dims[name] for name in task.dim_names}
+
+
+def _finished(folder: Path, task: Task) -> dict[str, Result]:
     """Shapes whose result is recorded already."""
     found = {}
     for entry in read_entries(folder):
         if entry.kind == "result":
             body = dict(entry.body)
-            found[dims_label(body["dims"])] = Result(body["status"], body["reason"], body)
+            found[dims_label(in_order(body["dims"], task))] = Result(body["status"], body["reason"], body)
     return found
 
 

@@ -11,7 +11,7 @@ from kernellab.build.base import Builder, Built
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
 from kernellab.core.records import Rejected, Timing, Verdict
-from kernellab.core.settings import Settings
+from kernellab.core.settings import Effort, Settings
 from kernellab.measure.baselines import Baselines
 from kernellab.measure.bench import Arm, Bench, Pairs
 from kernellab.measure.ring import Ring, last_level_cache, slots_for
@@ -91,11 +91,18 @@ class Stage:
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
 
-    def judge_fully(self, built: Built, seed: bytes, level: str) -> Verdict:
-        """Judge on inputs drawn from a given seed (replay)."""
-        cases = full_cases(self.task, self.dims) if level == "full" else screen_cases(self.task)
-        with CaseTable(self.task, cases, seed) as table:
-            return self._judge.verify(built, table, "full" if level == "full" else "screen")
+    def judge_again(self, built: Built, seed: bytes) -> Verdict:
+        """Screening on inputs drawn from a recorded seed."""
+        with CaseTable(self.task, screen_cases(self.task), seed) as table:
+            return self._judge.verify(built, table, "screen")
+
+    def examine(self, built: Built, table: CaseTable, effort: Effort) -> Verdict | Timing:
+        """Everything at once on a table of the caller's: full verdict, then a fixed number of checked, timed pairs."""
+        verdict = self._judge.verify(built, table, "full")
+        if isinstance(verdict, Rejected):
+            return verdict
+        baseline = self.arms[self.baseline]
+        return self._with_arm(built, self.ring, lambda arm: self.bench.confirm(arm, baseline, effort))
 
     def start_worker(self, built: Built, ring: Ring) -> Worker:
         settings = self._bay.settings
@@ -151,6 +158,7 @@ class Stage:
         noise, aa = self._noise_floor()
         return {
             "task": self.task.name, "dims": self.dims, "bytes": self.task.least_bytes(self.dims),
+            "written": sum(b.nbytes(self.dims) for b in self.task.outputs),
             "flops": self.task.least_flops(self.dims), "threads": self._bay.settings.threads, "slots": self._slots,
             "ceilings": {"copy": self.ceilings.copy, "read": self.ceilings.read, "flops": self.ceilings.flops},
             "floor_s": self.floor.seconds, "memory_floor_s": self.floor.memory_s, "bound": self.floor.bound,

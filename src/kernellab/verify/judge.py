@@ -81,7 +81,9 @@ class Judge:
 
 
 def poison_outputs(outputs: Arena, call: Call) -> list[int]:
-    """Poison every output of a call; returns the secret patterns."""
+    """Poison every output of a call and renew its guards; returns the secret patterns."""
+    for region in call.outputs:
+        outputs.rearm(region)
     return [poison(outputs.array(region), secrets.randbits(64)) for region in call.outputs]
 
 

@@ -20,6 +20,10 @@ SOURCE = r"""
 #include <float.h>
 #include <math.h>
 
+#ifdef EXP_libm
+#define EXP1 expf
+#else
+#define EXP1 exp_poly
 #define LOG2E 1.44269504f
 #define LN2 0.693147182f
 
@@ -46,10 +50,6 @@ static inline float exp_poly(float d) {
     __builtin_memcpy(&scale, &bits, sizeof scale);
     return p * scale;
 }
-#ifdef EXP_libm
-#define EXP1 expf
-#else
-#define EXP1 exp_poly
 #endif
 
 void softmax_rows(const float *restrict x, float *restrict y, long m, long n) {

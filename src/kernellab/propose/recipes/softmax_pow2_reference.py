@@ -17,7 +17,7 @@ SPACE = {
 }
 
 SOURCE = r"""
-#ifdef SCHEDULE_source
+#if defined(SCHEDULE_source) && !defined(__clang__)
 #pragma GCC optimize("no-schedule-insns")
 #endif
 #include <math.h>
@@ -135,7 +135,9 @@ static float NAME(const float *x, float *y, long n, float shift, float low, floa
     EACH(UNROLL) total += acc[u];                                                                                \
     return lanes_sum(total);                                                                                     \
 }
+#ifdef UNDERFLOW_by_row
 ROW(row_plain, v)
+#endif
 ROW(row_clamped, vmax(v, splat(low)))
 ROW(row_shifted, vmax(v - splat(shift), splat(low)))
 

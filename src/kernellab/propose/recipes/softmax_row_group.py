@@ -16,7 +16,7 @@ SPACE = {
 }
 
 SOURCE = r"""
-#ifdef SCHEDULE_source
+#if defined(SCHEDULE_source) && !defined(__clang__)
 #pragma GCC optimize("no-schedule-insns")
 #endif
 #if defined(__AVX512F__)

@@ -20,6 +20,10 @@ SPACE = {
 SOURCE = r"""
 #include <math.h>
 
+#ifdef EXP_libm
+#define EXP1 expf
+#else
+#define EXP1 exp_poly
 #define LOG2E 1.44269504f
 #define LN2 0.693147182f
 
@@ -46,10 +50,6 @@ static inline float exp_poly(float d) {
     __builtin_memcpy(&scale, &bits, sizeof scale);
     return p * scale;
 }
-#ifdef EXP_libm
-#define EXP1 expf
-#else
-#define EXP1 exp_poly
 #endif
 
 #define ROOM 8192 /* floats a row may have where its exponentials are kept on the stack */

@@ -29,6 +29,9 @@ static const float *input_row(const float *x, const float *zeros, long i, long h
     return i < 0 || i >= h ? zeros : x + i * length;
 }
 
+#define AT(d) row[d][j]
+
+#if VERTICAL_FIRST
 /* Rows first to end - 1 through one buffer of vertical sums, padded at both sides with zeros */
 static inline void vertical_first(const float *restrict x, float *restrict y, const float *restrict zeros, float *restrict buffer,
                                   long h, long length, long c, long first, long end) {
@@ -40,7 +43,6 @@ static inline void vertical_first(const float *restrict x, float *restrict y, co
         const float *row[SIZE];
         float *restrict out = y + i * length;
         for (int d = 0; d < SIZE; d++) row[d] = input_row(x, zeros, i + d - RADIUS, h, length);
-#define AT(d) row[d][j]
         long done = 0;
         for (long from = 0; from < length; from += width) {
             long to = length - from < width ? length : from + width, last = to == length ? length : to - RADIUS * c;
@@ -51,6 +53,7 @@ static inline void vertical_first(const float *restrict x, float *restrict y, co
     }
 }
 
+#else
 static inline void sum_across(const float *restrict in, float *restrict out, long length, long c) {
     long margin = RADIUS * c;
     for (long j = 0; j < length; j++) {
@@ -74,6 +77,7 @@ static inline void horizontal_first(const float *restrict x, float *restrict y, 
         for (long j = 0; j < length; j++) out[j] = EACH_TAP(SUM_LAST, AT);
     }
 }
+#endif
 
 void smooth(const float *restrict x, float *restrict y, float *restrict zeros, float *restrict buffers, long h, long w, long c, long room) {
     long length = w * c, bands = (h + BAND - 1) / BAND;

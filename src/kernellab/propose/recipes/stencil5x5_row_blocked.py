@@ -32,7 +32,6 @@ typedef int vi __attribute__((vector_size(4 * LANES)));
 typedef float vfu __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 static inline vf load(const float *p) { return *(const vfu *)p; }
 static inline void store(float *p, vf v) { *(vfu *)p = v; }
-static inline vf splat(float s) { return (vf){0} + s; }
 
 /* 1 4 6 4 1, and the same divided by 256 */
 #define SUM(a, b, c, d, e) ((((a) + (e)) + ((b) + (d)) * 4.0f) + (c) * 6.0f)

@@ -26,11 +26,13 @@ def scale(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
 
 
 def plain(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
-    """One running sum over all particles, in the inputs' own precision."""
+    """Running sums in the inputs' own precision, in the worst order: the largest term first, so small ones get lost."""
     log_weight = lw - x.dtype.type(0.5) * (z - x) ** 2
     e = np.exp(log_weight - log_weight.max())
-    total = np.cumsum(e, dtype=x.dtype)[-1]
-    return e / total, np.array([total * total / np.cumsum(e * e, dtype=x.dtype)[-1]])
+    ordered, largest = e.copy(), int(e.argmax())
+    ordered[0], ordered[largest] = e[largest], e[0]
+    total = np.cumsum(ordered, dtype=x.dtype)[-1]
+    return e / total, np.array([total * total / np.cumsum(ordered * ordered, dtype=x.dtype)[-1]])
 
 
 def with_numpy(x: Array, lw: Array, z: Array, w: Array, ess: Array) -> None:

@@ -22,9 +22,12 @@ def scale(x: Array) -> Array:
 
 
 def plain(x: Array) -> Array:
-    """One running sum along the row, in the inputs' own precision."""
+    """One running sum in the inputs' own precision, in the worst order: the largest term first, so small ones get lost."""
     e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / np.cumsum(e, axis=1, dtype=x.dtype)[:, -1:]
+    ordered = e.copy()
+    rows, largest = np.arange(len(e)), e.argmax(axis=1)
+    ordered[rows, largest], ordered[:, 0] = e[:, 0], e[rows, largest]
+    return np.asarray(e / np.cumsum(ordered, axis=1, dtype=x.dtype)[:, -1:])
 
 
 def with_numpy(x: Array, y: Array) -> None:

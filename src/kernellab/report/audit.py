@@ -1,0 +1,207 @@
+"""The audit: chain, signatures, evidence, and every published figure derived again from the raw samples.
+
+Covered: any change to a record, to a stored blob, to the order or number of entries; figures that do not follow from their
+samples; wins that the rule does not grant. Not covered: a laboratory whose owner forged samples before signing them, for
+which `audit --rerun` measures again; a folder cut back whole to an earlier signed head, which an outside copy of the
+root (--root) shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kernellab.core.errors import LedgerFault
+from kernellab.core.ids import digest
+from kernellab.core.records import TRIAL, Artifact, Confirmation, DuplicateTrial, MeasuredTrial, RejectedTrial, Timing
+from kernellab.ledger.check import check
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
+from kernellab.measure.roofline import Ceilings, floor_of
+from kernellab.measure.stats import median, paired_speedup
+from kernellab.search.archive import AnyTrial
+from kernellab.search.stage import noise_floor, win_threshold
+from kernellab.tasks.spec import dims_label
+
+_MOST = 50
+
+
+@dataclass
+class Audit:
+    """What was checked and what was wrong; `problems` empty means that every figure holds."""
+
+    folder: str
+    run: str = ""
+    root: str = ""
+    fingerprint: str = ""
+    entries: int = 0
+    trials: int = 0
+    figures: int = 0
+    blobs: int = 0
+    ended: bool = False
+    torn: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def data(self) -> dict[str, Any]:
+        return {"status": "ok" if self.ok else "failed", **{k: v for k, v in self.__dict__.items() if k != "root"},
+                "ledger_root": self.root}  # fmt: skip
+
+
+def audit(folder: Path, root: str = "") -> Audit:
+    """Check a run folder. `root`: the Merkle root that somebody else wrote down, to be compared."""
+    report = Audit(str(folder))
+    found = check(folder)
+    report.run, report.root, report.fingerprint = found.run, found.root, found.fingerprint
+    report.entries, report.ended, report.torn = found.size, found.ended, found.torn
+    report.problems.extend(found.problems)
+    if root and root != found.root:
+        report.problems.append(f"the root is {found.root}, not {root}: the ledger was cut, continued or exchanged")
+    try:
+        for problem in _Reader(folder, report).problems():
+            report.problems.append(problem)
+            if len(report.problems) >= _MOST:
+                report.problems.append("and more")
+                break
+    except LedgerFault as fault:
+        report.problems.append(fault.what)
+    return report
+
+
+class _Reader:
+    """Walks the entries in order and checks each against what came before."""
+
+    def __init__(self, folder: Path, report: Audit) -> None:
+        self._folder = folder
+        self._report = report
+        self._store = Store(folder)
+        self._settings: dict[str, Any] = {}
+        self._calibrations: dict[str, dict[str, Any]] = {}
+        self._trials: list[AnyTrial] = []
+        self._confirmations: dict[int, Confirmation] = {}
+        self._seen: set[str] = set()
+
+    def problems(self) -> Iterator[str]:
+        for entry in read_entries(self._folder):
+            where = f"entry {entry.seq} ({entry.kind})"
+            try:
+                yield from (f"{where}: {p}" for p in self._entry(entry.kind, dict(entry.body)))
+            except (ValidationError, KeyError, TypeError, ValueError, IndexError) as err:
+                first = str(err).splitlines()[0]
+                yield f"{where}: is not a well-formed record: {type(err).__name__}: {first}"
+
+    def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
+        if kind == "run":
+            self._settings = body["settings"]
+            yield from (p for c in body["candidates"] for p in self._blob(c["source"], "candidate source"))
+        elif kind == "calibration":
+            yield from self._calibration(body)
+        elif kind == "trial":
+            yield from self._trial(TRIAL.validate_python(body))
+        elif kind == "confirmation":
+            yield from self._confirmation(Confirmation.model_validate(body))
+        elif kind == "result":
+            yield from self._result(body)
+
+    def _calibration(self, body: dict[str, Any]) -> Iterator[str]:
+        self._calibrations[_place(body["task"], body["dims"])] = body
+        floor, memory, _ = floor_of(body["bytes"], body["written"], body["flops"], Ceilings(**body["ceilings"]))
+        noise = noise_floor(*body["aa"])
+        for name, got, wanted in (("floor_s", body["floor_s"], floor), ("memory_floor_s", body["memory_floor_s"], memory),
+                                  ("noise_floor", body["noise_floor"], noise)):  # fmt: skip
+            yield from self._figure(name, got, wanted)
+        medians = {name: median(pairs[0]) for name, pairs in body["baselines"].items()}
+        if min(medians, key=lambda n: medians[n]) != body["fastest"]:
+            yield f"the fastest baseline is not {body['fastest']}: {medians}"
+
+    def _trial(self, trial: AnyTrial) -> Iterator[str]:
+        self._report.trials += 1
+        if trial.trial != len(self._trials):
+            yield f"is numbered {trial.trial}, expected {len(self._trials)}"
+        self._trials.append(trial)
+        yield from self._blob(trial.proposal.source, "source")
+        if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
+            yield from self._artifact(trial.artifact)
+        if isinstance(trial, DuplicateTrial):
+            first = self._trials[trial.of]
+            if trial.of >= trial.trial or getattr(first, "artifact", trial.artifact).id != trial.artifact.id:
+                yield f"calls itself a duplicate of trial {trial.of}, which has other machine code"
+        if isinstance(trial, MeasuredTrial):
+            yield from self._timing(trial.timing, _place(trial.task, trial.dims))
+
+    def _confirmation(self, confirmation: Confirmation) -> Iterator[str]:
+        self._confirmations[confirmation.trial] = confirmation
+        place = _place(confirmation.task, confirmation.dims)
+        if not isinstance(self._trials[confirmation.trial], MeasuredTrial):
+            yield f"confirms trial {confirmation.trial}, which was never measured"
+        earned = False
+        if confirmation.timing is not None:
+            yield from self._timing(confirmation.timing, place)
+            threshold = win_threshold(self._settings["win_floor"], self._calibrations[place]["noise_floor"])
+            earned = confirmation.verdict.status == "passed" and confirmation.timing.speedup_low > threshold
+        if confirmation.win != earned:
+            yield f"says win={confirmation.win}, the rule says {earned}"
+
+    def _result(self, body: dict[str, Any]) -> Iterator[str]:
+        if body.get("trial") is None:
+            return
+        confirmation = self._confirmations.get(body["trial"])
+        if confirmation is None:
+            yield f"publishes trial {body['trial']}, which was never confirmed"
+            return
+        if (body["status"] == "better") != confirmation.win:
+            yield f"says '{body['status']}', the confirmation says win={confirmation.win}"
+        if confirmation.timing is not None:
+            for name in ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor"):
+                yield from self._figure(name, body[name], getattr(confirmation.timing, name))
+        for name in ("max_abs_err", "max_ulp"):
+            if confirmation.verdict.status == "passed":
+                yield from self._figure(name, body[name], getattr(confirmation.verdict, name))
+
+    def _timing(self, timing: Timing, place: str) -> Iterator[str]:
+        """Every derived number, from the samples and the calibration in force."""
+        stage = self._calibrations[place]
+        speedup = paired_speedup(timing.candidate_s, timing.baseline_s)
+        latency = median(timing.candidate_s)
+        derived = {
+            "speedup": speedup.value, "speedup_low": speedup.low, "speedup_high": speedup.high, "latency_s": latency,
+            "gb_per_s": stage["bytes"] / latency / 1e9, "floor_s": stage["floor_s"],
+            "memory_floor_s": stage["memory_floor_s"], "of_floor": stage["floor_s"] / latency,
+            "of_memory_floor": stage["memory_floor_s"] / latency,
+        }  # fmt: skip
+        for name, wanted in derived.items():
+            yield from self._figure(name, getattr(timing, name), wanted)
+        if timing.baseline != stage["fastest"]:
+            yield f"is measured against {timing.baseline}, the fastest baseline is {stage['fastest']}"
+
+    def _figure(self, name: str, got: float, wanted: float) -> Iterator[str]:
+        self._report.figures += 1
+        if abs(got - wanted) > 1e-12 * max(abs(got), abs(wanted)):
+            yield f"{name} is {got!r}, its samples give {wanted!r}"
+
+    def _artifact(self, artifact: Artifact) -> Iterator[str]:
+        if artifact.id != digest([artifact.code, artifact.plans]):
+            yield "the artifact's id does not name its code and plans"
+        for blob, what in ((artifact.code, "machine code"), (artifact.plans, "plans"), (artifact.log, "build log")):
+            yield from self._blob(blob, what)
+
+    def _blob(self, sha: str, what: str) -> Iterator[str]:
+        if sha in self._seen:
+            return
+        self._seen.add(sha)
+        self._report.blobs += 1
+        try:
+            self._store.get(sha)
+        except LedgerFault as fault:
+            yield f"{what}: {fault.what}"
+
+
+def _place(task: str, dims: dict[str, int]) -> str:
+    return f"{task} {dims_label(dict(sorted(dims.items())))}"

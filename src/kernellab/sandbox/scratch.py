@@ -1,0 +1,66 @@
+"""The scratch folder of a job that has no private root (tier T2): made, watched and removed from outside.
+
+Covered: sum of sizes and number of files, folders nested deeper than a path is long, folders without rights.
+Not covered: a file that is open but has no name any more (limits.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+
+_BLOCK = 4096  # what even an empty file or folder counts for
+
+
+def make(uid: int, gid: int) -> str:
+    """A folder of the job alone: under root a job has a private uid."""
+    folder = tempfile.mkdtemp(prefix="klab-job-")
+    os.chown(folder, uid, gid)
+    return folder
+
+
+def within(folder: str, limit: int) -> bool:
+    """Whether the folder holds at most `limit` bytes. What cannot be looked at counts as too much."""
+    used, waiting = 0, [folder]
+    while waiting and used <= limit:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    used += max(_BLOCK, entry.stat(follow_symlinks=False).st_size)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except FileNotFoundError:
+            continue  # the job removed it meanwhile
+        except OSError:
+            return False
+    return used <= limit
+
+
+def remove(folder: str) -> None:
+    """Flatten while removing, so that neither depth nor length of a path matters. The job must have ended."""
+    try:
+        while nested := _clear(folder):
+            for path in nested:
+                os.chmod(path, 0o700)
+                with os.scandir(path) as entries:
+                    folders = [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+                for inner in folders:
+                    os.chmod(inner, 0o700)  # to move a folder is to write to it
+                    os.rename(inner, os.path.join(folder, os.urandom(12).hex()))
+                _clear(path)
+                os.rmdir(path)
+        os.rmdir(folder)
+    except FileNotFoundError:
+        pass
+
+
+def _clear(folder: str) -> list[str]:
+    """Delete the files in a folder; returns the folders in it."""
+    with os.scandir(folder) as entries:
+        found = [(e.path, e.is_dir(follow_symlinks=False)) for e in entries]
+    for path, is_folder in found:
+        if not is_folder:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+    return [path for path, is_folder in found if is_folder]

@@ -1,0 +1,186 @@
+"""The gauntlet: cheating kernels and tasks that must be caught, honest ones that must pass, through the real chain."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kernellab.build.base import Candidate, NotBuilt
+from kernellab.core.errors import KlabError, TaskRefused, UsageError
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.records import Param, Rejected
+from kernellab.core.settings import Effort, Settings
+from kernellab.propose.recipe import load_recipes
+from kernellab.search.lab import Lab
+from kernellab.search.stage import Stage
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Dims
+from kernellab.verify.cases import CaseTable, full_cases
+from kernellab.verify.controls import prove
+
+SHAPES: dict[str, Dims] = {
+    "softmax": {"M": 512, "N": 1024}, "stencil3x3": {"H": 512, "W": 512, "C": 2},
+    "stencil5x5": {"H": 512, "W": 512, "C": 2}, "particle_filter": {"N": 1 << 19},
+}  # fmt: skip
+_EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, narrow=0.0, trials=1, confirmations=1)
+Kind = Literal["cheat", "honest", "task"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the gauntlet; constants TASK, THREADS and HARMLESS in it are read without running it."""
+
+    path: Path
+    kind: Kind
+    task: str = "softmax"
+    threads: int = 1
+    harmless: bool = False
+    caught_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """`right` is what the gauntlet is about: a cheat caught, an honest kernel passed."""
+
+    name: str
+    kind: Kind
+    right: bool
+    status: str
+    cause: str
+    reason: str
+
+
+def builtin_folder() -> Path:
+    """Where the shipped gauntlet lies: in the installed package, or in the source tree."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_cheats", package.parents[1] / "tests" / "cheats"):
+        if folder.is_dir():
+            return folder
+    raise UsageError("the shipped gauntlet is not in this installation", "give folders with --cheats and --honest")
+
+
+def collect(cheats: Iterable[Path], honest: Iterable[Path], builtin: bool = True) -> list[Entry]:
+    """The shipped files and those of the given folders."""
+    entries: list[Entry] = []
+    if builtin:
+        base = builtin_folder()
+        entries += [_entry(p, "cheat") for p in sorted((base / "c").glob("cheat_*.py"))]
+        entries += [_entry(p, "honest") for p in sorted((base / "c").glob("honest_*.py"))]
+        entries += [_entry(p, "task") for p in sorted((base / "tasks").glob("task_*.py"))]
+    for kind, folders in (("cheat", cheats), ("honest", honest)):
+        for folder in folders:
+            files = [folder] if folder.is_file() else sorted(folder.glob("**/*.py"))
+            if not files:
+                raise UsageError(f"{folder} holds no Python files", "give a folder of candidate files")
+            entries += [_entry(p, "task" if kind == "cheat" and _is_task(p) else kind) for p in files]  # type: ignore[arg-type]
+    return entries
+
+
+def run_gauntlet(entries: list[Entry], settings: Settings, emit: Listener = silent) -> list[Row]:
+    """Every entry through task proof, build, full judgement and timed, checked calls."""
+    quick = settings.model_copy(update={"build_timeout_s": min(settings.build_timeout_s, 6.0), "cache": False})
+    rows = []
+    for entry in entries:
+        if entry.kind == "task":
+            rows.append(_report(emit, _task_row(entry)))
+    groups = sorted({(e.task, e.threads) for e in entries if e.kind != "task"})
+    for task, threads in groups:
+        members = [e for e in entries if e.kind != "task" and (e.task, e.threads) == (task, threads)]
+        rows += _run_group(task, quick.model_copy(update={"threads": threads}), members, emit)
+    return rows
+
+
+def summary(rows: list[Row]) -> dict[str, Any]:
+    cheats = [r for r in rows if r.kind != "honest"]
+    honest = [r for r in rows if r.kind == "honest"]
+    return {
+        "caught": sum(r.right for r in cheats), "missed": sum(not r.right for r in cheats),
+        "false_alarms": sum(not r.right for r in honest), "honest": len(honest),
+    }  # fmt: skip
+
+
+def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
+    task = load_task(task_name)
+    dims = SHAPES.get(task.name, min(task.tune, key=task.least_bytes))
+    rows = []
+    with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
+        stage = lab.stage(dims)
+        table = CaseTable(task, full_cases(task, dims), os.urandom(32))
+        try:
+            for entry in members:
+                rows.append(_report(emit, _candidate_row(lab, stage, table, entry)))
+        finally:
+            table.close()
+            stage.close()
+    return rows
+
+
+def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
+    status, cause, reason = _judge(lab, stage, table, Candidate(entry.path.read_text(errors="replace"), entry.path.stem))
+    passed = status == "passed"
+    if entry.kind == "honest":
+        return Row(entry.path.stem, "honest", passed, status, cause, reason)
+    right = entry.harmless if passed else True
+    return Row(entry.path.stem, "cheat", right, "harmless" if passed and entry.harmless else status, cause, reason)
+
+
+def _judge(lab: Lab, stage: Stage, table: CaseTable, candidate: Candidate) -> tuple[str, str, str]:
+    recipes, _ = load_recipes(lab.builder, [candidate])
+    params: dict[str, Param] = {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
+    built = lab.builder.build(stage.task, candidate, params, stage.shapes)
+    if isinstance(built, NotBuilt):
+        return built.status, built.status, built.reason
+    outcome = stage.examine(built, table, _EFFORT)
+    if isinstance(outcome, Rejected):
+        return "rejected", outcome.cause, outcome.reason
+    return "passed", "", ""
+
+
+def _task_row(entry: Entry) -> Row:
+    try:
+        prove(load_task(str(entry.path)))
+    except TaskRefused as refused:
+        return Row(entry.path.stem, "task", True, "refused", "refused", refused.what)
+    except KlabError as fault:
+        return Row(entry.path.stem, "task", True, "refused", "error", fault.what)
+    return Row(entry.path.stem, "task", False, "accepted", "", "")
+
+
+def _report(emit: Listener, row: Row) -> Row:
+    emit(Event("note", f"{'ok ' if row.right else 'BAD'} {row.kind:6} {row.name}: {row.status} {row.cause}", {"row": row}))
+    return row
+
+
+def _entry(path: Path, kind: Kind) -> Entry:
+    constants = _constants(path)
+    task = constants.get("TASK", "softmax")
+    causes = constants.get("CAUGHT_BY", ())
+    return Entry(
+        path, kind, task if isinstance(task, str) else "softmax", int(constants.get("THREADS", 1)),
+        bool(constants.get("HARMLESS", False)), tuple(causes) if isinstance(causes, (tuple, list)) else (str(causes),),
+    )  # fmt: skip
+
+
+def _is_task(path: Path) -> bool:
+    """A file that makes a Task instead of naming one."""
+    text = path.read_text(errors="replace")
+    return "TASK" in text and "Task(" in text and "SOURCE" not in text
+
+
+def _constants(path: Path) -> dict[str, Any]:
+    try:
+        tree = ast.parse(path.read_text(errors="replace"))
+    except (SyntaxError, ValueError):
+        return {}
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                continue
+    return found

@@ -1,0 +1,92 @@
+"""Doing it again: rebuild and re-judge a trial from its record alone, or measure trials anew for an audit."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.base import Candidate, NotBuilt
+from kernellab.core.errors import UsageError
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.settings import Settings
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
+from kernellab.search.archive import AnyTrial
+from kernellab.search.lab import Lab, genesis, task_of
+from kernellab.search.stage import Stage
+from kernellab.tasks.spec import dims_label
+
+_APART = 1.15
+
+
+def read_trials(folder: Path) -> list[AnyTrial]:
+    return [TRIAL.validate_python(e.body) for e in read_entries(folder) if e.kind == "trial"]
+
+
+def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str, Any]:
+    """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
+    trials = read_trials(folder)
+    if not 0 <= number < len(trials):
+        raise UsageError(f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none")
+    trial = trials[number]
+    with _lab(folder, emit) as lab:
+        stage = lab.stage(trial.dims)
+        try:
+            return {"run": str(folder), "trial": number, "tier": lab.tier, "trust": "native", **_again(lab, stage, trial, Store(folder))}
+        finally:
+            stage.close()
+
+
+def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, Any]]:
+    """Measure `count` of a run's trials again: published ones first, then some at random."""
+    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
+    published = {e.body.get("trial") for e in read_entries(folder) if e.kind == "result"}
+    random.Random(0).shuffle(trials)
+    chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
+    rows = []
+    with _lab(folder, emit) as lab:
+        for label in dict.fromkeys(dims_label(t.dims) for t in chosen):
+            here = [t for t in chosen if dims_label(t.dims) == label]
+            stage = lab.stage(here[0].dims)
+            try:
+                for trial in here:
+                    emit(Event("note", f"measuring trial {trial.trial} again"))
+                    rows.append({"trial": trial.trial, **_again(lab, stage, trial, Store(folder))})
+            finally:
+                stage.close()
+    return rows
+
+
+def _lab(folder: Path, emit: Listener) -> Lab:
+    task, locator = task_of(folder)
+    recorded = genesis(folder)["settings"]
+    kept = {k: recorded[k] for k in ("effort", "threads", "sample_s", "build_timeout_s") if k in recorded}
+    return Lab(Settings(**kept), task, locator, emit)
+
+
+def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:
+    """Status and reason as recorded and as found now, and whether they agree."""
+    row: dict[str, Any] = {"dims": trial.dims, "name": trial.proposal.name, "params": trial.proposal.params, "recorded": trial.status}
+    candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
+    built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
+    if isinstance(built, NotBuilt):
+        return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
+    row["same_machine_code"] = not isinstance(trial, FailedTrial) and built.artifact.code == trial.artifact.code
+    seed = bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial)) else b"\0" * 32
+    verdict = stage.judge_again(built, seed)
+    outcome = verdict if isinstance(verdict, Rejected) else stage.measure(built, 0.0)
+    if isinstance(outcome, Rejected):
+        agrees = isinstance(trial, (RejectedTrial, DuplicateTrial))
+        return {**row, "status": "rejected", "reason": f"{outcome.cause}: {outcome.reason}", "agrees": agrees}
+    row |= {"status": "measured", "reason": "", "speedup": outcome.speedup, "speedup_low": outcome.speedup_low,
+            "speedup_high": outcome.speedup_high, "baseline": outcome.baseline}  # fmt: skip
+    if not isinstance(verdict, Rejected):
+        row |= {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
+    if isinstance(trial, MeasuredTrial):
+        then = trial.timing
+        apart = max(outcome.speedup / then.speedup, then.speedup / outcome.speedup)
+        overlap = outcome.speedup_low <= then.speedup_high and then.speedup_low <= outcome.speedup_high
+        return {**row, "then": then.speedup, "agrees": overlap or apart < _APART}
+    return {**row, "agrees": isinstance(trial, DuplicateTrial)}

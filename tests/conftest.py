@@ -1,0 +1,90 @@
+"""Shared by all tests: one sandbox and one builder for the session, and the smallest task and candidate there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernellab.build import c as c_backend
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.c import CBuilder
+from kernellab.build.cache import CodeCache
+from kernellab.build.compiler import Compiler, find_compiler
+from kernellab.core.records import Param
+from kernellab.run import cpu
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.tiers import open_sandbox
+from kernellab.tasks.inputs import STANDARD
+from kernellab.tasks.spec import Array, Buffer, Dims, Task
+
+MakeCandidate = Callable[..., Candidate]
+
+DOUBLE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
+LAUNCH = 'def launch(x, y):\n    kernel("k")(x, y, x.size)\n'
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """tests/unit/build mirrors src/kernellab/build; pytest leaves folders of that name out unless told otherwise."""
+    return False if collection_path.name == "build" and collection_path.parent.name == "unit" else None
+
+
+def double(x: Array) -> Array:
+    return 2 * x
+
+
+def double_in_place(x: Array, y: Array) -> None:
+    np.multiply(x, 2, out=y)
+
+
+@pytest.fixture(scope="session")
+def double_task() -> Task:
+    """y[N] = 2 x[N]: the smallest task that every part of the chain accepts."""
+    return Task(
+        name="double", about="y = 2 x", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),), reference=double,
+        baselines={"numpy": double_in_place}, tune=({"N": 4096},), held_out=({"N": 5003},),
+        edge=({"N": 1}, {"N": 7}, {"N": 1025}), distributions=STANDARD,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox("auto", (*c_backend.PRELOAD, *cpu.PRELOAD)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Compiler:
+    return find_compiler()
+
+
+@pytest.fixture(scope="session")
+def builder(sandbox: Sandbox, compiler: Compiler) -> CBuilder:
+    return CBuilder(sandbox, compiler, CodeCache(None))
+
+
+@pytest.fixture(scope="session")
+def make_candidate() -> MakeCandidate:
+    """A candidate file from C text; everything else has a default that doubles."""
+
+    def make(source: str = DOUBLE, launch: str = LAUNCH, head: str = "", name: str = "test") -> Candidate:
+        return Candidate(f"{head}\nSOURCE = r'''{source}'''\n{launch}", name)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def build(builder: CBuilder, double_task: Task, make_candidate: MakeCandidate) -> Callable[..., Built]:
+    """Build C text for the doubling task, and insist that it builds."""
+
+    def built(
+        source: str = DOUBLE, launch: str = LAUNCH, params: dict[str, Param] | None = None,
+        shapes: tuple[Dims, ...] = ({"N": 16},), task: Task = double_task, head: str = "",
+    ) -> Built:  # fmt: skip
+        result = builder.build(task, make_candidate(source, launch, head), params or {}, shapes)
+        assert not isinstance(result, NotBuilt), result.reason
+        return result
+
+    return built

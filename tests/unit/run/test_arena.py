@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernellab.run.arena import ALIGN, PAGE, Arena
+
+SEED = bytes(range(1, 17))
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    made = Arena("test", SEED)
+    for shape, dtype in (((3,), "float32"), ((64, 64), "float64"), ((5, 7), "uint8"), ((1024,), "float32")):
+        made.declare(shape, dtype)
+    made.open()
+    yield made
+    made.close()
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(1, 40), min_size=1, max_size=3), st.sampled_from(["float32", "float64", "uint8"])), min_size=1, max_size=5))
+def test_regions_are_aligned_disjoint_and_end_at_a_page_border(buffers: list[tuple[list[int], str]]) -> None:
+    arena, end = Arena("test", SEED), 0
+    for shape, dtype in buffers:
+        region = arena.declare(tuple(shape), dtype)
+        assert region.start == end
+        assert region.start % PAGE == region.length % PAGE == region.data % ALIGN == 0
+        assert region.data - region.start >= ALIGN
+        assert 0 <= region.start + region.length - (region.data + region.nbytes) < ALIGN
+        assert region.wire() == [region.start, region.length, region.data - region.start]
+        end = region.start + region.length
+
+
+def test_arrays_have_the_declared_shape_and_dtype_and_are_one_memory(arena: Arena) -> None:
+    region = arena.regions[1]
+    arena.array(region)[...] = 1.5
+    again = arena.array(region)
+    assert (again.shape, again.dtype, again.min()) == ((64, 64), np.float64, 1.5)
+
+
+def test_fresh_guards_are_intact_and_stay_so_when_the_data_is_written(arena: Arena) -> None:
+    for region in arena.regions:
+        arena.array(region).view(np.uint8).fill(0xAA)
+    assert [arena.intact(r) for r in arena.regions] == [""] * 4
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_one_byte_before_the_data_is_found(number: int, arena: Arena) -> None:
+    region = arena.regions[number]
+    for place in (region.data - 1, region.start):
+        old = os.pread(arena.fd, 1, place)
+        os.pwrite(arena.fd, bytes([old[0] ^ 1]), place)
+        assert arena.intact(region) == "before"
+        os.pwrite(arena.fd, old, place)
+        assert arena.intact(region) == ""
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_one_byte_behind_the_data_is_found(number: int, arena: Arena) -> None:
+    region = arena.regions[number]
+    for place in (region.data + region.nbytes, region.start + region.length - 1):
+        old = os.pread(arena.fd, 1, place)
+        os.pwrite(arena.fd, bytes([old[0] ^ 0x80]), place)
+        assert arena.intact(region) == "behind"
+        os.pwrite(arena.fd, old, place)
+
+
+def test_a_buffer_that_fills_its_lines_ends_exactly_at_the_page_border(arena: Arena) -> None:
+    region = arena.regions[3]
+    assert region.data + region.nbytes == region.start + region.length
+
+
+def test_the_size_is_sealed(arena: Arena) -> None:
+    size = os.fstat(arena.fd).st_size
+    for other in (0, size - PAGE, size + PAGE):
+        with pytest.raises(PermissionError):
+            os.ftruncate(arena.fd, other)
+    assert os.fstat(arena.fd).st_size == size
+
+
+def test_the_seals_cannot_be_changed(arena: Arena) -> None:
+    import fcntl
+
+    with pytest.raises(PermissionError):
+        fcntl.fcntl(arena.fd, 1033, 8)
+
+
+def test_a_reader_sees_the_data_and_cannot_write_or_map_for_writing(arena: Arena) -> None:
+    region = arena.regions[0]
+    arena.array(region)[...] = [1, 2, 3]
+    reader = arena.reader()
+    try:
+        assert np.frombuffer(os.pread(reader, 12, region.data), np.float32).tolist() == [1, 2, 3]
+        with pytest.raises(OSError):
+            os.pwrite(reader, b"x", region.data)
+        with pytest.raises(PermissionError):
+            mmap.mmap(reader, PAGE, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    finally:
+        os.close(reader)
+
+
+def test_guard_patterns_differ_between_seeds() -> None:
+    bands = []
+    for seed in (b"a" * 16, b"b" * 16):
+        arena = Arena("test", seed)
+        region = arena.declare((1,), "float32")
+        arena.open()
+        bands.append(os.pread(arena.fd, 64, region.data - 64))
+        arena.close()
+    assert bands[0] != bands[1]
+
+
+def test_closing_twice_is_harmless_and_views_outlive_it(arena: Arena) -> None:
+    view = arena.array(arena.regions[0])
+    view[...] = 7
+    arena.close()
+    arena.close()
+    assert view.tolist() == [7, 7, 7]

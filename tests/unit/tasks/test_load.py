@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.tasks.load import load_task
+
+GOOD = """
+from kernellab.tasks import STANDARD, Buffer, Task
+
+def reference(x):
+    return -x
+
+TASK = Task(name="negate", about="-x", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),), reference=reference,
+            tune=({"N": 64},), held_out=({"N": 65},), edge=({"N": 1},), distributions=STANDARD)
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["softmax", "stencil3x3", "stencil5x5", "particle_filter"])
+def test_a_built_in_task_is_found_by_name(name: str) -> None:
+    assert load_task(name).name == name
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("sofmax", "softmax"), ("stencil3", "stencil3x3"), ("particle-filter", "particle_filter")])
+def test_an_unknown_name_suggests_the_nearest(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"no task '{typed}'") as caught:
+        load_task(typed)
+    assert f"did you mean '{meant}'?" in caught.value.fix
+
+
+def test_a_name_like_nothing_else_still_says_how_to_go_on() -> None:
+    with pytest.raises(UsageError) as caught:
+        load_task("qqqq")
+    assert "klab tasks" in caught.value.fix
+    assert "did you mean" not in caught.value.fix
+
+
+def test_a_file_gives_its_task(tmp_path: Path) -> None:
+    assert load_task(write(tmp_path, GOOD)).name == "negate"
+
+
+def test_two_files_of_one_name_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = write(tmp_path / "a", GOOD), write(tmp_path / "b", GOOD.replace('"negate"', '"other"'))
+    assert (load_task(first).name, load_task(second).name, load_task(first).name) == ("negate", "other", "negate")
+
+
+def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
+    assert load_task(write(tmp_path, GOOD)).name == "negate"
+    assert load_task(write(tmp_path, GOOD.replace('"negate"', '"renamed_to_something"'))).name == "renamed_to_something"
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file") as caught:
+        load_task(str(tmp_path / "none.py"))
+    assert "klab init" in caught.value.fix
+
+
+def test_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused, match=r"mine\.py, line 3: ") as caught:
+        load_task(write(tmp_path, "x = 1\ny = 2\ndef f(:\n"))
+    assert caught.value.fix == "correct the syntax"
+
+
+def test_an_error_on_import_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused, match=r"mine\.py, line 2: ZeroDivisionError: division by zero"):
+        load_task(write(tmp_path, "x = 1\ny = x / 0\n"))
+
+
+@pytest.mark.parametrize("text", ["", "TASK = 5\n", "task = None\n"])
+def test_a_file_without_a_task_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused, match="defines no TASK") as caught:
+        load_task(write(tmp_path, text))
+    assert "TASK = Task(...)" in caught.value.fix
+
+
+def test_a_refusal_by_the_task_itself_comes_through_unchanged(tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused, match="task 'negate': has no edge shapes"):
+        load_task(write(tmp_path, GOOD.replace('edge=({"N": 1},)', "edge=()")))
+
+
+@pytest.mark.xfail(strict=True, raises=SystemExit, reason="SystemExit in a task file ends klab without a word")
+def test_a_file_that_exits_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused):
+        load_task(write(tmp_path, "raise SystemExit(0)\n"))

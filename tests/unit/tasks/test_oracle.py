@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernellab.core.errors import TaskRefused
+from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
+from kernellab.tasks.oracle import error_ulp, expect, run_reference, run_trusted
+from kernellab.tasks.spec import Array, Buffer, Task
+from kernellab.verify.numeric import within
+
+EPS = float(np.finfo(np.float32).eps)
+
+
+def make(reference: Any = lambda x: x, **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "name": "t", "about": "", "inputs": (Buffer("x", ("N",)),), "outputs": (Buffer("y", ("N",)),), "reference": reference,
+        "tune": ({"N": 8},), "held_out": ({"N": 9},), "edge": ({"N": 1},), "distributions": STANDARD,
+    }  # fmt: skip
+    return Task(**{**fields, **changes})
+
+
+def ones(n: int = 8) -> Array:
+    return np.ones(n, np.float32)
+
+
+def off_by(ulps: float) -> Any:
+    """An implementation that is off by so many ULPs of one."""
+
+    def baseline(x: Array, y: Array) -> None:
+        y[...] = x * np.float32(1 + ulps * EPS)
+
+    return baseline
+
+
+def budget(**changes: Any) -> float:
+    return expect(make(**changes), {"N": 8}, [ones()])[0].budget_ulp
+
+
+def test_the_reference_runs_in_float64() -> None:
+    seen = []
+    run_reference(make(lambda x: seen.append(x.dtype) or x), [ones()])
+    assert seen == [np.float64]
+
+
+def test_the_reference_gets_copies() -> None:
+    def spoil(x: Array) -> Array:
+        x += 1
+        return x
+
+    inputs = [ones().astype(np.float64)]
+    run_reference(make(spoil), inputs)
+    assert inputs[0].tolist() == [1.0] * 8
+
+
+def test_the_trusted_implementation_runs_in_the_tasks_own_dtype() -> None:
+    (y,) = run_trusted(make(lambda x: x * 3), [ones()], {"N": 8})
+    assert (y.dtype, y.tolist()) == (np.float32, [3.0] * 8)
+
+
+@pytest.mark.parametrize(("terms", "floor"), [(1, 5.0), (100, 14.0), (10_000, 104.0), (1 << 30, 1024.0)])
+def test_the_floor_grows_with_the_root_of_the_terms_summed_up_to_its_cap(terms: int, floor: float) -> None:
+    assert budget(reduction=lambda d: terms) == floor
+
+
+def test_without_a_reduction_the_floor_is_five_ulp() -> None:
+    assert budget() == 5.0
+
+
+def test_the_budget_is_four_times_the_trusted_implementations_own_error() -> None:
+    assert budget(baselines={"numpy": off_by(10)}) == pytest.approx(40, rel=0.01)
+
+
+def test_the_budget_is_twice_the_plain_implementations_error() -> None:
+    plain = lambda x: x * np.float32(1 + 50 * EPS)  # noqa: E731
+    assert budget(plain=plain) == pytest.approx(100, rel=0.01)
+    assert budget(plain=plain, baselines={"numpy": off_by(100)}) == pytest.approx(400, rel=0.01)
+
+
+def test_a_trusted_implementation_that_breaks_down_does_not_open_the_budget() -> None:
+    def broken(x: Array, y: Array) -> None:
+        y[...] = np.nan
+
+    assert budget(baselines={"numpy": broken}) == 5.0
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_half_precision_is_outside_at_every_edge_shape_of_the_built_in_tasks(name: str) -> None:
+    task = TASKS[name]
+    for dims in task.edge[-2:]:
+        inputs = draw_inputs(task, dims, "normal", np.random.default_rng(3))
+        for expected in expect(task, dims, inputs):
+            if expected.value.size < 16:
+                continue
+            half = expected.value.astype(np.float16).astype(np.float32)
+            assert not within(half, expected)
+            assert within(expected.value.astype(np.float32), expected)
+
+
+def test_the_interval_is_the_budget_wide() -> None:
+    (expected,) = expect(make(), {"N": 8}, [ones()])
+    assert expected.high[0] == np.float32(1 + 5 * EPS)
+    assert expected.low[0] == np.float32(1 - 5 * EPS)
+    assert expected.low.dtype == np.float32
+
+
+def test_scale_widens_the_interval_where_terms_cancel() -> None:
+    task = make(lambda x: x - 1, scale=lambda x: np.abs(x) + 1, baselines={"numpy": lambda x, y: np.subtract(x, 1, out=y)})
+    (expected,) = expect(task, {"N": 8}, [ones()])
+    assert expected.value.tolist() == [0.0] * 8
+    assert expected.high[0] == pytest.approx(5 * EPS * 2)
+
+
+def test_fully_masked_rows_expect_nan_and_masked_entries_zero() -> None:
+    task = TASKS["softmax"]
+    x = np.array([[0, -np.inf], [-np.inf, -np.inf]], np.float32)
+    (expected,) = expect(task, {"M": 2, "N": 2}, [x])
+    right = np.array([[1, 0], [np.nan, np.nan]], np.float32)
+    assert np.array_equal(expected.value, right, equal_nan=True)
+    assert within(right, expected)
+    assert not within(np.nan_to_num(right), expected)
+    assert not within(np.array([[1, np.nan], [np.nan, np.nan]], np.float32), expected)
+    assert math.isfinite(expected.budget_ulp)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_non_finite_values_must_match_in_kind_and_sign(value: float) -> None:
+    x = np.array([1, value], np.float32)
+    (expected,) = expect(make(), {"N": 2}, [x])
+    assert within(x, expected)
+    others = [v for v in (math.inf, -math.inf, math.nan, 0.0, 3e38) if v != value and not (math.isnan(v) and math.isnan(value))]
+    for other in others:
+        assert not within(np.array([1, other], np.float32), expected)
+
+
+def test_a_value_beyond_the_dtype_expects_infinity() -> None:
+    (expected,) = expect(make(lambda x: x * 1e39), {"N": 8}, [ones()])
+    assert within(np.full(8, np.inf, np.float32), expected)
+    assert not within(np.full(8, np.nan, np.float32), expected)
+
+
+def test_error_ulp_counts_in_units_of_the_scale_and_says_where() -> None:
+    got = np.array([1, 2, 3], np.float32)
+    absolute, ulps, where = error_ulp(got, np.array([1, 2.5, 3]), np.array([1.0, 2.5, 3.0]))
+    assert (absolute, where) == (0.5, 1)
+    assert ulps == pytest.approx(0.5 / (EPS * 2.5))
+
+
+def test_differences_below_the_smallest_normal_number_do_not_count() -> None:
+    tiny = float(np.finfo(np.float32).tiny)
+    assert error_ulp(np.zeros(1, np.float32), np.array([tiny / 3]), np.array([tiny / 3]))[1] == 0.0
+
+
+def test_an_exact_task_expects_every_bit() -> None:
+    integers = {"inputs": (Buffer("x", ("N",), "int32"),), "outputs": (Buffer("y", ("N",), "int32"),)}
+    task = make(lambda x: x[::-1], **integers, exact=True, distributions={"normal": draw_normal})
+    x = np.arange(8, dtype=np.int32)
+    (expected,) = expect(task, {"N": 8}, [x])
+    assert (expected.exact, expected.budget_ulp, expected.value.dtype) == (True, 0.0, np.int32)
+    assert within(x[::-1].copy(), expected)
+    assert not within(x, expected)
+
+
+def test_a_reference_with_the_wrong_number_of_outputs_is_refused() -> None:
+    with pytest.raises(TaskRefused, match="returns 2 outputs, 1 declared"):
+        expect(make(lambda x: (x, x), baselines={"numpy": off_by(0)}), {"N": 8}, [ones()])
+
+
+def test_a_reference_of_the_wrong_shape_is_refused_with_the_shape() -> None:
+    with pytest.raises(TaskRefused, match=r"gives shape \(7,\) for 'y' at N=8, declared \(8,\)"):
+        expect(make(lambda x: x[1:]), {"N": 8}, [ones()])

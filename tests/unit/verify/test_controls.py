@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernellab.core.errors import TaskRefused
+from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
+from kernellab.tasks.oracle import expect
+from kernellab.tasks.spec import Array, Buffer, Task
+from kernellab.verify.cases import screen_cases
+from kernellab.verify.controls import CONTROLS, prove
+from kernellab.verify.numeric import within
+
+
+def make(reference: Any, **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "name": "t", "about": "", "inputs": (Buffer("x", ("M", "N")),), "outputs": (Buffer("y", ("M", "N")),),
+        "reference": reference, "tune": ({"M": 64, "N": 64},), "held_out": ({"M": 30, "N": 70},),
+        "edge": ({"M": 1, "N": 1}, {"M": 7, "N": 13}, {"M": 16, "N": 33}), "distributions": STANDARD,
+    }  # fmt: skip
+    return Task(**{**fields, **changes})
+
+
+def refused(task: Task) -> TaskRefused:
+    with pytest.raises(TaskRefused) as caught:
+        prove(task)
+    assert caught.value.fix
+    return caught.value
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_built_in_task_is_proven(name: str) -> None:
+    assert prove(TASKS[name]) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("control", CONTROLS)
+def test_every_control_is_caught_on_every_built_in_task_at_the_largest_edge(control: str, name: str) -> None:
+    task = TASKS[name]
+    dims = max(task.edge, key=task.least_bytes)
+    inputs = draw_inputs(task, dims, "normal", np.random.default_rng(5))
+    expected = expect(task, dims, inputs)
+    outputs = CONTROLS[control](task, dims, inputs, expected)
+    assert outputs is not None
+    assert not all(within(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
+
+
+def test_a_plain_elementwise_task_is_proven() -> None:
+    assert prove(make(lambda x: np.tanh(x) + x)) == len(CONTROLS)
+
+
+def spoil(x: Array) -> Array:
+    x[...] = 0
+    return x
+
+
+def stateful() -> Any:
+    calls = []
+
+    def reference(x: Array) -> Array:
+        calls.append(1)
+        return x + len(calls)
+
+    return reference
+
+
+def spoiling_baseline(x: Array, y: Array) -> None:
+    y[...] = 0
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (make(lambda x: np.zeros_like(x)), "would pass every case"),
+        (make(lambda x: x), "'copy an input' would pass every case"),
+        (make(stateful(), baselines={"numpy": lambda x, y: None}), "two answers for one input"),
+        (make(lambda x: x + np.nan), "no finite value"),
+        (make(lambda x: 1 / 0), "the reference fails: ZeroDivisionError"),
+        (make(lambda x: x[:1] + 1), "gives shape"),
+        (make(lambda x: (x, x), baselines={"numpy": spoiling_baseline}), "returns 2 outputs"),
+        (make(np.tanh, baselines={"numpy": spoiling_baseline}), "would pass every case"),
+        (make(lambda x: x + 1, scale=lambda x: 1e9 + x), "scale= is so large"),
+        (make(lambda x: x + 1, bytes_moved=lambda d: 0), "bytes_moved says 0 bytes"),
+        (make(lambda x: x + 1, bytes_moved=lambda d: -5), "bytes_moved says -5 bytes"),
+        (make(lambda x: x + 1, bytes_moved=lambda d: 1 << 40), "bytes_moved says"),
+        (make(lambda x: x + 1, bytes_moved=lambda d: d["K"]), "bytes_moved fails: KeyError"),
+        (make(lambda x: x + 1, flops=lambda d: -1), "bytes_moved says"),
+        (make(lambda x: x + 1, reduction=lambda d: 0), "reduction says 0 terms"),
+        (make(lambda x: x + 1, reduction=lambda d: 1 << 40), "reduction says"),
+        (make(lambda x, b: x + 1, inputs=(Buffer("x", ("M", "N")), Buffer("b", ("N",)))), "does not depend on input 'b'"),
+        (make(lambda x: x + 1, distributions={"a": lambda r, b, d: np.ones(b.shape(d)), "b": draw_normal}, edge=({"M": 1, "N": 1},)), None),
+        (make(lambda x: x + 1, distributions={"a": lambda r, b, d: np.ones(3), "b": draw_normal}), "drawing inputs fails"),
+    ],
+)  # fmt: skip
+def test_a_task_whose_judge_could_be_fooled_is_refused(task: Task, words: str | None) -> None:
+    error = refused(task)
+    assert words is None or words in error.what
+
+
+def test_a_negative_flop_count_is_refused_in_words_about_flops() -> None:
+    assert "flops" in refused(make(lambda x: x + 1, flops=lambda d: -1)).what
+
+
+def test_a_baseline_that_disagrees_with_the_reference_is_refused() -> None:
+    def half(x: Array, y: Array) -> None:
+        y[...] = np.tanh(x).astype(np.float16)
+
+    error = refused(make(np.tanh, baselines={"numpy": half}))
+    assert "half precision" in error.what or "disagree" in error.what
+
+
+def test_proving_is_repeatable() -> None:
+    task = TASKS["stencil3x3"]
+    assert prove(task, seed=3) == prove(task, seed=3)
+    assert screen_cases(task) == screen_cases(task)
+
+
+def test_a_task_with_a_scalar_output_is_proven_or_refused_but_never_crashes() -> None:
+    task = make(lambda x: x.sum(), outputs=(Buffer("y", ()),), reduction=lambda d: d["M"] * d["N"], scale=lambda x: np.abs(x).sum())
+    try:
+        prove(task)
+    except TaskRefused as error:
+        assert error.fix
