@@ -1,4 +1,4 @@
-"""Shared by all tests: one sandbox and one builder for the session, and the smallest task and candidate there are."""
+"""Shared by all tests: one sandbox and one builder for the session, and the smallest tasks and candidates there are."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kernellab.build.c import CBuilder
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, find_compiler
 from kernellab.core.records import Param
+from kernellab.core.settings import Settings
 from kernellab.run import cpu
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
@@ -24,6 +25,34 @@ MakeCandidate = Callable[..., Candidate]
 
 DOUBLE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
 LAUNCH = 'def launch(x, y):\n    kernel("k")(x, y, x.size)\n'
+TASK_FILE = '''
+"""Twice the cube of x; the loop leaves NumPy's temporaries out."""
+import numpy as np
+from kernellab.tasks import STANDARD, Buffer, Task
+
+def reference(x):
+    return 2 * x ** 3
+
+def with_numpy(x, y):
+    y[...] = np.float32(2) * (x * x * x)
+
+TASK = Task(name="cube", about="2 x^3", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),),
+            reference=reference, baselines={"numpy": with_numpy}, tune=({"N": 65536}, {"N": 32768}),
+            held_out=({"N": 5003},),
+            edge=({"N": 1}, {"N": 7}, {"N": 1025}), distributions=STANDARD)
+SPACE = {"STEP": [1, 2, 0, 3], "BAD": [0, 1]}
+SOURCE = r"""
+void cube(const float *restrict x, float *restrict y, long n) {
+    for (long i = 0; i < n; i++) y[i] = 2 * (x[i] * x[i] * x[i]) + BAD;
+}
+"""
+FLAGS = ["-O3"]
+
+def launch(x, y, STEP=1, BAD=0):
+    if STEP == 0:
+        raise ValueError("a step of nothing")
+    kernel("cube")(x, y, x.size)
+'''
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -88,3 +117,27 @@ def build(builder: CBuilder, double_task: Task, make_candidate: MakeCandidate) -
         return result
 
     return built
+
+
+@pytest.fixture(scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keys, caches and settings stay out of the user's own folders."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+            patch.setenv(name, str(home / name.lower()))
+        patch.setenv("HOME", str(home))
+        yield
+
+
+@pytest.fixture(scope="module")
+def task_file(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A task small enough that whole runs take seconds, with its own candidate in the same file."""
+    path = tmp_path_factory.mktemp("task") / "cube.py"
+    path.write_text(TASK_FILE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def quick() -> Settings:
+    return Settings(effort="quick", trials=4, sampler="exhaustive", sample_s=0.001)

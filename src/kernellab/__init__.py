@@ -1,0 +1,20 @@
+"""KernelLab: an AI scientist for compute kernels. optimize(), verify() and measure() are the Python API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernellab.api import measure, optimize, verify
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "measure", "optimize", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    """The API is imported when it is first used: confined processes import this package too, and need little of it."""
+    if name in ("optimize", "verify", "measure"):
+        from kernellab import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'kernellab' has no attribute '{name}'")

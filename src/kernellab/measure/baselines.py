@@ -60,7 +60,7 @@ class Baselines:
             for fd in (setup_fd, command_read, reply_write):
                 os.close(fd)
         try:
-            return Worker(job, command_write, reply_read, threads, _BOOT_S)
+            return Worker(job, command_write, reply_read, len(calls), threads, _BOOT_S)
         except BaseException:
             job.close()
             os.close(command_write)

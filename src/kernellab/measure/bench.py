@@ -21,7 +21,7 @@ from kernellab.run.worker import Sample, Worker, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
 _CHECKS = 12
-_TRIAL_CHECKS = 2
+_TRIAL_CHECKS = 0
 _DROPS_A_PAIR = 3
 _TOO_GOOD = 0.8
 _LOOKS = (5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
@@ -29,12 +29,13 @@ _LOOKS = (5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 
 @dataclass
 class Arm:
-    """A worker, which outputs it writes (0: the candidate's, 1: the baselines'), how many calls make a sample, and the
-    pool entries its process has seen."""
+    """A worker, which outputs it writes (0: the candidate's, 1: the other's), how many calls make a sample, and the pool
+    entries its process has seen. A trusted arm (a baseline) needs cold inputs, but no new ones and no checks."""
 
     name: str
     worker: Worker
     side: int
+    trusted: bool = False
     calls: int = 1
     used: set[int] = field(default_factory=set)
     checked: int = 0
@@ -70,23 +71,26 @@ class Bench:
         self._timeout_s = timeout_s
 
     def pair(self, first: Arm, second: Arm, pairs: Pairs, oracle: bool) -> None:
-        """One sample of each arm; the first arm's outputs are always checked, the second's when the oracle is asked."""
+        """One sample of each arm on inputs that an untrusted arm has never seen, checked afterwards."""
         ring = self.ring
         sets = ring.pick_sets()
         arms = (first, second)
+        for number, arm in zip(sets, arms, strict=True):
+            self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            ring.fill(number, arm.calls, arm.side, arm.used if arm is first else None)
+            None if arm.trusted and not oracle else ring.fill(number, arm.calls, arm.side, arm.used if arm is first else None)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
         samples: list[Sample] = [Sample(0.0, False)] * 2
         for index in (0, 1) if ring.toss() else (1, 0):
             samples[index] = self._clock(arms[index], ring.set_calls(sets[index], arms[index].calls))
-        for index, arm in enumerate(arms[: 2 if oracle else 1]):
-            fault, checked = ring.check(sets[index], fillings[index], oracle)
-            arm.checked += checked
-            if fault is not None:
-                raise Unfit(_timed_fault(fault), arm.name)
+        for number, filling, arm in zip(sets, fillings, arms, strict=True):
+            if filling is not None:
+                fault, checked = ring.check(number, filling, oracle)
+                arm.checked += checked
+                if fault is not None:
+                    raise Unfit(_timed_fault(fault), arm.name)
         seconds = [sample.seconds / arm.calls for sample, arm in zip(samples, arms, strict=True)]
         if self._lengthen(samples, arms):
             return
@@ -101,8 +105,8 @@ class Bench:
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None], checks: int = _CHECKS,
     ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:  # fmt: skip
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
-        for _ in range(2):  # warm-up: first touch of pages, thread pools, predictors; sets the calls a sample
-            self.pair(first, second, Pairs(), oracle=False)
+        for arm in (first, second):
+            self._warm_up(arm)
         pairs, tries = Pairs(), 0
         moments = self.ring.secret_moments(most, checks)
         while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
@@ -117,6 +121,19 @@ class Bench:
             pairs.second += [d[1] for d in pairs.dropped]
             pairs.dropped = []
         return pairs, "budget"
+
+    def _warm_up(self, arm: Arm) -> None:
+        """One uncounted call: thread pools, predictors, lazy libraries; sets the calls a sample."""
+        if arm.calls > 1:
+            return
+        number, _ = self.ring.pick_sets()
+        self._prepare(arm, self.ring.set_calls(number, 1))
+        filling = self.ring.fill(number, 1, arm.side, None)
+        sample = self._clock(arm, self.ring.set_calls(number, 1))
+        fault, _ = self.ring.check(number, filling, oracle=False)
+        if fault is not None:
+            raise Unfit(_timed_fault(fault), arm.name)
+        arm.calls = min(self.ring.slots, max(1, math.ceil(self._sample_s / max(sample.seconds, 1e-6))))
 
     def _lengthen(self, samples: list[Sample], arms: tuple[Arm, Arm]) -> bool:
         """Samples too short to clock well do not count: the next ones take more calls."""
@@ -171,6 +188,12 @@ class Bench:
             floor_s=self.floor.seconds, memory_floor_s=self.floor.memory_s, of_floor=self.floor.seconds / latency,
             of_memory_floor=self.floor.memory_s / latency, checked=candidate.checked, stopped=stopped,
         )  # fmt: skip
+
+    def _prepare(self, arm: Arm, calls: list[int]) -> None:
+        try:
+            arm.worker.prepare(calls, self._timeout_s)
+        except WorkerFault as fault:
+            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm.name) from None
 
     def _clock(self, arm: Arm, calls: list[int]) -> Sample:
         try:

@@ -25,7 +25,7 @@ from kernellab.tasks.spec import Array, Buffer, Dims, Task
 from kernellab.verify.judge import check_outputs, poison_outputs
 from kernellab.verify.numeric import Mismatch
 
-SETS = 3
+SETS = 2
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
@@ -67,6 +67,8 @@ class Ring:
             self._bases[0][i] if b.constant else None for i, b in enumerate(task.inputs)
         ]
         self._pool = [self._pool_entry() for _ in range(self._pool_size())]
+        for call in self.calls:
+            self._refresh(call)
 
     def set_calls(self, number: int, count: int) -> list[int]:
         """The numbers of the first `count` calls of one set."""

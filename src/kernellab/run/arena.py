@@ -8,6 +8,7 @@ Inputs and outputs lie in separate memory files: the worker gets the inputs on a
 from __future__ import annotations
 
 import fcntl
+import math
 import mmap
 import os
 from dataclasses import dataclass
@@ -24,17 +25,15 @@ _ADD_SEALS, _SEAL_SHRINK_GROW = 1033, 1 | 2 | 4
 
 @dataclass(frozen=True)
 class Region:
-    """One buffer: pages [start, start+length) of the file, data at `data` of `nbytes`."""
+    """One buffer: pages [start, start+length) of the file, `count` elements in `nbytes` bytes at `data`."""
 
     start: int
     length: int
     data: int
     shape: tuple[int, ...]
     dtype: str
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+    count: int
+    nbytes: int
 
     def wire(self) -> list[int]:
         """What the worker needs: where to map from, how much, and where the data starts."""
@@ -53,10 +52,11 @@ class Arena:
         self.regions: list[Region] = []
 
     def declare(self, shape: tuple[int, ...], dtype: str) -> Region:
-        nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        count = math.prod(shape)
+        nbytes = count * np.dtype(dtype).itemsize
         rounded = -(-nbytes // ALIGN) * ALIGN
         length = -(-(rounded + ALIGN) // PAGE) * PAGE  # at least one line of guard before the data
-        region = Region(self._end, length, self._end + length - rounded, shape, dtype)
+        region = Region(self._end, length, self._end + length - rounded, shape, dtype, count, nbytes)
         self._end += length
         self.regions.append(region)
         return region
@@ -81,8 +81,7 @@ class Arena:
 
     def array(self, region: Region) -> Array:
         """The laboratory's own view of a buffer."""
-        count = int(np.prod(region.shape, dtype=np.int64))
-        return np.frombuffer(self._memory(), region.dtype, count, region.data).reshape(region.shape)
+        return np.frombuffer(self._memory(), region.dtype, region.count, region.data).reshape(region.shape)
 
     def intact(self, region: Region) -> str:
         """Which guard band was overwritten, or ''."""
@@ -106,7 +105,7 @@ class Arena:
         return self._map
 
     def _bands(self, region: Region) -> tuple[Array, Array]:
-        memory = np.frombuffer(self._memory(), np.uint8)
-        end = region.data + region.nbytes
+        memory, end = self._memory(), region.data + region.nbytes
         front = max(region.start, region.data - PAGE)
-        return memory[front : region.data], memory[end : region.start + region.length]
+        before = np.frombuffer(memory, np.uint8, region.data - front, front)
+        return before, np.frombuffer(memory, np.uint8, region.start + region.length - end, end)

@@ -55,7 +55,7 @@ def start(
         for fd in (setup_fd, code_fd, reader, command_read, reply_write):
             os.close(fd)
     try:
-        return Worker(job, command_write, reply_read, threads, boot_timeout_s=10.0)
+        return Worker(job, command_write, reply_read, len(calls), threads, boot_timeout_s=10.0)
     except BaseException:
         job.close()
         os.close(command_write)

@@ -27,7 +27,7 @@ ENVIRONMENT = {
 }  # fmt: skip
 _BOOT = (
     "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path'];"
-    "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'])"
+    "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"
 )
 _LOG_KEPT = 64 << 10
 
@@ -121,6 +121,10 @@ class Job:
     def log(self) -> str:
         return os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace")
 
+    def flooded(self) -> bool:
+        """Whether the output reached its limit. In a pid namespace no signal says so: a first process is spared it."""
+        return os.fstat(self._log_fd).st_size >= self.limits.file_size
+
     def exit_code(self) -> int | None:
         return os.WEXITSTATUS(self.status) if self.status is not None and os.WIFEXITED(self.status) else None
 
@@ -138,9 +142,13 @@ class Job:
 
 
 class Sandbox:
-    """A zygote in one tier. `preload` names the modules whose functions serve as job entries."""
+    """A zygote in one tier. `preload` names the modules whose functions serve as job entries.
 
-    def __init__(self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = ()) -> None:
+    Jobs may read `trees` beside system and interpreter. A private root has no /proc; for a compiler that finds its
+    parts through /proc/self/exe, `self_exe` is put there.
+    """
+
+    def __init__(self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = (), self_exe: str = "") -> None:
         if tier not in get_args(Tier):
             raise UsageError(f"there is no sandbox tier '{tier}'", "choose T1, T2, T3, or leave it at auto")
         self.tier = tier
@@ -149,7 +157,7 @@ class Sandbox:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._control.settimeout(60)
-        self._process = self._boot(theirs, list(preload))
+        self._process = self._boot(theirs, list(preload), self_exe)
         theirs.close()
         try:
             answer, _, self._uid, self._gid = self._receive()
@@ -168,10 +176,11 @@ class Sandbox:
     def zygote_pid(self) -> int:
         return self._process.pid
 
-    def _boot(self, theirs: socket.socket, preload: list[str]) -> subprocess.Popen[bytes]:
+    def _boot(self, theirs: socket.socket, preload: list[str], self_exe: str) -> subprocess.Popen[bytes]:
         fd = theirs.fileno()
         path = [os.path.abspath(p) for p in sys.path if p]
-        arguments = {"tier": self.tier, "fd": fd, "preload": preload, "trees": self.trees, "path": path}
+        arguments = {"tier": self.tier, "fd": fd, "preload": preload, "trees": self.trees, "path": path,
+                     "self_exe": self_exe}  # fmt: skip
         command = [sys.executable, "-I", "-c", _BOOT, json.dumps(arguments)]
         # Line-buffered diagnostics of the zygote itself are of no use to anybody but its developers.
         return subprocess.Popen(

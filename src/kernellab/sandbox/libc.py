@@ -65,3 +65,15 @@ def mmap(address: int, length: int, protection: int, flags: int, fd: int, offset
         code = ctypes.get_errno()
         raise OSError(code, f"mmap: {os.strerror(code)}")
     return int(result)
+
+
+def populate(address: int, length: int, write: bool) -> None:
+    """Fault pages in (MADV_POPULATE_READ or _WRITE, Linux 5.14); by hand where the kernel is older."""
+    if _libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), 23 if write else 22) == 0:
+        return
+    for page in range(address, address + length, 4096):
+        value = ctypes.c_ubyte.from_address(page)
+        if write:
+            value.value = value.value
+        else:
+            _ = value.value

@@ -62,13 +62,13 @@ def private_uid() -> int:
     return _PRIVATE_UIDS[int.from_bytes(os.urandom(4), "little") % len(_PRIVATE_UIDS)]
 
 
-def enter(trees: list[str]) -> None:
+def enter(trees: list[str], self_exe: str) -> None:
     """Move this process into its namespaces and its private root."""
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     rest = libc.CLONE_NEWUSER | libc.CLONE_NEWNET | libc.CLONE_NEWIPC | libc.CLONE_NEWUTS
     if os.getuid() == 0:
         libc.unshare(libc.CLONE_NEWNS)
-        _private_root(trees)
+        _private_root(trees, self_exe)
         drop_to_private_uid()
         uid, gid = os.getuid(), os.getgid()
         libc.unshare(rest)
@@ -77,7 +77,7 @@ def enter(trees: list[str]) -> None:
         uid, gid = os.getuid(), os.getgid()
         libc.unshare(rest | libc.CLONE_NEWNS)
         _map_ids(proc, uid, gid)
-        _private_root(trees)
+        _private_root(trees, self_exe)
     os.close(proc)
 
 
@@ -111,7 +111,7 @@ def _map_ids(proc: int, uid: int, gid: int) -> None:
             os.close(fd)
 
 
-def _private_root(trees: list[str]) -> None:
+def _private_root(trees: list[str], self_exe: str) -> None:
     libc.mount("none", "/", "", libc.MS_REC | libc.MS_PRIVATE)
     root = "/tmp" if os.path.isdir("/tmp") else "/var/tmp"
     # The new root is staged on a tmpfs over a folder that every machine has, seen by this namespace alone. What lies
@@ -121,8 +121,10 @@ def _private_root(trees: list[str]) -> None:
     for path, fd in sources:
         _bind(path, fd, root)
         os.close(fd)
-    for folder in (SCRATCH, "/proc"):
+    for folder in (SCRATCH, "/proc/self"):
         os.makedirs(root + folder, exist_ok=True)
+    if self_exe:
+        os.symlink(self_exe, root + "/proc/self/exe")
     os.chdir(root)
     libc.syscall("pivot_root", {"x86_64": 155, "aarch64": 41}[os.uname().machine], b".", b".")
     libc.umount(".")

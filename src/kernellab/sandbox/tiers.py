@@ -21,23 +21,24 @@ ORDER: tuple[Tier, ...] = ("T1", "T2", "T3")
 
 
 def open_sandbox(
-    wanted: Literal["auto", "T1", "T2", "T3", "none"], preload: Sequence[str], trees: Sequence[str] = ()
-) -> Sandbox:
+    wanted: Literal["auto", "T1", "T2", "T3", "none"], preload: Sequence[str],
+    trees: Sequence[str] = (), self_exe: str = "",
+) -> Sandbox:  # fmt: skip
     """Start a zygote in the wanted tier; "auto" takes the strongest that works. Jobs may read `trees` as well."""
     if wanted == "none":
-        return Sandbox("T0", preload, trees)
+        return Sandbox("T0", preload, trees, self_exe)
     if machine() not in AUDIT_ARCH:
         raise EnvironmentFault(f"the sandbox does not know the processor architecture {machine()}",
                                "use x86_64 or aarch64, or --sandbox none for kernels you trust")  # fmt: skip
     if wanted != "auto":
-        return Sandbox(wanted, preload, trees)
+        return Sandbox(wanted, preload, trees, self_exe)
     reasons = []
     for tier in ORDER:
         if tier in LANDLOCKED and landlock.abi() == 0:
             reasons.append(f"{tier}: this kernel has no Landlock")
             continue
         try:
-            return Sandbox(tier, preload, trees)
+            return Sandbox(tier, preload, trees, self_exe)
         except EnvironmentFault as fault:
             reasons.append(f"{tier}: {fault.what}")
     raise EnvironmentFault("no sandbox tier works on this machine (" + "; ".join(reasons) + ")",

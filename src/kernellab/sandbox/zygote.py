@@ -61,19 +61,19 @@ class Request:
         return Request(**{**raw, "limits": limits.Limits(**raw["limits"])})
 
 
-def main(tier: Tier, fd: int, preload: list[str], trees: list[str]) -> None:
+def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: str) -> None:
     control = socket.socket(fileno=fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for module in (*_PRELOADED, *preload):
-        importlib.import_module(module)
     try:
+        for module in (*_PRELOADED, *preload):
+            importlib.import_module(module)
         _check_landlock(tier)
         if tier in NAMESPACED:
-            namespaces.enter(trees)
+            namespaces.enter(trees, self_exe)
         elif os.getuid() == 0 and tier != "T0":
             namespaces.drop_to_private_uid()
         libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
-    except OSError as err:
+    except (OSError, ImportError) as err:
         control.send(b"failed " + str(err).encode())
         return
     gc.collect()

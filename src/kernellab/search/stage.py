@@ -49,7 +49,7 @@ class Stage:
         self.shapes = all_shapes(task, dims)
         settings = bay.settings
         self._cpus: Sequence[int] = threads_cpus(settings.threads)
-        self._flush = int(1.5 * last_level_cache())
+        self._flush = last_level_cache()
         self._judge = Judge(bay.sandbox, settings.threads, self._cpus)
         self.ceilings = self._measure_ceilings()
         self.floor: Floor = floor_for(task, dims, self.ceilings, settings.threads)
@@ -104,9 +104,9 @@ class Stage:
         baseline = self.arms[self.baseline]
         return self._with_arm(built, self.ring, lambda arm: self.bench.confirm(arm, baseline, effort))
 
-    def start_worker(self, built: Built, ring: Ring) -> Worker:
+    def start_worker(self, built: Built, ring: Ring, side: int = 0) -> Worker:
         settings = self._bay.settings
-        return cpu.start(self._bay.sandbox, built, ring.inputs, ring.sides[0], ring.calls, settings.threads, self._cpus)
+        return cpu.start(self._bay.sandbox, built, ring.inputs, ring.sides[side], ring.calls, settings.threads, self._cpus)
 
     def close(self) -> None:
         for arm in self.arms.values():
@@ -133,7 +133,7 @@ class Stage:
 
     def _start_baseline(self, name: str, ring: Ring) -> Arm:
         settings = self._bay.settings
-        return Arm(name, self._bay.baselines.start(self.task, self.locator, name, ring, settings.threads, self._cpus), 1)
+        return Arm(name, self._bay.baselines.start(self.task, self.locator, name, ring, settings.threads, self._cpus), 1, trusted=True)
 
     def _calibrate(self) -> dict[str, Any]:
         """Start every baseline, find the fastest, and compare it with itself for the noise floor."""

@@ -72,4 +72,4 @@ def draw_inputs(task: Task, dims: Dims, distribution: str, rng: np.random.Genera
 
 
 def _shifted(values: Array, by: int) -> Array:
-    return values + values.dtype.type(by)
+    return np.asarray(values + values.dtype.type(by))

@@ -7,6 +7,7 @@ a function of its inputs, or when its byte model would switch the time floor off
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -29,9 +30,9 @@ def prove(task: Task, seed: int = 0) -> int:
     drawn = []
     for number, case in enumerate(screen_cases(task)):
         rng = np.random.default_rng([seed, number])
-        inputs = _attempt(task, "drawing inputs", lambda r=rng, c=case: draw_inputs(task, c.dims, c.distribution, r))
+        inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, case.dims, case.distribution, rng))
         before = [a.copy() for a in inputs]
-        expected = _attempt(task, "the reference", lambda c=case, i=inputs: expect(task, c.dims, i))
+        expected = _attempt(task, "the reference", partial(expect, task, case.dims, inputs))
         drawn.append((case, inputs, expected))
         _same_again(task, case, inputs, before, expected)
     _trusted_passes(task, drawn)
@@ -57,18 +58,22 @@ def _attempt(task: Task, what: str, action: Callable[[], _T]) -> _T:
 
 def _honest_model(task: Task) -> None:
     for dims in (*task.tune, *task.held_out):
-        least = _attempt(task, "bytes_moved", lambda d=dims: task.least_bytes(d))
+        least = _attempt(task, "bytes_moved", partial(task.least_bytes, dims))
         outputs = sum(b.nbytes(dims) for b in task.outputs)
         elements = sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in task.inputs)
-        terms = _attempt(task, "reduction", lambda d=dims: task.reduction(d) if task.reduction else 1)
+        terms = _attempt(task, "reduction", partial(task.reduction or _one, dims))
         if not 1 <= terms <= elements:
             raise TaskRefused(f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {elements} inputs",
                               "reduction is how many input elements are summed into one output element")  # fmt: skip
         touched = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
-        if not outputs <= least <= 8 * touched or _attempt(task, "flops", lambda d=dims: task.least_flops(d)) < 0:
+        if not outputs <= least <= 8 * touched or _attempt(task, "flops", partial(task.least_flops, dims)) < 0:
             raise TaskRefused(
                 f"task '{task.name}': bytes_moved says {least} bytes at {dims_label(dims)}, but the outputs alone hold "
                 f"{outputs} and all buffers {touched}", "count every byte that any kernel must read or write, once")  # fmt: skip
+
+
+def _one(dims: Dims) -> int:
+    return 1
 
 
 def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array], expected: list[Expected]) -> None:
@@ -100,7 +105,7 @@ def _sane_scale(expected: Expected) -> bool:
 
 def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
     for case, inputs, expected in drawn:
-        outputs = _attempt(task, "the numpy implementation", lambda i=inputs, c=case: run_trusted(task, i, c.dims))
+        outputs = _attempt(task, "the numpy implementation", partial(run_trusted, task, inputs, case.dims))
         for buffer, got, wanted in zip(task.outputs, outputs, expected, strict=True):
             if not within(got, wanted):
                 raise TaskRefused(f"task '{task.name}': the numpy baseline and the reference disagree on '{buffer.name}' "

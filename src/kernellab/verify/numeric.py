@@ -23,9 +23,9 @@ def poison(array: Array, secret: int) -> int:
     """Fill an output with a pattern nobody computes: a NaN with a secret payload, or secret bits. Returns the pattern."""
     bits = np.dtype(f"u{array.dtype.itemsize}")
     if array.dtype.kind == "f":
-        mantissa = np.finfo(array.dtype).nmant
+        mantissa = int(np.finfo(array.dtype).nmant)
         exponent = ((1 << (8 * array.dtype.itemsize - 1 - mantissa)) - 1) << mantissa
-        pattern = exponent | 1 << (mantissa - 1) | secret % (1 << (mantissa - 1))
+        pattern = int(exponent) | 1 << (mantissa - 1) | secret % (1 << (mantissa - 1))
     else:
         pattern = secret % (1 << (8 * array.dtype.itemsize))
     array.view(bits).fill(pattern)

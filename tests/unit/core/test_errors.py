@@ -11,4 +11,9 @@ from kernellab.core.errors import EnvironmentFault, KlabError, LedgerFault, Task
 )
 def test_every_error_carries_what_fix_and_its_exit_code(kind: type[KlabError], code: int) -> None:
     error = kind("what happened", "how to fix it")
-    assert (error.what, error.fix, str(error), error.exit_code) == ("what happened", "how to fix it", "what happened", code)
+    assert (error.what, error.fix, str(error), error.exit_code) == (
+        "what happened",
+        "how to fix it",
+        "what happened",
+        code,
+    )

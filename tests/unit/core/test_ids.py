@@ -18,7 +18,10 @@ JSON = st.recursive(
 
 
 def test_canonical_json_sorts_keys_and_has_no_spaces() -> None:
-    assert canonical_json({"b": [1, 2.5, None], "a": {"z": True, "y": "é"}}) == '{"a":{"y":"é","z":true},"b":[1,2.5,null]}'.encode()
+    assert (
+        canonical_json({"b": [1, 2.5, None], "a": {"z": True, "y": "é"}})
+        == '{"a":{"y":"é","z":true},"b":[1,2.5,null]}'.encode()
+    )
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, {"deep": [0, {"x": math.nan}]}])

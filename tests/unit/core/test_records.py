@@ -23,21 +23,42 @@ from kernellab.core.records import (
 )
 
 PROPOSAL = Proposal(source="ab", name="k", params={"ROWS": 2, "EXP": "poly", "FAST": True, "EPS": 0.5})
-ARTIFACT = Artifact(id="i", backend="c", code="c", plans="p", log="l", compiler="gcc", flags=[], static_bytes=0, build_s=0.1)
+ARTIFACT = Artifact(
+    id="i", backend="c", code="c", plans="p", log="l", compiler="gcc", flags=[], static_bytes=0, build_s=0.1
+)
 PASSED = Passed(level="screen", cases=3, max_abs_err=0.0, max_ulp=1.0, budget_ulp=5.0, deterministic=True)
 REJECTED = Rejected(cause="crash", reason="SIGSEGV")
 COMMON: dict[str, Any] = {
-    "trial": 0, "task": "softmax", "dims": {"M": 2}, "proposal": PROPOSAL, "tier": "T1", "seed": 0, "device": "cpu",
+    "trial": 0,
+    "task": "softmax",
+    "dims": {"M": 2},
+    "proposal": PROPOSAL,
+    "tier": "T1",
+    "seed": 0,
+    "device": "cpu",
     "environment": "e",
-}  # fmt: skip
+}
 
 
 def timing(**changes: Any) -> Timing:
     values: dict[str, Any] = {
-        "baseline": "numpy", "threads": 1, "calls": 1, "candidate_s": [1.0, 2.0], "baseline_s": [2.0, 4.0], "speedup": 2.0,
-        "speedup_low": 2.0, "speedup_high": 2.0, "latency_s": 1.5, "gb_per_s": 1.0, "floor_s": 0.5, "memory_floor_s": 0.5,
-        "of_floor": 0.3, "of_memory_floor": 0.3, "checked": 1, "stopped": "budget",
-    }  # fmt: skip
+        "baseline": "numpy",
+        "threads": 1,
+        "calls": 1,
+        "candidate_s": [1.0, 2.0],
+        "baseline_s": [2.0, 4.0],
+        "speedup": 2.0,
+        "speedup_low": 2.0,
+        "speedup_high": 2.0,
+        "latency_s": 1.5,
+        "gb_per_s": 1.0,
+        "floor_s": 0.5,
+        "memory_floor_s": 0.5,
+        "of_floor": 0.3,
+        "of_memory_floor": 0.3,
+        "checked": 1,
+        "stopped": "budget",
+    }
     return Timing(**{**values, **changes})
 
 
@@ -112,7 +133,12 @@ def test_every_kind_of_trial_survives_the_ledgers_json(trial: Any) -> None:
     back = TRIAL.validate_json(canonical_json(dump(trial)))
     assert back == trial
     assert type(back) is type(trial)
-    assert {k: type(v) for k, v in back.proposal.params.items()} == {"ROWS": int, "EXP": str, "FAST": bool, "EPS": float}
+    assert {k: type(v) for k, v in back.proposal.params.items()} == {
+        "ROWS": int,
+        "EXP": str,
+        "FAST": bool,
+        "EPS": float,
+    }
 
 
 @pytest.mark.xfail(strict=True, reason="records accept NaN and infinity, which the ledger then cannot write")

@@ -49,10 +49,20 @@ def test_truth_values_are_read_from_the_environment(text: str, value: bool, monk
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("threads", 0), ("threads", "many"), ("effort", "extreme"), ("trials", -1), ("seconds", -0.5), ("win_floor", 0.9),
-        ("win_floor", math.nan), ("build_timeout_s", 0), ("sample_s", 0), ("sandbox", "T9"), ("sampler", "magic"), ("cache", "maybe"),
+        ("threads", 0),
+        ("threads", "many"),
+        ("effort", "extreme"),
+        ("trials", -1),
+        ("seconds", -0.5),
+        ("win_floor", 0.9),
+        ("win_floor", math.nan),
+        ("build_timeout_s", 0),
+        ("sample_s", 0),
+        ("sandbox", "T9"),
+        ("sampler", "magic"),
+        ("cache", "maybe"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_value_is_a_usage_error_that_names_the_setting_and_a_fix(name: str, value: object) -> None:
     with pytest.raises(UsageError) as caught:
         load_settings({name: value})

@@ -24,7 +24,15 @@ def arena() -> Iterator[Arena]:
     made.close()
 
 
-@given(st.lists(st.tuples(st.lists(st.integers(1, 40), min_size=1, max_size=3), st.sampled_from(["float32", "float64", "uint8"])), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(1, 40), min_size=1, max_size=3), st.sampled_from(["float32", "float64", "uint8"])
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_regions_are_aligned_disjoint_and_end_at_a_page_border(buffers: list[tuple[list[int], str]]) -> None:
     arena, end = Arena("test", SEED), 0
     for shape, dtype in buffers:

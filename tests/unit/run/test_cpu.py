@@ -25,7 +25,8 @@ class Bed:
     def __init__(self, sandbox: Sandbox, built: Built, shapes: tuple[Dims, ...], memory: int = 2 << 30) -> None:
         self.inputs, self.outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
         self.calls = [
-            Call(d, (self.inputs.declare((d["N"],), "float32"),), (self.outputs.declare((d["N"],), "float32"),)) for d in shapes
+            Call(d, (self.inputs.declare((d["N"],), "float32"),), (self.outputs.declare((d["N"],), "float32"),))
+            for d in shapes
         ]
         self.inputs.open()
         self.outputs.open()
@@ -103,7 +104,10 @@ void twice(float *y, int n) { for (int i = 0; i < n; i++) y[i] *= 2; }"""
 
 def test_a_grid_calls_the_function_once_for_each_point(bed: Any) -> None:
     source = """
-void point(float *y, long w, long d) { y[(program_id(0) * w + program_id(1)) * d + program_id(2)] += 1 + program_id(0) * 100 + program_id(1) * 10 + program_id(2); }"""
+void point(float *y, long w, long d) {
+    long a = program_id(0), b = program_id(1), c = program_id(2);
+    y[(a * w + b) * d + c] += 1 + a * 100 + b * 10 + c;
+}"""
     launch = 'def launch(x, y):\n    kernel("point")[2, 2, 4](y, 2, 4)\n'
     with bed(source, launch) as it:
         it.y()[...] = 0
@@ -118,7 +122,12 @@ void fill(const float *x, float *t, float *y, long n) {
     for (long i = 0; i < n; i++) t[i] = x[i];
 }
 void add(const float *t, float *y, long n) { for (long i = 2; i < n; i++) y[i] = t[i]; }"""
-    launch = 'def launch(x, y):\n    t = scratch(x.size)\n    kernel("fill")(x, t, y, x.size)\n    kernel("add")(t, y, x.size)\n'
+    launch = """
+def launch(x, y):
+    t = scratch(x.size)
+    kernel("fill")(x, t, y, x.size)
+    kernel("add")(t, y, x.size)
+"""
     with bed(source, launch) as it:
         it.x()[...] = 3
         it.run(0)
@@ -126,7 +135,9 @@ void add(const float *t, float *y, long n) { for (long i = 2; i < n; i++) y[i] =
 
 
 def test_buffers_are_aligned_to_64_bytes(bed: Any) -> None:
-    with bed("void k(const float *x, float *y, long n) { y[0] = (unsigned long)x % 64 + (unsigned long)y % 64; }") as it:
+    with bed(
+        "void k(const float *x, float *y, long n) { y[0] = (unsigned long)x % 64 + (unsigned long)y % 64; }"
+    ) as it:
         it.run(0)
         assert it.y()[0] == 0
 
@@ -162,7 +173,9 @@ def test_a_plan_whose_stub_is_not_in_the_code_fails_while_it_is_loaded(bed: Any)
 
 
 def test_a_constructor_that_ends_the_process_is_a_fault_while_it_is_loaded(bed: Any) -> None:
-    source = "#include <stdlib.h>\n__attribute__((constructor)) void c(void) { _Exit(7); }\nvoid k(const float *x, float *y, long n) { y[0] = 1; }"
+    source = """#include <stdlib.h>
+__attribute__((constructor)) void c(void) { _Exit(7); }
+void k(const float *x, float *y, long n) { y[0] = 1; }"""
     with pytest.raises(WorkerFault, match=r"exit code 7.* while it was loaded"):
         with bed(source):
             pass
@@ -176,12 +189,16 @@ void k(const float *x, float *y, long n) { char *p = malloc(3L << 30); y[0] = p 
         assert it.y()[0] == 2
 
 
-def test_a_flood_of_output_is_a_fault_of_its_own_kind(bed: Any, sandbox: Sandbox, request: pytest.FixtureRequest) -> None:
+def test_a_flood_of_output_is_a_fault_of_its_own_kind(
+    bed: Any, sandbox: Sandbox, request: pytest.FixtureRequest
+) -> None:
     if sandbox.tier in NAMESPACED:
         reason = "SIGXFSZ is ignored by the first process of a pid namespace: the flood is cut but not noticed"
         request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     source = """#include <stdio.h>
-void k(const float *x, float *y, long n) { for (long i = 0; i < 1 << 16; i++) puts("a line of forty characters, more or less"); }"""
+void k(const float *x, float *y, long n) {
+    for (long i = 0; i < 1 << 16; i++) puts("a line of forty characters, more or less");
+}"""
     with bed(source) as it, pytest.raises(WorkerFault) as caught:
         it.run(0)
     assert caught.value.cause == "output-flood"

@@ -19,5 +19,9 @@ def test_the_environment_names_what_a_figure_depends_on_and_is_recordable() -> N
 def test_the_digest_covers_every_fact() -> None:
     facts = describe_environment("gcc 12", "T1", 2)
     assert facts["digest"] == digest({k: v for k, v in facts.items() if k != "digest"})
-    others = [describe_environment("gcc 13", "T1", 2), describe_environment("gcc 12", "T2", 2), describe_environment("gcc 12", "T1", 1)]
+    others = [
+        describe_environment("gcc 13", "T1", 2),
+        describe_environment("gcc 12", "T2", 2),
+        describe_environment("gcc 12", "T1", 1),
+    ]
     assert len({facts["digest"], *(o["digest"] for o in others)}) == 4

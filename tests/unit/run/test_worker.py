@@ -83,7 +83,7 @@ def test_it_is_stopped_before_the_first_call_too(started: Any) -> None:
 
 
 def test_a_call_that_does_not_return_is_killed_at_the_time_out(started: Any) -> None:
-    with started("void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(\"\"); }") as worker:
+    with started('void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(""); }') as worker:
         with pytest.raises(WorkerFault, match=r"did not return within 0\.2 s during a call and was killed") as caught:
             worker.run([0], 0.2)
         assert caught.value.cause == "timeout"
@@ -100,7 +100,10 @@ def test_a_crash_is_told_by_its_signal(started: Any) -> None:
 @pytest.mark.parametrize("reply", ["1234567", "12345678", "123456789"])
 def test_a_reply_that_is_not_the_token_is_early(reply: str, started: Any) -> None:
     source = f"""#include <unistd.h>
-void k(const float *x, float *y, long n) {{ for (int fd = 0; fd < 16; fd++) if (write(fd, "{reply}", {len(reply)})) {{}} for (;;); }}"""
+void k(const float *x, float *y, long n) {{
+    for (int fd = 0; fd < 16; fd++) if (write(fd, "{reply}", {len(reply)})) {{}}
+    for (;;);
+}}"""
     with started(source) as worker:
         with pytest.raises(WorkerFault, match="reply") as caught:
             worker.run([0], 5.0)
@@ -160,11 +163,18 @@ void k(const float *x, float *y, long n) { poll(0, 0, 20); y[0] = 1; }"""
         (1 << 8, "MemoryError", "memory", "memory limit"),
         (0, "", "crash", "exit code 0) now: no message"),
         pytest.param(
-            40, "", "crash", "now",
-            marks=pytest.mark.xfail(strict=True, raises=ValueError, reason="signal.Signals(40) raises: a real-time signal crashes the laboratory"),
+            40,
+            "",
+            "crash",
+            "now",
+            marks=pytest.mark.xfail(
+                strict=True,
+                raises=ValueError,
+                reason="Signals(40) raises: a real-time signal crashes the laboratory (T2)",
+            ),
         ),
     ],
-)  # fmt: skip
+)
 def test_every_ending_has_a_cause_and_words(status: int, log: str, cause: str, words: str) -> None:
     found, reason = _describe(int(status), "now", log)
     assert found == cause

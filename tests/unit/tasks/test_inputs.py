@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernellab.tasks.inputs import STANDARD, draw_constant_rows, draw_heavy_tail, draw_inputs, draw_large, draw_normal, draw_offset
+from kernellab.tasks.inputs import (
+    STANDARD,
+    draw_constant_rows,
+    draw_heavy_tail,
+    draw_inputs,
+    draw_large,
+    draw_normal,
+    draw_offset,
+)
 from kernellab.tasks.spec import DTYPES, Buffer, Task
 
 DIMS = {"M": 64, "N": 256}
@@ -68,10 +76,16 @@ def test_the_standard_distributions_cannot_be_changed_by_a_task_file() -> None:
 
 def _task(draw: Any) -> Task:
     return Task(
-        name="copy", about="", inputs=(Buffer("x", ("N",)), Buffer("b", (3,), "float64")), outputs=(Buffer("y", ("N",)),),
-        reference=lambda x, b: x, tune=({"N": 8},), held_out=({"N": 9},), edge=({"N": 1},),
+        name="copy",
+        about="",
+        inputs=(Buffer("x", ("N",)), Buffer("b", (3,), "float64")),
+        outputs=(Buffer("y", ("N",)),),
+        reference=lambda x, b: x,
+        tune=({"N": 8},),
+        held_out=({"N": 9},),
+        edge=({"N": 1},),
         distributions={"normal": draw_normal, "odd": draw},
-    )  # fmt: skip
+    )
 
 
 def test_inputs_come_in_the_tasks_order_contiguous_and_cast() -> None:

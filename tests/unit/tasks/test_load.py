@@ -13,8 +13,8 @@ from kernellab.tasks import STANDARD, Buffer, Task
 def reference(x):
     return -x
 
-TASK = Task(name="negate", about="-x", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),), reference=reference,
-            tune=({"N": 64},), held_out=({"N": 65},), edge=({"N": 1},), distributions=STANDARD)
+TASK = Task(name="negate", about="-x", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),),
+            reference=reference, tune=({"N": 64},), held_out=({"N": 65},), edge=({"N": 1},), distributions=STANDARD)
 """
 
 
@@ -29,7 +29,9 @@ def test_a_built_in_task_is_found_by_name(name: str) -> None:
     assert load_task(name).name == name
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("sofmax", "softmax"), ("stencil3", "stencil3x3"), ("particle-filter", "particle_filter")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("sofmax", "softmax"), ("stencil3", "stencil3x3"), ("particle-filter", "particle_filter")]
+)
 def test_an_unknown_name_suggests_the_nearest(typed: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f"no task '{typed}'") as caught:
         load_task(typed)

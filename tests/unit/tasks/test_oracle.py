@@ -18,9 +18,16 @@ EPS = float(np.finfo(np.float32).eps)
 
 def make(reference: Any = lambda x: x, **changes: Any) -> Task:
     fields: dict[str, Any] = {
-        "name": "t", "about": "", "inputs": (Buffer("x", ("N",)),), "outputs": (Buffer("y", ("N",)),), "reference": reference,
-        "tune": ({"N": 8},), "held_out": ({"N": 9},), "edge": ({"N": 1},), "distributions": STANDARD,
-    }  # fmt: skip
+        "name": "t",
+        "about": "",
+        "inputs": (Buffer("x", ("N",)),),
+        "outputs": (Buffer("y", ("N",)),),
+        "reference": reference,
+        "tune": ({"N": 8},),
+        "held_out": ({"N": 9},),
+        "edge": ({"N": 1},),
+        "distributions": STANDARD,
+    }
     return Task(**{**fields, **changes})
 
 
@@ -109,7 +116,9 @@ def test_the_interval_is_the_budget_wide() -> None:
 
 
 def test_scale_widens_the_interval_where_terms_cancel() -> None:
-    task = make(lambda x: x - 1, scale=lambda x: np.abs(x) + 1, baselines={"numpy": lambda x, y: np.subtract(x, 1, out=y)})
+    task = make(
+        lambda x: x - 1, scale=lambda x: np.abs(x) + 1, baselines={"numpy": lambda x, y: np.subtract(x, 1, out=y)}
+    )
     (expected,) = expect(task, {"N": 8}, [ones()])
     assert expected.value.tolist() == [0.0] * 8
     assert expected.high[0] == pytest.approx(5 * EPS * 2)
@@ -132,7 +141,11 @@ def test_non_finite_values_must_match_in_kind_and_sign(value: float) -> None:
     x = np.array([1, value], np.float32)
     (expected,) = expect(make(), {"N": 2}, [x])
     assert within(x, expected)
-    others = [v for v in (math.inf, -math.inf, math.nan, 0.0, 3e38) if v != value and not (math.isnan(v) and math.isnan(value))]
+    others = [
+        v
+        for v in (math.inf, -math.inf, math.nan, 0.0, 3e38)
+        if v != value and not (math.isnan(v) and math.isnan(value))
+    ]
     for other in others:
         assert not within(np.array([1, other], np.float32), expected)
 

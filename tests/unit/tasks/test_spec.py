@@ -17,10 +17,16 @@ def add(x: Array, b: Array) -> Array:
 
 def make(**changes: Any) -> Task:
     fields: dict[str, Any] = {
-        "name": "add", "about": "x + b", "inputs": (Buffer("x", ("M", "N")), Buffer("b", ("N",))),
-        "outputs": (Buffer("y", ("M", "N")),), "reference": add, "tune": ({"M": 8, "N": 4},),
-        "held_out": ({"M": 9, "N": 5},), "edge": ({"M": 1, "N": 1},), "distributions": STANDARD,
-    }  # fmt: skip
+        "name": "add",
+        "about": "x + b",
+        "inputs": (Buffer("x", ("M", "N")), Buffer("b", ("N",))),
+        "outputs": (Buffer("y", ("M", "N")),),
+        "reference": add,
+        "tune": ({"M": 8, "N": 4},),
+        "held_out": ({"M": 9, "N": 5},),
+        "edge": ({"M": 1, "N": 1},),
+        "distributions": STANDARD,
+    }
     return Task(**{**fields, **changes})
 
 
@@ -100,7 +106,22 @@ def test_a_shape_is_read_by_name_or_by_position(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "4096", "1x2x3", "M=1", "M=1,N=2,K=3", "M=1,K=2", "M=0,N=1", "M=-1,N=1", "0x5", "axb", "M=1=2,N=3", "M,N=1", "1.5x2"],
+    [
+        "",
+        "x",
+        "4096",
+        "1x2x3",
+        "M=1",
+        "M=1,N=2,K=3",
+        "M=1,K=2",
+        "M=0,N=1",
+        "M=-1,N=1",
+        "0x5",
+        "axb",
+        "M=1=2,N=3",
+        "M,N=1",
+        "1.5x2",
+    ],
 )
 def test_what_is_not_a_shape_is_a_usage_error_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="is not a shape of task add") as caught:
@@ -143,11 +164,18 @@ def test_the_fingerprint_is_stable_and_changes_with_every_part() -> None:
     base = make().fingerprint()
     assert make().fingerprint() == base
     changes: list[dict[str, Any]] = [
-        {"name": "other"}, {"reference": lambda x, b: x - b}, {"tune": ({"M": 8, "N": 6},)}, {"exact": True},
-        {"held_out": ({"M": 9, "N": 6},)}, {"edge": ({"M": 2, "N": 1},)}, {"flops": lambda d: 3}, {"reduction": lambda d: 3},
-        {"distributions": {"normal": draw_normal, "other": STANDARD["large"]}}, {"scale": lambda x, b: x},
+        {"name": "other"},
+        {"reference": lambda x, b: x - b},
+        {"tune": ({"M": 8, "N": 6},)},
+        {"exact": True},
+        {"held_out": ({"M": 9, "N": 6},)},
+        {"edge": ({"M": 2, "N": 1},)},
+        {"flops": lambda d: 3},
+        {"reduction": lambda d: 3},
+        {"distributions": {"normal": draw_normal, "other": STANDARD["large"]}},
+        {"scale": lambda x, b: x},
         {"inputs": (Buffer("x", ("M", "N"), constant=True), Buffer("b", ("N",)))},
-    ]  # fmt: skip
+    ]
     prints = [make(**c).fingerprint() for c in changes]
     assert len({base, *prints}) == 1 + len(changes)
 

@@ -15,6 +15,7 @@ from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases
 from kernellab.verify.judge import Judge
 
 pytestmark = pytest.mark.backend_c
+K = "void k(const float *x, float *y, long n) { "
 LOOP = "void k(const float *x, float *y, long n) { %s for (long i = 0; i < n; i++) y[i] = 2 * x[i]; %s }"
 
 
@@ -41,11 +42,13 @@ def rejected(found: Passed | Rejected) -> Rejected:
 
 def test_a_right_kernel_passes_every_case(verdict: Any, table: CaseTable) -> None:
     found = verdict(LOOP % ("", ""))
-    assert found == Passed(level="full", cases=len(table.cases), max_abs_err=0.0, max_ulp=0.0, budget_ulp=5.0, deterministic=True)
+    assert found == Passed(
+        level="full", cases=len(table.cases), max_abs_err=0.0, max_ulp=0.0, budget_ulp=5.0, deterministic=True
+    )
 
 
 def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any) -> None:
-    found = verdict("void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2.0000005f * x[i]; }")
+    found = verdict(K + "for (long i = 0; i < n; i++) y[i] = 2.0000005f * x[i]; }")
     assert isinstance(found, Passed)
     assert 0.5 < found.max_ulp <= 5
     assert found.max_abs_err > 0
@@ -54,21 +57,24 @@ def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any)
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
-        ("void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 0; }", "wrong-output"),
-        ("void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2.0001f * x[i]; }", "wrong-output"),
-        ("void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = (_Float16)(2 * x[i]); }", "wrong-output"),
+        (K + "for (long i = 0; i < n; i++) y[i] = 0; }", "wrong-output"),
+        (K + "for (long i = 0; i < n; i++) y[i] = 2.0001f * x[i]; }", "wrong-output"),
+        (K + "for (long i = 0; i < n; i++) y[i] = (_Float16)(2 * x[i]); }", "wrong-output"),
         (LOOP % ("", "if (n > 4096) y[n - 1] = 0;"), "wrong-output"),
         (LOOP % ("", "if (n > 1000) y[500] = 0.0f / 0.0f;"), "non-finite"),
-        ("void k(const float *x, float *y, long n) { }", "unwritten"),
+        (K + "}", "unwritten"),
         (LOOP % ("n -= n > 1024;", ""), "unwritten"),
         (LOOP % ("", "y[-1] = 0;"), "out-of-bounds"),
         (LOOP % ("", "y[n] = 0;"), "out-of-bounds"),
         (LOOP % ("((float *)x)[0] = 0;", ""), "crash"),
         (LOOP % ("", "__builtin_trap();"), "crash"),
         ("static int calls; " + LOOP % ("", "if (calls++ > 20) y[0] += 1;"), "nondeterministic"),
-        ("#include <unistd.h>\n" + LOOP % ("for (int fd = 3; fd < 9; fd++) if (write(fd, \"12345678\", 8)) {}", ""), "early-reply"),
+        (
+            "#include <unistd.h>\n" + LOOP % ('for (int fd = 3; fd < 9; fd++) if (write(fd, "12345678", 8)) {}', ""),
+            "early-reply",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, verdict: Any) -> None:
     found = rejected(verdict(source))
     assert found.cause == cause
@@ -79,7 +85,7 @@ def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, verd
 def test_a_hang_is_rejected_as_a_time_out(sandbox: Sandbox, build: Callable[..., Built], double_task: Task) -> None:
     with CaseTable(double_task, [Case({"N": 7}, "normal", "edge")], bytes(32)) as table:
         table.timeouts[0] = 0.2
-        built = build("void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(\"\"); }", shapes=({"N": 7},))
+        built = build('void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(""); }', shapes=({"N": 7},))
         found = rejected(Judge(sandbox, 1, [0]).verify(built, table, "screen"))
     assert (found.cause, found.case) == ("timeout", "N=7, normal")
 
@@ -97,12 +103,16 @@ void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) { y[i] =
 
 
 @pytest.mark.parametrize("statement", ["if (n == 5003) y[n - 1] = 1e9f;", "if (n == 5003) y[-1] = 0;"])
-def test_a_kernel_wrong_only_on_the_held_out_shape_is_rejected_and_the_case_does_not_tell_the_shape(statement: str, verdict: Any) -> None:
+def test_a_kernel_wrong_only_on_the_held_out_shape_is_rejected_and_the_case_does_not_tell_the_shape(
+    statement: str, verdict: Any
+) -> None:
     found = rejected(verdict(LOOP % ("", statement)))
     assert found.case.startswith("held-out shape, ")
 
 
-@pytest.mark.xfail(strict=True, reason="explain() writes sizes and places into the reason: '1 of 5003 elements wrong, first at [5002]'")
+@pytest.mark.xfail(
+    strict=True, reason="explain() writes sizes and places into the reason: '1 of 5003 elements wrong, first at [5002]'"
+)
 def test_the_reason_does_not_tell_the_held_out_shape_either(verdict: Any) -> None:
     found = rejected(verdict(LOOP % ("", "if (n == 5003) y[n - 1] = 1e9f;")))
     assert "5003" not in found.reason
@@ -110,7 +120,11 @@ def test_the_reason_does_not_tell_the_held_out_shape_either(verdict: Any) -> Non
 
 
 def test_a_sum_in_another_order_each_time_passes_but_is_not_deterministic(verdict: Any) -> None:
-    source = "static int calls; void k(const float *x, float *y, long n) { float f = calls++ & 1 ? 2.0000002f : 2; for (long i = 0; i < n; i++) y[i] = f * x[i]; }"
+    source = """static int calls;
+void k(const float *x, float *y, long n) {
+    float f = calls++ & 1 ? 2.0000002f : 2;
+    for (long i = 0; i < n; i++) y[i] = f * x[i];
+}"""
     found = verdict(source)
     assert isinstance(found, Passed)
     assert not found.deterministic
@@ -118,10 +132,17 @@ def test_a_sum_in_another_order_each_time_passes_but_is_not_deterministic(verdic
 
 def test_exact_tasks_are_judged_bit_for_bit(sandbox: Sandbox, build: Callable[..., Built]) -> None:
     task = Task(
-        name="next", about="", inputs=(Buffer("x", ("N",), "int32"),), outputs=(Buffer("y", ("N",), "int64"),),
-        reference=lambda x: x.astype(np.int64) * 3, tune=({"N": 8},), held_out=({"N": 9},), edge=({"N": 5},),
-        distributions={"normal": draw_normal}, exact=True,
-    )  # fmt: skip
+        name="next",
+        about="",
+        inputs=(Buffer("x", ("N",), "int32"),),
+        outputs=(Buffer("y", ("N",), "int64"),),
+        reference=lambda x: x.astype(np.int64) * 3,
+        tune=({"N": 8},),
+        held_out=({"N": 9},),
+        edge=({"N": 5},),
+        distributions={"normal": draw_normal},
+        exact=True,
+    )
     source = "void k(const int *x, long *y, long n) { for (long i = 0; i < n; i++) y[i] = 3L * x[i]%s; }"
     with CaseTable(task, full_cases(task, {"N": 8}), bytes(32)) as table:
         judge, shapes = Judge(sandbox, 1, [0]), tuple(all_shapes(task, {"N": 8}))

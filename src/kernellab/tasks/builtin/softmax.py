@@ -12,13 +12,13 @@ from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
 def reference(x: Array) -> Array:
     e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 def scale(x: Array) -> Array:
     """exp amplifies the rounding of its argument: an element's condition is 1 + |x - max|."""
     away = x.max(axis=1, keepdims=True) - x
-    return reference(x) * (1 + np.where(np.isfinite(away), away, 0.0))
+    return np.asarray(reference(x) * (1 + np.where(np.isfinite(away), away, 0.0)))
 
 
 def plain(x: Array) -> Array:
@@ -45,7 +45,7 @@ def with_torch(x: Any, y: Any) -> None:
 def draw_masked(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """A third of the entries is -inf, as after an attention mask; the first of each row never is."""
     values = draw_normal(rng, buffer, dims)
-    mask = rng.random(values.shape, dtype=np.float32) < 0.33
+    mask = np.asarray(rng.random(values.shape, dtype=np.float32) < 0.33)
     mask[:, 0] = False
     values[mask] = -np.inf
     return values

@@ -1,0 +1,30 @@
+# The two commands of the README, and what a contributor needs. Each does its own set-up in .venv.
+.PHONY: demo test setup check format gauntlet bench clean
+
+demo: setup
+	.venv/bin/klab demo
+
+test:
+	sh scripts/setup.sh dev
+	sh scripts/check.sh
+	.venv/bin/python -m pytest $(PYTEST)
+
+setup:
+	sh scripts/setup.sh run
+
+check:
+	sh scripts/setup.sh dev
+	sh scripts/check.sh
+
+format:
+	.venv/bin/ruff format src tests benchmarks
+	.venv/bin/ruff check --fix src tests benchmarks
+
+gauntlet: setup
+	.venv/bin/klab doctor --gauntlet
+
+bench: setup
+	sh benchmarks/all.sh
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

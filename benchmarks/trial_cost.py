@@ -1,0 +1,76 @@
+"""What a verified, measured trial costs beyond compiling and running kernels; and the confined start-up of a job.
+
+    python benchmarks/trial_cost.py [--n 40]
+
+Trials of softmax 512x512 at quick effort, recorded in a real ledger. Cost = wall time of the trial minus its build minus
+every second in which a kernel or a baseline ran under the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from kernellab.core.records import MeasuredTrial
+from kernellab.core.settings import Settings
+from kernellab.propose.recipe import builtin_candidates, load_recipes
+from kernellab.run.worker import Worker
+from kernellab.sandbox.limits import Limits
+from kernellab.search.lab import Lab
+from kernellab.search.loop import step
+from kernellab.search.tune import make_tuner
+from kernellab.tasks.load import load_task
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n", type=int, default=40)
+    options = parser.parse_args()
+    clocked = [0.0]
+    original = Worker.run
+
+    def counted(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        before = self.busy_s
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            clocked[0] += self.busy_s - before
+
+    Worker.run = counted  # type: ignore[method-assign]
+    task = load_task("softmax")
+    costs, raced = [], 0
+    with tempfile.TemporaryDirectory() as folder, Lab(Settings(effort="quick"), task, "softmax", torch=False) as lab:
+        candidates = builtin_candidates("softmax")
+        lab.begin(Path(folder) / "run", [{"M": 512, "N": 512}], candidates, "benchmark")
+        starts = []
+        for _ in range(50):
+            began = time.perf_counter()
+            job = lab.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
+            job.wait()
+            starts.append(time.perf_counter() - began)
+            job.close()
+        stage = lab.stage({"M": 512, "N": 512})
+        recipes, _ = load_recipes(lab.builder, candidates)
+        tuner = make_tuner(recipes, "random", 0)
+        while len(costs) < options.n:
+            idea = tuner.propose()
+            assert idea is not None
+            clocked[0] = 0.0
+            began = time.perf_counter()
+            trial = step(lab, stage, idea)
+            wall = time.perf_counter() - began
+            if isinstance(trial, MeasuredTrial):
+                costs.append(wall - trial.artifact.build_s - clocked[0])
+                raced += trial.timing.stopped == "raced"
+        stage.close()
+    costs.sort()
+    print(f"confined start to end of an empty job: median {statistics.median(starts) * 1e3:.1f} ms, worst {max(starts) * 1e3:.1f} ms")
+    print(f"a verified, measured, recorded trial beyond compile and kernel time: median {statistics.median(costs) * 1e3:.0f} ms, "
+          f"90 % below {costs[int(0.9 * len(costs))] * 1e3:.0f} ms ({options.n} trials, {raced} raced)")
+
+
+if __name__ == "__main__":
+    main()

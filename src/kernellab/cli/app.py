@@ -1,0 +1,267 @@
+"""The command line: klab doctor | tasks | init | demo | run | verify | bench | show | audit | replay | resume."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from kernellab import __version__
+from kernellab.cli import pages
+from kernellab.cli.display import make_display, results_table
+from kernellab.cli.template import render
+from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, EXIT_USAGE, KlabError, UsageError
+from kernellab.core.events import Listener
+from kernellab.core.settings import Settings, load_settings
+
+app = typer.Typer(
+    name="klab", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    help="KernelLab: proposes, builds, judges, measures and records compute kernels.",
+)  # fmt: skip
+_out = Console(highlight=False)
+_err = Console(stderr=True, highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="End with one JSON object on standard output.")]
+Out = Annotated[Path | None, typer.Option("--out", help="The run folder (default: klab-runs/<name>-<time>).")]
+Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or full.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")]
+Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
+Compiler = Annotated[str | None, typer.Option("--compiler", help="cc, gcc, clang, zig or a path.")]
+SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
+Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
+
+
+def main() -> None:
+    """Run the command line; every foreseen failure becomes a message with a fix and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        app(standalone_mode=False)
+    except KlabError as fault:
+        sys.exit(_fail(fault.what, fault.fix, fault.exit_code))
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(_fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130))
+    except OSError as err:
+        sys.exit(_fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT))
+    except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
+        code = getattr(err, "exit_code", None)
+        if code is None:
+            raise
+        sys.exit(_fail(getattr(err, "format_message", lambda: str(err))(), "'klab COMMAND --help' lists the options", EXIT_USAGE))
+
+
+def _fail(what: str, fix: str, code: int) -> int:
+    _err.print(f"klab: {what}", style="red", markup=False, soft_wrap=True)
+    if fix:
+        _err.print(f"fix:  {fix}", markup=False, soft_wrap=True)
+    if "--json" in sys.argv:
+        pages.print_json({"status": "error", "reason": what, "fix": fix, "exit_code": code})
+    return code
+
+
+def _settings(**flags: Any) -> Settings:
+    return load_settings(flags)
+
+
+def _watch(as_json: bool, action: Callable[[Listener], Any]) -> Any:
+    """Run an action under a display, or in silence for --json."""
+    with make_display(_out, quiet=as_json) as display:
+        return action(display)
+
+
+def _finish(outcome: Any, as_json: bool) -> None:
+    if as_json:
+        pages.print_json(outcome.data())
+    else:
+        _out.print()
+        _out.print(results_table([r.data for r in outcome.results]))
+        for result in outcome.results:
+            if result.status != "better":
+                _out.print(result.reason, markup=False)
+        _out.print(f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)", markup=False)
+    raise typer.Exit(outcome.exit_code)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        _out.print(f"kernellab {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
+    shape: Shape = None, effort: Effort = None, trials: Annotated[int | None, typer.Option(help="Trials a shape.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
+    threads: Threads = None, seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
+    sampler: Annotated[str | None, typer.Option(help="tpe, random or exhaustive.")] = None,
+    candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
+    warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
+    compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Search for the fastest verified kernel of a task."""
+    from kernellab import api
+
+    flags = {"effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
+             "compiler": compiler, "sandbox": sandbox}  # fmt: skip
+    _finish(_watch(as_json, lambda listener: api.optimize(
+        task, shapes=shape or (), candidates=candidate or (), out=out, warm_start=warm_start, listener=listener, **flags)), as_json)  # fmt: skip
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A candidate file.")],
+    task: Annotated[str, typer.Option("--task", help="The task it is for.")],
+    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
+    threads: Threads = None, effort: Effort = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Judge one candidate: every case, held-out shapes, checked timed calls. Exit code 0 if it passes, 4 if not."""
+    from kernellab import api
+
+    outcome = _watch(as_json, lambda listener: api.verify(
+        file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads,
+        effort=effort or "quick", compiler=compiler, sandbox=sandbox))  # fmt: skip
+    passed = outcome.status != "nothing-verified"
+    if as_json:
+        pages.print_json({**outcome.data(), "status": "passed" if passed else "rejected"})
+    else:
+        pages.verdict(_out, outcome)
+    raise typer.Exit(0 if passed else EXIT_NOTHING_VERIFIED)
+
+
+@app.command()
+def bench(
+    file: Annotated[Path, typer.Argument(help="A candidate file.")],
+    task: Annotated[str, typer.Option("--task", help="The task it is for.")],
+    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
+    threads: Threads = None, effort: Effort = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Judge and measure one candidate against the fastest baseline."""
+    from kernellab import api
+
+    _finish(_watch(as_json, lambda listener: api.measure(
+        file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads, effort=effort,
+        compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
+
+
+@app.command()
+def resume(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    more: Annotated[int, typer.Option(help="So many further trials a shape.")] = 0, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Continue a run after a crash, a kill or Ctrl-C."""
+    from kernellab.search.runs import resume_run
+
+    _finish(_watch(as_json, lambda listener: resume_run(pages.existing(run_folder), listener, more)), as_json)
+
+
+@app.command()
+def audit(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
+    root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "", as_json: Json = False,
+) -> None:  # fmt: skip
+    """Check chain, signatures and evidence, and derive every published figure again."""
+    from kernellab.report.audit import audit as audit_run
+    from kernellab.search.replay import rerun as measure_again
+
+    report = audit_run(pages.existing(run_folder), root)
+    rows = _watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
+    agreed = all(row["agrees"] for row in rows)
+    data = {**report.data(), "rerun": rows}
+    if report.ok and not agreed:
+        data |= {"status": "failed", "problems": ["trials measured again do not agree with their records"]}
+    pages.print_json(data) if as_json else pages.audit(_out, report, rows)
+    raise typer.Exit(0 if report.ok and agreed else EXIT_ENVIRONMENT)
+
+
+@app.command()
+def replay(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    trial: Annotated[int, typer.Argument(help="The trial's number.")], as_json: Json = False,
+) -> None:  # fmt: skip
+    """Rebuild and re-judge a trial from its record alone."""
+    from kernellab.search.replay import replay_trial
+
+    row = _watch(as_json, lambda listener: replay_trial(pages.existing(run_folder), trial, listener))
+    if as_json:
+        from kernellab.ledger.check import check
+
+        pages.print_json({**row, "ledger_root": check(run_folder).root})
+    else:
+        pages.replayed(_out, row)
+    raise typer.Exit(0 if row["agrees"] else EXIT_NOTHING_BETTER)
+
+
+@app.command()
+def show(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """What a run holds: results, trials, rejections and why."""
+    pages.show(_out, pages.existing(run_folder), trial, as_json)
+
+
+@app.command()
+def tasks(as_json: Json = False) -> None:
+    """The built-in tasks."""
+    pages.tasks(_out, as_json)
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(help="The name of your task.")],
+    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Write a commented task file of your own that runs as it is."""
+    stem = name.removesuffix(".py")
+    if not Path(stem).name.isidentifier():
+        raise UsageError(f"'{name}' cannot name a task", "use letters, digits and '_', starting with a letter")
+    path = Path(stem + ".py")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists already", "choose another name, or --force to overwrite it")
+    path.write_text(render(Path(stem).name, str(path)))
+    if as_json:
+        pages.print_json({"status": "written", "file": str(path)})
+    else:
+        _out.print(f"wrote {path}; run it with: klab run {path} --effort quick")
+
+
+@app.command()
+def doctor(
+    gauntlet: Annotated[bool, typer.Option("--gauntlet", help="Run the cheating and honest kernels.")] = False,
+    cheats: Annotated[list[Path] | None, typer.Option(help="A further folder of cheats; may be repeated.")] = None,
+    honest: Annotated[list[Path] | None, typer.Option(help="A further folder of honest kernels; may be repeated.")] = None,
+    only: Annotated[bool, typer.Option("--only-given", help="Leave the shipped gauntlet out.")] = False,
+    sandbox: SandboxTier = None, compiler: Compiler = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Check this machine: compiler, sandbox tiers, a self-attack; with --gauntlet, the judge too."""
+    settings = _settings(sandbox=sandbox, compiler=compiler)
+    if gauntlet or cheats or honest:
+        good = pages.gauntlet(_out, settings, cheats or [], honest or [], not only, as_json)
+    else:
+        good = pages.doctor(_out, settings, as_json)
+    raise typer.Exit(0 if good else EXIT_ENVIRONMENT)
+
+
+@app.command()
+def demo(out: Out = None, as_json: Json = False) -> None:
+    """Two minutes of the laboratory: three operators searched, a cheat caught, the ledger audited."""
+    from kernellab.cli.demo import run_demo
+
+    raise typer.Exit(run_demo(_out, out, as_json))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("COLUMNS", "120")
+    main()

@@ -1,0 +1,185 @@
+"""What a person sees while a run goes on: a live screen on a terminal, plain lines elsewhere, nothing for --json."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from kernellab.core.events import Event
+from kernellab.core.records import Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.search.archive import AnyTrial
+
+_SHOWN = 10
+
+
+class Display(Protocol):
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __call__(self, event: Event) -> None: ...
+
+
+def make_display(console: Console, quiet: bool) -> Display:
+    if quiet:
+        return Silent()
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(console)
+
+
+class Silent:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __call__(self, event: Event) -> None:
+        return None
+
+
+class PlainDisplay(Silent):
+    """One line an event: for logs, pipes and CI."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        text = _sentence(event)
+        if text:
+            self._console.print(f"[{time.monotonic() - self._started:6.1f}s] {text}", highlight=False, markup=False, soft_wrap=True)
+
+
+class LiveDisplay:
+    """Progress bar, best so far, the last trials; the finished shapes stay on the screen."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console)
+        self._bar = self._progress.add_task("starting", total=None)
+        self._lines: list[Text] = []
+        self._best: MeasuredTrial | None = None
+        self._counts = {"measured": 0, "rejected": 0, "failed": 0, "duplicate": 0}
+        self._note = ""
+        self._live = Live(self._screen(), console=console, refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.update(Text(""))
+        self._live.__exit__(kind, err, trace)
+
+    def __call__(self, event: Event) -> None:
+        handler: Callable[[Event], None] | None = getattr(self, f"_on_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+        self._live.update(self._screen())
+
+    def _on_start(self, event: Event) -> None:
+        data = event.data
+        self._console.print(f"[bold]{data['task']}[/] on {data['device']}, sandbox {data['tier']}, record in {data['folder']}", highlight=False)
+
+    def _on_stage(self, event: Event) -> None:
+        self._lines, self._best = [], None
+        self._counts = dict.fromkeys(self._counts, 0)
+        self._progress.reset(self._bar, total=event.data["trials"], description=event.text)
+        self._note = "measuring ceilings, drawing inputs, starting baselines"
+
+    def _on_baseline(self, event: Event) -> None:
+        self._note = f"baseline {event.text}"
+
+    def _on_calibration(self, event: Event) -> None:
+        self._note = event.text
+
+    def _on_trial(self, event: Event) -> None:
+        trial: AnyTrial = event.data["trial"]
+        self._progress.advance(self._bar)
+        key = trial.status if trial.status in self._counts else "failed"
+        self._counts[key] += 1
+        if isinstance(trial, MeasuredTrial) and (self._best is None or trial.timing.speedup > self._best.timing.speedup):
+            self._best = trial
+        self._lines = [*self._lines, trial_line(trial)][-_SHOWN:]
+
+    def _on_note(self, event: Event) -> None:
+        self._note = event.text
+
+    def _on_confirming(self, event: Event) -> None:
+        self._note = event.text
+
+    def _on_confirmation(self, event: Event) -> None:
+        self._lines = [*self._lines, Text(_confirmation(event.data["confirmation"]))][-_SHOWN:]
+
+    def _on_result(self, event: Event) -> None:
+        self._console.print(Text(("✔ " if event.data["status"] == "better" else "· ") + event.text))
+
+    def _screen(self) -> Group:
+        best = Text("best so far: none")
+        if self._best is not None:
+            best = Text(f"best so far: {self._best.timing.speedup:.2f}x of {self._best.timing.baseline}, {self._best.proposal.name} "
+                        f"{_params(self._best.proposal.params)}", style="bold green")  # fmt: skip
+        counts = ", ".join(f"{n} {k}" for k, n in self._counts.items())
+        return Group(self._progress, Text(self._note, style="dim"), *self._lines, Text(counts, style="dim"), best)
+
+
+def trial_line(trial: AnyTrial) -> Text:
+    """A trial in one line."""
+    head = f"#{trial.trial:<4}{trial.proposal.name:24.24} "
+    if isinstance(trial, MeasuredTrial):
+        t = trial.timing
+        tail = " raced" if t.stopped == "raced" else ""
+        figure = f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] {t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
+        return Text.assemble(head, (figure, "green" if t.speedup_low > 1 else ""), (tail, "dim"), ("  " + _params(trial.proposal.params), "dim"))
+    if isinstance(trial, RejectedTrial):
+        return Text.assemble(head, (f"rejected: {trial.verdict.cause}: ", "red"), trial.verdict.reason)
+    if isinstance(trial, DuplicateTrial):
+        return Text.assemble(head, (f"same machine code as #{trial.of}", "dim"))
+    return Text.assemble(head, (f"{trial.status}: ", "yellow"), trial.reason)
+
+
+def _sentence(event: Event) -> str:
+    if event.kind == "trial":
+        return trial_line(event.data["trial"]).plain
+    if event.kind == "confirmation":
+        return _confirmation(event.data["confirmation"])
+    return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": ""}.get(event.kind, event.text)
+
+
+def _confirmation(confirmation: Confirmation) -> str:
+    if isinstance(confirmation.verdict, Rejected):
+        return f"confirmation of #{confirmation.trial}: rejected: {confirmation.verdict.cause}: {confirmation.verdict.reason}"
+    t = confirmation.timing
+    if t is None:
+        return f"confirmation of #{confirmation.trial}: not measured"
+    word = "holds" if confirmation.win else "is no win"
+    return (f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} [{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
+            f"{len(t.candidate_s)} pairs, {confirmation.verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor")  # fmt: skip
+
+
+def _params(params: dict[str, Any]) -> str:
+    return " ".join(f"{k}={v}" for k, v in params.items())
+
+
+
+
+def results_table(shapes: list[dict[str, Any]]) -> Table:
+    """The figures of a run: no ratio without its baseline, interval, threads and share of the floor."""
+    table = Table(title=None, show_edge=False, pad_edge=False)
+    for name in ("shape", "result", "trial", "speed-up", "95 % interval", "baseline", "threads", "latency", "GB/s", "of floor", "max ULP"):
+        table.add_column(name, justify="left" if name in ("shape", "result", "baseline") else "right")
+    for s in shapes:
+        dims = ",".join(f"{k}={v}" for k, v in s["dims"].items())
+        if s.get("speedup") is None:
+            table.add_row(dims, s["status"], str(s.get("trial") or ""), *[""] * 8)
+            continue
+        table.add_row(dims, s["status"], str(s["trial"]), f"{s['speedup']:.3f}x", f"{s['speedup_low']:.3f} .. {s['speedup_high']:.3f}",
+                      s["baseline"], str(s["threads"]), f"{s['latency_s'] * 1e3:.3f} ms", f"{s['gb_per_s']:.2f}",
+                      f"{s['of_floor'] * 100:.0f} %", f"{s.get('max_ulp') or 0:.1f}")  # fmt: skip
+    return table

@@ -1,0 +1,205 @@
+"""The screens of the command line, apart from running searches: every one has a table for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kernellab.cli.display import results_table, trial_line
+from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.core.events import Event, silent
+from kernellab.core.records import Param, dump
+from kernellab.core.settings import Settings
+from kernellab.report.audit import Audit
+from kernellab.search.runs import Outcome, describe_task
+
+
+def print_json(data: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(data, allow_nan=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def existing(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageError(f"there is no run folder {folder}", "give the folder that 'klab run' named; klab-runs/ holds them by default")
+    return folder
+
+
+def parse_params(given: list[str] | None) -> dict[str, Param]:
+    """NAME=VALUE with whole numbers, decimals, true and false read as such."""
+    params: dict[str, Param] = {}
+    for text in given or []:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise UsageError(f"'{text}' is not a parameter", "write --param NAME=VALUE")
+        params[name] = _value(value)
+    return params
+
+
+def _value(text: str) -> Param:
+    if text in ("true", "True", "false", "False"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def tasks(console: Console, as_json: bool) -> None:
+    from kernellab.tasks.builtin import TASKS
+
+    described = [describe_task(t) for t in TASKS.values()]
+    if as_json:
+        print_json({"status": "ok", "tasks": described})
+        return
+    table = Table(show_edge=False, pad_edge=False)
+    for name in ("task", "what", "tuned on", "baselines", "recipes"):
+        table.add_column(name)
+    for d in described:
+        table.add_row(d["name"], d["about"], "\n".join(d["tune"]), "\n".join(d["baselines"]), "\n".join(d["candidates"]))
+    console.print(table)
+    console.print("\na task of your own: klab init NAME", style="dim")
+
+
+def verdict(console: Console, outcome: Outcome) -> None:
+    data = outcome.data()
+    passed = outcome.status != "nothing-verified"
+    console.print()
+    console.print(Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"), Text(data["reason"] or ""))
+    if passed and data.get("speedup"):
+        console.print(results_table([outcome.results[0].data]))
+    console.print(f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}", markup=False)
+
+
+def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
+    good = "bold green" if report.ok else "bold red"
+    console.print(Text("audit passed" if report.ok else "AUDIT FAILED", style=good))
+    console.print(f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
+                  f"{report.blobs} stored files, signed by key {report.fingerprint}", markup=False)  # fmt: skip
+    console.print(f"ledger root {report.root}", markup=False)
+    if not report.ended:
+        console.print("the run has not ended: 'klab resume' continues it", style="yellow")
+    if report.torn:
+        console.print("the last line is torn (a crash while writing); 'klab resume' sets it aside", style="yellow")
+    for problem in report.problems:
+        console.print(f"  - {problem}", style="red", markup=False)
+    for row in rows:
+        now = f"{row['speedup']:.3f}x [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]" if "speedup" in row else row["reason"]
+        then = f"recorded {row['then']:.3f}x" if "then" in row else f"recorded {row['recorded']}"
+        console.print(f"  trial {row['trial']}: {then}, now {now}: {'agrees' if row['agrees'] else 'DOES NOT AGREE'}", markup=False)
+
+
+def replayed(console: Console, row: dict[str, Any]) -> None:
+    console.print(f"trial {row['trial']}: {row['name']} {row['params']}", markup=False)
+    if "same_machine_code" in row:
+        console.print("machine code " + ("identical, byte for byte" if row["same_machine_code"] else "DIFFERS from the record"))
+    figure = f": {row['speedup']:.3f}x of {row['baseline']} [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]" if "speedup" in row else ""
+    console.print(f"recorded: {row['recorded']}; now: {row['status']} {row['reason']}{figure}", markup=False)
+    console.print("agrees" if row["agrees"] else "DOES NOT AGREE", style="green" if row["agrees"] else "red")
+
+
+def show(console: Console, folder: Path, number: int | None, as_json: bool) -> None:
+    from kernellab.ledger.check import check
+    from kernellab.ledger.journal import read_entries
+    from kernellab.ledger.store import Store
+    from kernellab.search.replay import read_trials
+
+    trials = read_trials(folder)
+    found = check(folder)
+    if number is not None:
+        if not 0 <= number < len(trials):
+            raise UsageError(f"there is no trial {number}", f"the run has {len(trials)}")
+        trial = trials[number]
+        source = Store(folder).get(trial.proposal.source).decode()
+        if as_json:
+            print_json({"status": "ok", "trial": dump(trial), "source": source, "ledger_root": found.root})
+        else:
+            console.print(trial_line(trial))
+            console.print_json(json.dumps(dump(trial)))
+            console.print(source, markup=False)
+        return
+    results = [dict(e.body) for e in read_entries(folder) if e.kind == "result"]
+    if as_json:
+        brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
+        print_json({"status": "ok", "run": found.run, "ended": found.ended, "results": results, "trials": brief, "ledger_root": found.root})
+        return
+    for trial in trials:
+        console.print(trial_line(trial), soft_wrap=True)
+    console.print()
+    if results:
+        console.print(results_table(results))
+    console.print(f"\nrun {found.run}, {found.size} entries, root {found.root}{'' if found.ended else ' (not ended)'}", markup=False)
+
+
+def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
+    """Compiler, tiers and the self-attack, in the tier that runs would use."""
+    from kernellab.build.compiler import find_compiler
+    from kernellab.run.device import describe_environment
+    from kernellab.sandbox.attacks import self_attack
+    from kernellab.sandbox.tiers import open_sandbox, survey
+
+    try:
+        compiler = find_compiler(settings.compiler)
+        compiler_text, compiler_fix = compiler.identity + (" with OpenMP" if compiler.openmp else ", no OpenMP"), ""
+    except EnvironmentFault as fault:
+        compiler_text, compiler_fix = f"none: {fault.what}", fault.fix
+    tiers = survey()
+    with open_sandbox(settings.sandbox, ["kernellab.sandbox.attacks"]) as sandbox:
+        tier = sandbox.tier
+        results = self_attack(sandbox)
+    blocked = sum(r.blocked for r in results)
+    good = blocked == len(results) and not compiler_fix
+    environment = describe_environment(compiler_text, tier, settings.threads)
+    if as_json:
+        print_json({"status": "ok" if good else "failed", "tier": tier, "tiers": tiers, "compiler": compiler_text, "environment": environment,
+                    "attacks": [r.__dict__ for r in results], "blocked": blocked, "succeeded": len(results) - blocked})  # fmt: skip
+        return good
+    console.print(f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False)
+    if compiler_fix:
+        console.print(f"          fix: {compiler_fix}", style="red", markup=False)
+    packages = ", ".join(f"{k} {v}" for k, v in environment["packages"].items())
+    console.print(f"packages  {packages}", markup=False)
+    for name, answer in tiers.items():
+        console.print(f"tier {name}   {answer}{'  (chosen)' if name == tier else ''}", markup=False)
+    table = Table(show_edge=False, pad_edge=False)
+    for name in ("attack", "profile", "outcome", "how"):
+        table.add_column(name)
+    for r in results:
+        table.add_row(r.what, r.profile, Text("blocked", "green") if r.blocked else Text("SUCCEEDED", "bold red"), r.how)
+    console.print(table)
+    console.print(f"{blocked} of {len(results)} attacks blocked in tier {tier}", style="bold green" if good else "bold red")
+    return good
+
+
+def gauntlet(console: Console, settings: Settings, cheats: list[Path], honest: list[Path], builtin: bool, as_json: bool) -> bool:
+    from kernellab.search.gauntlet import collect, run_gauntlet, summary
+
+    entries = collect(cheats, honest, builtin)
+    emit = silent if as_json else lambda event: _gauntlet_line(console, event)
+    rows = run_gauntlet(entries, settings, emit)
+    counts = summary(rows)
+    wrong = [r for r in rows if not r.right]
+    if as_json:
+        print_json({"status": "ok" if not wrong else "failed", "rows": [r.__dict__ for r in rows], **counts})
+        return not wrong
+    table = Table(show_edge=False, pad_edge=False)
+    for name in ("caught", "missed", "honest passed", "false alarms"):
+        table.add_column(name, justify="right")
+    passed = counts["honest"] - counts["false_alarms"]
+    table.add_row(str(counts["caught"]), str(counts["missed"]), str(passed), str(counts["false_alarms"]))
+    console.print(table)
+    return not wrong
+
+
+def _gauntlet_line(console: Console, event: Event) -> None:
+    row = event.data["row"]
+    mark = Text("ok   ", "green") if row.right else Text("WRONG", "bold red")
+    console.print(Text.assemble(mark, f" {row.kind:7}{row.name:38.38} {row.status}: {row.cause} {row.reason}"), overflow="ellipsis", no_wrap=True)

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernellab.measure.ring import SETS, Ring, last_level_cache, slots_for
+from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
+from kernellab.tasks.spec import Array, Buffer, Task
+from kernellab.verify.numeric import within
+
+SEED = bytes(range(32))
+
+
+def make(**changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "name": "scale",
+        "about": "",
+        "inputs": (Buffer("x", ("N",), "float64"), Buffer("f", (4,), "float64", constant=True), Buffer("z", (1,))),
+        "outputs": (Buffer("y", ("N",), "float64"),),
+        "reference": lambda x, f, z: x * f[0] + z,
+        "tune": ({"N": 1024},),
+        "held_out": ({"N": 9},),
+        "edge": ({"N": 1},),
+        "distributions": STANDARD,
+    }
+    return Task(**{**fields, **changes})
+
+
+@contextmanager
+def ring(n: int = 1024, slots: int = 4, task: Task | None = None) -> Iterator[Ring]:
+    made = Ring(task or make(), {"N": n}, slots, SEED, 1 << 20)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def contents(it: Ring, call: int, buffer: int = 0) -> Array:
+    return it.inputs.array(it.calls[call].inputs[buffer]).copy()
+
+
+def answer(it: Ring, number: int, count: int, side: int) -> None:
+    """Compute the right outputs of a set, as an honest arm would."""
+    for index in it.set_calls(number, count):
+        call = it.calls[index]
+        x, f, z = (it.inputs.array(r) for r in call.inputs)
+        it.sides[side].array(call.outputs[0])[...] = x * f[0] + z
+
+
+@pytest.mark.parametrize(
+    "distributions", [STANDARD, {"offset": draw_offset, "normal": draw_normal}], ids=["mixed", "drawn"]
+)
+def test_every_fill_changes_every_element_of_every_slot(distributions: Any) -> None:
+    with ring(task=make(distributions=distributions)) as it:
+        used: set[int] = set()
+        for _ in range(6):
+            for number in range(SETS):
+                before = [contents(it, c) for c in it.set_calls(number, 4)]
+                it.fill(number, 4, 0, used)
+                after = [contents(it, c) for c in it.set_calls(number, 4)]
+                for old, new in zip(before, after, strict=True):
+                    assert not (old == new).any()
+
+
+def test_no_two_slots_of_a_fill_hold_the_same_contents() -> None:
+    with ring() as it:
+        it.fill(1, 4, 0, None)
+        filled = [contents(it, c) for c in it.set_calls(1, 4)]
+        for a in range(4):
+            for b in range(a):
+                assert np.intersect1d(filled[a], filled[b]).size == 0
+
+
+def test_float32_contents_repeat_at_most_by_chance() -> None:
+    task = make(inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),), reference=lambda x: 2 * x)
+    with ring(1 << 14, 2, task) as it:
+        it.fill(0, 2, 0, None)
+        before = [contents(it, c) for c in it.set_calls(0, 2)]
+        it.fill(0, 2, 0, None)
+        after = [contents(it, c) for c in it.set_calls(0, 2)]
+        assert sum(int((a == b).sum()) for a, b in zip(before, after, strict=True)) <= 3
+
+
+def test_only_the_first_slots_of_the_set_are_touched() -> None:
+    with ring() as it:
+        it.fill(0, 4, 0, None)
+        it.fill(1, 4, 0, None)
+        kept = [contents(it, c) for c in (2, 3, 4, 5)]
+        it.fill(0, 2, 0, None)
+        assert all(np.array_equal(contents(it, c), old) for c, old in zip((2, 3, 4, 5), kept, strict=True))
+
+
+def test_mixtures_stay_standard_normal() -> None:
+    with ring(1 << 16, 2) as it:
+        for _ in range(5):
+            it.fill(0, 2, 0, None)
+            for call in it.set_calls(0, 2):
+                x = contents(it, call)
+                assert abs(x.mean()) < 0.03
+                assert abs(x.std() - 1) < 0.03
+                assert abs((x**4).mean() - 3) < 0.25
+                assert abs((x**3).mean()) < 0.15
+                assert abs((x > 0).mean() - 0.5) < 0.02
+
+
+def test_constant_inputs_stay_the_same_in_every_slot_and_fill() -> None:
+    with ring() as it:
+        used: set[int] = set()
+        seen = []
+        for _ in range(20):
+            it.fill(0, 4, 0, used)
+            seen += [contents(it, c, 1).tolist() for c in it.set_calls(0, 4)]
+        assert all(s == seen[0] for s in seen)
+        assert used, "pool entries came by"
+
+
+def test_small_inputs_change_too() -> None:
+    with ring() as it:
+        seen = set()
+        for _ in range(10):
+            it.fill(0, 4, 0, None)
+            seen |= {float(contents(it, c, 2)[0]) for c in it.set_calls(0, 4)}
+        assert len(seen) == 40
+
+
+def test_pool_entries_are_given_to_an_arm_at_most_once() -> None:
+    with ring() as it:
+        used: set[int] = set()
+        given = []
+        for _ in range(200):
+            before = len(used)
+            filling = it.fill(0, 4, 0, used)
+            assert len(used) - before == len(filling.known) <= 1
+            given += [contents(it, slot).tobytes() for slot in filling.known]
+        assert used == set(range(8))
+        assert len(given) == len(set(given)) == 8
+
+
+def test_without_an_arm_the_pool_stays_out_of_it() -> None:
+    with ring() as it:
+        assert not any(it.fill(0, 4, 1, None).known for _ in range(30))
+
+
+def test_pool_entries_carry_their_right_answers() -> None:
+    with ring() as it:
+        used: set[int] = set()
+        while len(used) < 8:
+            filling = it.fill(2, 4, 0, used)
+            for slot, (expected,) in filling.known.items():
+                x, f, z = (contents(it, 8 + slot, b) for b in range(3))
+                assert within(x * f[0] + z, expected)
+
+
+def test_right_outputs_pass_and_the_check_is_counted() -> None:
+    with ring() as it:
+        filling = it.fill(1, 4, 1, None)
+        answer(it, 1, 4, 1)
+        assert it.check(1, filling, oracle=True) == (None, 1)
+        assert it.check(1, filling, oracle=False) == (None, 0)
+
+
+def test_outputs_nobody_wrote_are_found_even_without_the_oracle() -> None:
+    with ring() as it:
+        filling = it.fill(1, 4, 0, None)
+        fault, _ = it.check(1, filling, oracle=False)
+        assert fault is not None
+        assert fault.cause == "unwritten"
+
+
+def test_an_unwritten_last_element_is_always_found() -> None:
+    with ring() as it:
+        filling = it.fill(0, 4, 0, None)
+        keep = it.sides[0].array(it.calls[3].outputs[0])[-1]
+        answer(it, 0, 4, 0)
+        it.sides[0].array(it.calls[3].outputs[0])[-1] = keep
+        fault, _ = it.check(0, filling, oracle=False)
+        assert fault is not None
+        assert fault.cause == "unwritten"
+
+
+def test_a_wrong_output_is_found_by_the_oracle_whichever_slot_it_looks_at() -> None:
+    with ring() as it:
+        filling = it.fill(0, 4, 0, None)
+        answer(it, 0, 4, 0)
+        for call in it.calls[:4]:
+            it.sides[0].array(call.outputs[0])[7] += 1
+        fault, _ = it.check(0, filling, oracle=True)
+        assert fault is not None
+        assert fault.cause == "wrong-output"
+
+
+def test_a_wrong_answer_to_a_pool_entry_is_found_without_the_oracle() -> None:
+    with ring() as it:
+        used: set[int] = set()
+        filling = it.fill(0, 4, 0, used)
+        while not filling.known:
+            filling = it.fill(0, 4, 0, used)
+        answer(it, 0, 4, 0)
+        (slot,) = filling.known
+        it.sides[0].array(it.calls[slot].outputs[0])[3] += 1
+        fault, checked = it.check(0, filling, oracle=False)
+        assert fault is not None
+        assert (fault.cause, checked) == ("wrong-output", 1)
+
+
+def test_a_write_outside_an_output_is_found() -> None:
+    import os
+
+    with ring() as it:
+        filling = it.fill(0, 4, 0, None)
+        answer(it, 0, 4, 0)
+        region = it.calls[2].outputs[0]
+        os.pwrite(it.sides[0].fd, b"\0" * 8, region.data - 8)
+        fault, _ = it.check(0, filling, oracle=False)
+        assert fault is not None
+        assert fault.cause == "out-of-bounds"
+
+
+def test_the_two_sides_are_separate_memory_laid_out_alike() -> None:
+    with ring() as it:
+        assert it.sides[0].regions == it.sides[1].regions
+        it.sides[0].array(it.calls[0].outputs[0])[...] = 1
+        it.sides[1].array(it.calls[0].outputs[0])[...] = 2
+        assert it.sides[0].array(it.calls[0].outputs[0]).max() == 1
+
+
+def test_two_different_sets_are_picked_and_all_come_up() -> None:
+    with ring() as it:
+        picked = [it.pick_sets() for _ in range(100)]
+        assert all(a != b for a, b in picked)
+        assert {v for pair in picked for v in pair} == set(range(SETS))
+
+
+def test_secret_moments_are_as_many_as_asked_or_as_there_are() -> None:
+    with ring() as it:
+        assert len(it.secret_moments(100, 12)) == 12
+        assert it.secret_moments(3, 12) == {0, 1, 2}
+        assert len({frozenset(it.secret_moments(1000, 5)) for _ in range(5)}) > 1
+
+
+def test_slots_make_a_sample_long_enough_within_memory() -> None:
+    task = make()
+    assert slots_for(task, {"N": 1024}, 0.004, 0.0005) == 8
+    assert slots_for(task, {"N": 1024}, 0.004, 1.0) == 1
+    assert slots_for(task, {"N": 16}, 0.004, 1e-9) == 512
+    assert slots_for(task, {"N": 1 << 24}, 0.004, 1e-6) == 1
+
+
+def test_the_last_level_cache_has_a_plausible_size() -> None:
+    assert 64 << 10 <= last_level_cache() <= 4 << 30

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernellab.measure.stats import Estimate, estimate, median, paired_speedup
+
+VALUES = st.lists(st.floats(0.01, 100), min_size=1, max_size=60)
+
+
+def resampled(values: list[float], level: float, draws: int = 40_000) -> tuple[float, float]:
+    """The percentile bootstrap of the median by brute force, as the inverse of the empirical distribution."""
+    rng = np.random.default_rng(7)
+    array = np.array(values)
+    medians = np.sort(np.median(array[rng.integers(len(values), size=(draws, len(values)))], axis=1))
+    tail = (1 - level) / 2
+    return float(medians[math.ceil(tail * draws) - 1]), float(medians[math.ceil((1 - tail) * draws) - 1])
+
+
+@pytest.mark.parametrize("n", [5, 7, 11, 21, 31, 61])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_the_exact_interval_agrees_with_a_monte_carlo_bootstrap(n: int, level: float) -> None:
+    values = sorted(np.random.default_rng(n).lognormal(0, 0.2, n).tolist())
+    low, high = resampled(values, level)
+    found = estimate(values, level)
+    ranks = [values.index(v) for v in (found.low, found.high)]
+    assert abs(ranks[0] - values.index(low)) <= 1  # a probability right at the limit may fall either way
+    assert abs(ranks[1] - values.index(high)) <= 1
+
+
+@pytest.mark.parametrize("n", [4, 6, 10, 20, 40])
+def test_for_even_n_the_interval_holds_the_monte_carlo_one(n: int) -> None:
+    """The median of an even resample lies between two values; the exact ranks are the outer ones."""
+    values = sorted(np.random.default_rng(n).lognormal(0, 0.2, n).tolist())
+    low, high = resampled(values, 0.95)
+    found = estimate(values)
+    step = max(np.diff(values))
+    assert found.low <= low + step
+    assert found.high >= high - step
+    assert found.low <= found.value <= found.high
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_with_very_few_values_the_interval_is_all_of_them(n: int) -> None:
+    values = [1.0, 2.0, 4.0][:n]
+    found = estimate(values)
+    assert (found.low, found.high, found.n) == (values[0], values[-1], n)
+
+
+def test_no_values_are_an_error() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        estimate([])
+
+
+def test_equal_values_have_an_interval_of_no_width() -> None:
+    found = estimate([1.5] * 9)
+    assert found == Estimate(1.5, 1.5, 1.5, 9)
+    assert found.half_width == 0
+
+
+def test_ties_at_the_ends_do_not_disturb() -> None:
+    found = estimate([1.0] * 10 + [2.0] + [3.0] * 10)
+    assert (found.low, found.value, found.high) == (1.0, 2.0, 3.0)
+
+
+@given(VALUES)
+def test_the_interval_holds_the_median_and_both_ends_are_values(values: list[float]) -> None:
+    found = estimate(values)
+    assert found.low <= found.value <= found.high
+    assert found.low in values
+    assert found.high in values
+
+
+@given(VALUES, st.lists(st.floats(0.5, 0.999), min_size=2, max_size=4))
+def test_a_higher_level_never_gives_a_narrower_interval(values: list[float], levels: list[float]) -> None:
+    found = [estimate(values, level) for level in sorted(levels)]
+    for narrow, wide in itertools.pairwise(found):
+        assert wide.low <= narrow.low
+        assert wide.high >= narrow.high
+
+
+@settings(max_examples=50)
+@given(VALUES, st.randoms())
+def test_the_order_of_values_does_not_matter(values: list[float], shuffler) -> None:  # type: ignore[no-untyped-def]
+    shuffled = list(values)
+    shuffler.shuffle(shuffled)
+    assert estimate(shuffled) == estimate(values)
+
+
+@given(VALUES, st.sampled_from([0.25, 0.5, 2.0, 8.0]))
+def test_scaling_the_values_scales_the_estimate(values: list[float], factor: float) -> None:
+    plain, scaled = estimate(values), estimate([v * factor for v in values])
+    assert (scaled.value, scaled.low, scaled.high) == (plain.value * factor, plain.low * factor, plain.high * factor)
+
+
+def test_the_interval_covers_the_true_median_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    found = [estimate(rng.lognormal(0, 0.1, 31).tolist()) for _ in range(400)]
+    covered = sum(e.low <= 1 <= e.high for e in found)
+    assert 0.90 <= covered / 400 <= 0.99
+
+
+def test_more_values_give_a_narrower_interval() -> None:
+    values = np.random.default_rng(1).lognormal(0, 0.1, 401).tolist()
+    widths = [estimate(values[:n]).half_width for n in (11, 101, 401)]
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_a_speedup_is_the_median_of_paired_ratios() -> None:
+    assert paired_speedup([1.0, 2.0, 4.0], [2.0, 2.0, 20.0]).value == 2.0
+
+
+def test_pairs_cancel_a_drift_that_both_arms_share() -> None:
+    drift = np.linspace(1, 3, 31)
+    assert paired_speedup((0.5 * drift).tolist(), drift.tolist()) == Estimate(2.0, 2.0, 2.0, 31)
+
+
+def test_unpaired_samples_are_an_error() -> None:
+    with pytest.raises(ValueError):
+        paired_speedup([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("values", "middle"), [([3.0], 3.0), ([4.0, 1.0], 2.5), ([9.0, 1.0, 5.0], 5.0)])
+def test_the_median_of_even_counts_is_the_mean_of_the_middle_two(values: list[float], middle: float) -> None:
+    assert median(values) == middle
+
+
+def test_half_width_is_relative_and_takes_the_farther_side() -> None:
+    assert Estimate(2.0, 1.9, 2.4, 5).half_width == pytest.approx(0.2)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.c import CBuilder
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Passed
+from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, load_recipes, read_candidate
+from kernellab.sandbox.host import Sandbox
+from kernellab.tasks.builtin import TASKS
+from kernellab.verify.cases import CaseTable, screen_cases
+from kernellab.verify.judge import Judge
+
+pytestmark = pytest.mark.backend_c
+FILES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
+BY_TASK = [(task, c.name) for task in TASKS for c in builtin_candidates(task)]
+
+
+def _marked(task: str, name: str) -> Any:
+    reason = "SPACE starts with taps at -O2, which launch() refuses: the recipe's first trial is always wasted"
+    marks = [pytest.mark.xfail(strict=True, reason=reason)] if name.endswith("_direct") else []
+    return pytest.param(task, name, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[dict[str, CaseTable]]:
+    made = {name: CaseTable(task, screen_cases(task), bytes(range(32))) for name, task in TASKS.items()}
+    yield made
+    for table in made.values():
+        table.close()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_built_in_file_describes_itself_and_belongs_to_an_existing_task(name: str, builder: CBuilder) -> None:
+    described = builder.describe(read_candidate(FOLDER / f"{name}.py"))
+    assert not isinstance(described, NotBuilt), described
+    assert described.tasks
+    assert set(described.tasks) <= set(TASKS)
+    assert all((task, name) in BY_TASK for task in described.tasks)
+    assert len(described.about) > 80, "a recipe says why it may win"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_built_in_space_is_worth_searching(name: str, builder: CBuilder) -> None:
+    recipes, unusable = load_recipes(builder, [read_candidate(FOLDER / f"{name}.py")])
+    assert unusable == {}
+    (recipe,) = recipes
+    assert recipe.size >= 4
+    for choices in recipe.space.values():
+        assert len(choices) == len(set(choices)) >= 2
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_built_in_task_has_at_least_three_recipes_in_the_order_of_their_names(task: str) -> None:
+    names = [c.name for c in builtin_candidates(task)]
+    assert len(names) >= 3
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(("task", "name"), [_marked(*pair) for pair in BY_TASK])
+def test_every_built_in_recipe_at_its_first_choices_passes_screening(
+    task: str, name: str, builder: CBuilder, sandbox: Sandbox, tables: dict[str, CaseTable]
+) -> None:
+    candidate = read_candidate(FOLDER / f"{name}.py")
+    (recipe,), _ = load_recipes(builder, [candidate])
+    built = builder.build(TASKS[task], candidate, {k: v[0] for k, v in recipe.space.items()}, TASKS[task].edge)
+    assert isinstance(built, Built), built
+    verdict = Judge(sandbox, 1, [0]).verify(built, tables[task], "screen")
+    assert isinstance(verdict, Passed), verdict
+    assert verdict.deterministic
+
+
+def test_a_task_without_recipes_has_none() -> None:
+    assert builtin_candidates("no_such_task") == []
+    assert builtin_candidates("soft") == []
+
+
+def test_a_file_of_the_users_is_read_under_its_stem(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("SOURCE = ''")
+    assert read_candidate(tmp_path / "mine.py") == Candidate("SOURCE = ''", "mine")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_file_that_cannot_be_read_is_a_usage_error(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        read_candidate(path)
+    assert "docs/candidates.md" in caught.value.fix
+
+
+def test_usable_and_unusable_candidates_are_told_apart(builder: CBuilder, make_candidate: Any) -> None:
+    good = make_candidate(
+        head='"""Because  of\n   this."""\nSPACE = {"A": [1, 2, 3], "B": ["x", "y"], "EMPTY": []}', name="good"
+    )
+    recipes, unusable = load_recipes(builder, [good, Candidate("x = 1 / 0", "bad")])
+    assert recipes == [Recipe(good, {"A": [1, 2, 3], "B": ["x", "y"]}, "Because of this.")]
+    assert (recipes[0].name, recipes[0].size) == ("good", 6)
+    assert list(unusable) == ["bad"]
+    assert "ZeroDivisionError" in unusable["bad"]
+
+
+def test_a_candidate_without_a_space_is_one_combination(builder: CBuilder, make_candidate: Any) -> None:
+    (recipe,), _ = load_recipes(builder, [make_candidate()])
+    assert (recipe.space, recipe.size) == ({}, 1)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernellab.core.records import (
+    Artifact,
+    Confirmation,
+    DuplicateTrial,
+    FailedTrial,
+    MeasuredTrial,
+    Passed,
+    Proposal,
+    Rejected,
+    RejectedTrial,
+    Timing,
+)
+from kernellab.search.archive import Archive, distance
+from kernellab.tasks.spec import Dims
+
+SMALL, LARGE = {"M": 64, "N": 64}, {"M": 4096, "N": 4096}
+PASSED = Passed(level="screen", cases=1, max_abs_err=0, max_ulp=0, budget_ulp=5, deterministic=True)
+
+
+def artifact(name: str) -> Artifact:
+    return Artifact(id=name, backend="c", code="", plans="", log="", compiler="", flags=[], static_bytes=0, build_s=0)
+
+
+def common(number: int, dims: Dims, task: str = "t") -> dict[str, Any]:
+    proposal = Proposal(source="", name=f"r{number}", params={"A": number})
+    return {
+        "trial": number,
+        "task": task,
+        "dims": dims,
+        "proposal": proposal,
+        "tier": "T1",
+        "seed": 0,
+        "device": "",
+        "environment": "",
+    }
+
+
+def measured(
+    number: int, speedup: float, dims: Dims = LARGE, name: str = "", low: float | None = None, task: str = "t"
+) -> MeasuredTrial:
+    timing = Timing(
+        baseline="numpy",
+        threads=1,
+        calls=1,
+        candidate_s=[1.0],
+        baseline_s=[speedup],
+        speedup=speedup,
+        speedup_low=speedup - 0.1 if low is None else low,
+        speedup_high=speedup + 0.1,
+        latency_s=1,
+        gb_per_s=1,
+        floor_s=1,
+        memory_floor_s=1,
+        of_floor=1,
+        of_memory_floor=1,
+        checked=1,
+        stopped="budget",
+    )
+    return MeasuredTrial(
+        **common(number, dims, task),
+        trust="native",
+        artifact=artifact(name or f"c{number}"),
+        verdict=PASSED,
+        inputs_seed="",
+        timing=timing,
+    )
+
+
+def rejected(number: int, name: str, dims: Dims = LARGE) -> RejectedTrial:
+    return RejectedTrial(
+        **common(number, dims), artifact=artifact(name), verdict=Rejected(cause="crash", reason=""), inputs_seed=""
+    )
+
+
+def failed(number: int, dims: Dims = LARGE) -> FailedTrial:
+    return FailedTrial(**common(number, dims), status="invalid", reason="no")
+
+
+def test_an_empty_archive_has_no_incumbent_no_twin_and_nothing_near() -> None:
+    archive = Archive()
+    assert archive.incumbent("t", LARGE) == 0.0
+    assert archive.twin("t", LARGE, "x") is None
+    assert archive.nearest("t", LARGE) == []
+
+
+def test_the_incumbent_is_the_lower_bound_of_the_best_at_this_shape() -> None:
+    archive = Archive(
+        [
+            measured(0, 2.0, low=1.9),
+            measured(1, 3.0, low=2.5),
+            measured(2, 9.0, SMALL),
+            failed(3),
+            measured(4, 8.0, task="u"),
+        ]
+    )
+    assert archive.incumbent("t", LARGE) == 2.5
+
+
+def test_measured_trials_come_best_first() -> None:
+    archive = Archive([measured(0, 1.0), failed(1), measured(2, 3.0), measured(3, 2.0), measured(4, 5.0, SMALL)])
+    assert [t.trial for t in archive.measured("t", LARGE)] == [2, 3, 0]
+
+
+def test_a_twin_has_the_same_artifact_at_the_same_shape() -> None:
+    archive = Archive([measured(0, 1.0, SMALL, "same"), failed(1), rejected(2, "same"), measured(3, 1.0, name="same")])
+    twin = archive.twin("t", LARGE, "same")
+    assert twin is not None
+    assert twin.trial == 2
+    assert archive.twin("t", LARGE, "other") is None
+    assert archive.twin("u", LARGE, "same") is None
+
+
+def test_a_duplicate_is_nobodys_twin() -> None:
+    archive = Archive([DuplicateTrial(**common(0, LARGE), artifact=artifact("x"), of=0)])
+    assert archive.twin("t", LARGE, "x") is None
+
+
+def test_the_nearest_shape_gives_its_best_trials() -> None:
+    near, far = {"M": 2048, "N": 4096}, {"M": 1, "N": 4096}
+    trials = [
+        measured(0, 9.0, far),
+        measured(1, 1.0, near),
+        measured(2, 3.0, near),
+        measured(3, 2.0, near),
+        measured(4, 4.0, near),
+    ]
+    archive = Archive([*trials, measured(5, 7.0, LARGE), measured(6, 7.0, near, task="u"), rejected(7, "x", near)])
+    assert [t.trial for t in archive.nearest("t", LARGE)] == [4, 2, 3]
+    assert [t.trial for t in archive.nearest("t", LARGE, most=1)] == [4]
+
+
+def test_trials_of_another_run_serve_a_warm_start_even_at_the_same_shape() -> None:
+    archive = Archive([measured(0, 1.0, SMALL)], elsewhere=[measured(0, 5.0, LARGE)])
+    assert [t.timing.speedup for t in archive.nearest("t", LARGE)] == [5.0]
+    assert archive.incumbent("t", LARGE) == 0.0
+
+
+def test_confirmations_are_found_by_shape() -> None:
+    confirmation = Confirmation(trial=0, task="t", dims=LARGE, verdict=PASSED, win=False, inputs_seed="")
+    archive = Archive(confirmations=[confirmation])
+    assert archive.confirmed("t", LARGE) == [confirmation]
+    assert archive.confirmed("t", SMALL) == []
+
+
+def test_distance_is_logarithmic_and_symmetric() -> None:
+    a, b, c = {"N": 100}, {"N": 200}, {"N": 400}
+    assert distance(a, a) == 0
+    assert distance(a, b) == pytest.approx(distance(b, c)) == pytest.approx(distance(b, a))
