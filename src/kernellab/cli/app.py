@@ -32,6 +32,7 @@ Out = Annotated[Path | None, typer.Option("--out", help="The run folder (default
 Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or full.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")]
 Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
+Device = Annotated[str | None, typer.Option("--device", help="Where kernels run (default: cpu).")]
 Compiler = Annotated[str | None, typer.Option("--compiler", help="cc, gcc, clang, zig or a path.")]
 SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
 Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
@@ -81,7 +82,7 @@ def _finish(outcome: Any, as_json: bool) -> None:
         pages.print_json(outcome.data())
     else:
         _out.print()
-        _out.print(results_table([r.data for r in outcome.results]))
+        _out.print(results_table([r.data for r in outcome.results], _out.width >= 110))
         for result in outcome.results:
             if result.status != "better":
                 _out.print(result.reason, markup=False)
@@ -105,13 +106,13 @@ def run(
     sampler: Annotated[str | None, typer.Option(help="tpe, random or exhaustive.")] = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
-    compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None, as_json: Json = False,
+    device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Search for the fastest verified kernel of a task."""
     from kernellab import api
 
     flags = {"effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
-             "compiler": compiler, "sandbox": sandbox}  # fmt: skip
+             "device": device, "compiler": compiler, "sandbox": sandbox}  # fmt: skip
     _finish(_watch(as_json, lambda listener: api.optimize(
         task, shapes=shape or (), candidates=candidate or (), out=out, warm_start=warm_start, listener=listener, **flags)), as_json)  # fmt: skip
 
@@ -121,7 +122,7 @@ def verify(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
     shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
-    threads: Threads = None, effort: Effort = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    threads: Threads = None, effort: Effort = None, device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Judge one candidate: every case, held-out shapes, checked timed calls. Exit code 0 if it passes, 4 if not."""
@@ -129,7 +130,7 @@ def verify(
 
     outcome = _watch(as_json, lambda listener: api.verify(
         file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads,
-        effort=effort or "quick", compiler=compiler, sandbox=sandbox))  # fmt: skip
+        effort=effort or "quick", device=device, compiler=compiler, sandbox=sandbox))  # fmt: skip
     passed = outcome.status != "nothing-verified"
     if as_json:
         pages.print_json({**outcome.data(), "status": "passed" if passed else "rejected"})
@@ -143,7 +144,7 @@ def bench(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
     shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
-    threads: Threads = None, effort: Effort = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    threads: Threads = None, effort: Effort = None, device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Judge and measure one candidate against the fastest baseline."""
@@ -151,7 +152,7 @@ def bench(
 
     _finish(_watch(as_json, lambda listener: api.measure(
         file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads, effort=effort,
-        compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
+        device=device, device=device, compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
 
 
 @app.command()

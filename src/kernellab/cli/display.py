@@ -169,17 +169,20 @@ def _params(params: dict[str, Any]) -> str:
 
 
 
-def results_table(shapes: list[dict[str, Any]]) -> Table:
+def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
     """The figures of a run: no ratio without its baseline, interval, threads and share of the floor."""
-    table = Table(title=None, show_edge=False, pad_edge=False)
-    for name in ("shape", "result", "trial", "speed-up", "95 % interval", "baseline", "threads", "latency", "GB/s", "of floor", "max ULP"):
-        table.add_column(name, justify="left" if name in ("shape", "result", "baseline") else "right")
+    table = Table(show_edge=False, pad_edge=False)
+    names = ["shape", "trial", "speed-up, 95 % interval", "over", "latency", "of floor"]
+    for name in [*names, "GB/s", "max ULP", "max error"] if wide else names:
+        table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
     for s in shapes:
         dims = ",".join(f"{k}={v}" for k, v in s["dims"].items())
         if s.get("speedup") is None:
-            table.add_row(dims, s["status"], str(s.get("trial") or ""), *[""] * 8)
+            table.add_row(dims, str(s.get("trial") or "-"), s["status"])
             continue
-        table.add_row(dims, s["status"], str(s["trial"]), f"{s['speedup']:.3f}x", f"{s['speedup_low']:.3f} .. {s['speedup_high']:.3f}",
-                      s["baseline"], str(s["threads"]), f"{s['latency_s'] * 1e3:.3f} ms", f"{s['gb_per_s']:.2f}",
-                      f"{s['of_floor'] * 100:.0f} %", f"{s.get('max_ulp') or 0:.1f}")  # fmt: skip
+        mark = "" if s["status"] == "better" else " (no win)"
+        row = [dims, f"#{s['trial']}", f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
+               f"{s['baseline']}, {s['threads']} thr", f"{s['latency_s'] * 1e3:.3f} ms", f"{s['of_floor'] * 100:.0f} %"]  # fmt: skip
+        more = [f"{s['gb_per_s']:.2f}", f"{s.get('max_ulp') or 0:.1f}", f"{s.get('max_abs_err') or 0:.2g}"]
+        table.add_row(*row, *(more if wide else []))
     return table

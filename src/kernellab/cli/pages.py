@@ -75,7 +75,7 @@ def verdict(console: Console, outcome: Outcome) -> None:
     console.print()
     console.print(Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"), Text(data["reason"] or ""))
     if passed and data.get("speedup"):
-        console.print(results_table([outcome.results[0].data]))
+        console.print(results_table([outcome.results[0].data], console.width >= 110))
     console.print(f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}", markup=False)
 
 
@@ -135,7 +135,7 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
         console.print(trial_line(trial), soft_wrap=True)
     console.print()
     if results:
-        console.print(results_table(results))
+        console.print(results_table(results, console.width >= 110))
     console.print(f"\nrun {found.run}, {found.size} entries, root {found.root}{'' if found.ended else ' (not ended)'}", markup=False)
 
 

@@ -38,6 +38,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     effort: EffortName = "standard"
+    device: str = "cpu"
     threads: int = Field(1, ge=1, le=1024)
     seed: int = 0
     trials: int = Field(0, ge=0)

@@ -43,7 +43,7 @@ class Filling:
 
 
 class Ring:
-    def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int) -> None:
+    def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int, pool: bool = True) -> None:
         self.task = task
         self.dims = dims
         self.seed = seed
@@ -66,7 +66,7 @@ class Ring:
         self._constant: list[Array | None] = [
             self._bases[0][i] if b.constant else None for i, b in enumerate(task.inputs)
         ]
-        self._pool = [self._pool_entry() for _ in range(self._pool_size())]
+        self._pool = [self._pool_entry() for _ in range(self._pool_size() if pool else 0)]
         for call in self.calls:
             self._refresh(call)
 

@@ -144,7 +144,7 @@ def _fastest(builder: Builder, start: Start, name: str, task: Task, n: int, flus
     if isinstance(built, NotBuilt):
         raise EnvironmentFault(f"the laboratory's own {name} kernel does not build: {built.reason}", "check the C compiler")
     slots = slots_for(task, dims, sample_s, task.least_bytes(dims) / 50e9)
-    ring = Ring(task, dims, slots, os.urandom(32), flush_bytes)
+    ring = Ring(task, dims, slots, os.urandom(32), flush_bytes, pool=False)
     try:
         worker = start(built, ring)
         try:

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
+from pathlib import Path
 
 _BLOCK = 4096  # what even an empty file or folder counts for
 
 
 def make(uid: int, gid: int) -> str:
-    """A folder of the job alone: under root a job has a private uid."""
-    folder = tempfile.mkdtemp(prefix="klab-job-")
+    """A folder of the job alone: under root a job has a private uid, which must be able to reach it."""
+    base = tempfile.gettempdir()
+    if uid != os.getuid() and not _open_to_all(base):
+        base = "/tmp"
+    folder = tempfile.mkdtemp(prefix="klab-job-", dir=base)
     os.chown(folder, uid, gid)
     return folder
+
+
+def _open_to_all(folder: str) -> bool:
+    path = Path(folder).resolve()
+    return all(place.stat().st_mode & stat.S_IXOTH for place in (path, *path.parents))
 
 
 def within(folder: str, limit: int) -> bool:

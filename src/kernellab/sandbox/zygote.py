@@ -12,6 +12,7 @@ first process (pid namespace) or process group. Not covered: see the files for e
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import importlib
 import json
@@ -24,7 +25,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernellab.sandbox import landlock, libc, limits, namespaces, seccomp
+from kernellab.sandbox import landlock, libc, limits, namespaces, scratch, seccomp
 
 Tier = Literal["T1", "T2", "T3", "T0"]
 Profile = Literal["build", "run"]
@@ -92,41 +93,57 @@ def _check_landlock(tier: Tier) -> None:
 
 def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
     started: dict[int, int] = {}  # pid -> pidfd, which alone tells a job from a later process with its number
-    while True:
-        data, fds = _receive(control)
-        started = {pid: pidfd for pid, pidfd in started.items() if _alive(pidfd)}
-        if not data:
-            for pid, pidfd in started.items():  # the laboratory is gone
-                try:
-                    if tier not in NAMESPACED:
-                        os.killpg(pid, signal.SIGKILL)
-                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                except (ProcessLookupError, PermissionError):
-                    pass
-            return
-        request = Request.decode(data)
-        read_end, write_end = os.pipe()
-        middle = os.fork()
-        if middle == 0:
-            _middle(tier, request, control, fds, trees, read_end, write_end)
-        os.close(write_end)
-        report = os.read(read_end, 4096)
-        os.close(read_end)
-        for fd in fds:
-            os.close(fd)
-        os.waitpid(middle, 0)
-        if report.isdigit():
-            started[int(report)] = os.pidfd_open(int(report))  # the laboratory cannot have reaped it yet
-        control.send(b"forked" if report.isdigit() else b"failed " + report)
+    folders: set[str] = set()
+    # A laboratory that dies between two messages resets the connection.
+    with contextlib.suppress(ConnectionError):
+        while message := _receive(control):
+            data, fds = message
+            for pid in [pid for pid, pidfd in started.items() if not _alive(pidfd)]:
+                os.close(started.pop(pid))
+            request = Request.decode(data)
+            folders = {f for f in (*folders, request.scratch) if f and os.path.exists(f)}
+            try:
+                report = _start(tier, request, control, fds, trees)
+            except OSError as err:
+                report = str(err).encode()
+            for fd in fds:
+                os.close(fd)
+            if report.isdigit():
+                started[int(report)] = os.pidfd_open(int(report))  # the laboratory cannot have reaped it yet
+            control.send(b"forked" if report.isdigit() else b"failed " + report)
+    _end(tier, started, folders)
+
+
+def _start(tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str]) -> bytes:
+    """The pid of the new job, or why there is none."""
+    read_end, write_end = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        _middle(tier, request, control, fds, trees, read_end, write_end)
+    os.close(write_end)
+    report = os.read(read_end, 4096)
+    os.close(read_end)
+    os.waitpid(middle, 0)
+    return report or b"the job's parent ended early"
+
+
+def _end(tier: Tier, started: dict[int, int], folders: set[str]) -> None:
+    """The laboratory is gone: so are its jobs, and their scratch folders with them."""
+    for pid, pidfd in started.items():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if tier not in NAMESPACED and _alive(pidfd):
+                os.killpg(pid, signal.SIGKILL)
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            select.select([pidfd], [], [], 1.0)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            scratch.remove(folder)
 
 
 def _alive(pidfd: int) -> bool:
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
-    if poll.poll(0):
-        os.close(pidfd)
-        return False
-    return True
+    return not poll.poll(0)
 
 
 def _middle(
@@ -186,13 +203,13 @@ def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], t
 def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     """Give away what the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
     build = request.profile == "build"
-    scratch = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
+    folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
         namespaces.enter_job(request.limits.scratch)
     for name, fd in request.files.items():
-        with open(os.path.join(scratch, name), "wb") as file:
+        with open(os.path.join(folder, name), "wb") as file:
             os.sendfile(file.fileno(), fd, 0, os.fstat(fd).st_size)
-    os.chdir(scratch)
+    os.chdir(folder)
     os.sched_setaffinity(0, request.cpus)
     if tier == "T0":
         return
@@ -202,12 +219,13 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     limits.drop_capabilities()
     libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
     if tier in LANDLOCKED:
-        readable = ["/"] if tier == "T1" else [*trees, "/dev/urandom", "/dev/zero", scratch]
-        landlock.restrict(readable, [scratch] if build else [], ["/dev/null"] if build else [])
+        readable = ["/"] if tier == "T1" else [*trees, "/dev/urandom", "/dev/zero", folder]
+        landlock.restrict(readable, [folder] if build else [], ["/dev/null"] if build else [])
     seccomp.install(seccomp.build_filter(tier in NAMESPACED) if build else seccomp.run_filter(request.threads > 1))
 
 
-def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
+def _receive(control: socket.socket) -> tuple[bytes, list[int]] | None:
+    """The next request and its descriptors, None at the end."""
     data, ancillary, _, _ = control.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(16 * 4))
     fds: list[int] = []
     for level, kind, content in ancillary:
@@ -215,4 +233,4 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
             received = array.array("i")
             received.frombytes(content[: len(content) - len(content) % received.itemsize])
             fds.extend(received)
-    return data, fds
+    return (data, fds) if data else None

@@ -32,6 +32,7 @@ from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task
 
 TASK_FILE = "task.py"
+DEVICES = ("cpu",)
 
 
 @dataclass
@@ -57,6 +58,8 @@ class Lab:
         self.archive = Archive()
         self.ledger: Ledger | None = None
         self.store: Store | None = None
+        if settings.device not in DEVICES:
+            raise UsageError(f"there is no device '{settings.device}' here", f"this version runs on: {', '.join(DEVICES)}")
         compiler = find_compiler(settings.compiler)
         self.sandbox = open_sandbox(settings.sandbox, (*c_backend.PRELOAD, *cpu.PRELOAD))
         cache = CodeCache(default_folder() if settings.cache else None)

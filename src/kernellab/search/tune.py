@@ -18,7 +18,8 @@ from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe
 
 Sampler = Literal["tpe", "random", "exhaustive"]
-_PATIENCE = 40
+_PATIENCE = 10
+_DRAWS = 2000
 _WORST = math.log(0.01)
 
 
@@ -41,6 +42,7 @@ class OptunaTuner:
         self._recipes = {r.name: r for r in recipes}
         self._asked: dict[str, Any] = {}
         self._seen: set[str] = set()
+        self._dice = random.Random(seed)
         self._warm = {_key(name, params) for name, params in warm}
         self._study = optuna.create_study(direction="maximize", sampler=self._sampler(sampler, seed))
         for name, params in warm:
@@ -61,6 +63,17 @@ class OptunaTuner:
                 why = f"warm start from the nearest shape: {recipe.why}" if warm else recipe.why
                 return Idea(recipe.candidate, params, why, "warm-start" if warm else "recipe")
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+        return self._anything_new()
+
+    def _anything_new(self) -> Idea | None:
+        """When the sampler keeps coming back to what it knows: any combination not tried yet, at random."""
+        for _ in range(_DRAWS):
+            recipe = self._dice.choice(list(self._recipes.values()))
+            params = {k: self._dice.choice(v) for k, v in recipe.space.items()}
+            key = _key(recipe.name, params)
+            if key not in self._seen:
+                self._seen.add(key)
+                return Idea(recipe.candidate, params, recipe.why)
         return None
 
     def learn(self, idea: Idea, score: float | None) -> None:
@@ -70,7 +83,7 @@ class OptunaTuner:
         trial = self._asked.pop(key, None)
         if trial is not None:
             self._study.tell(trial, value)
-        elif key not in self._seen and idea.candidate.name in self._recipes:  # from an earlier life of the run
+        elif idea.candidate.name in self._recipes:  # not asked for: a random draw, or an earlier life of the run
             self._seen.add(key)
             params, distributions = self._encode(self._recipes[idea.candidate.name], idea.params)
             made = self._optuna.trial.create_trial(params=params, distributions=distributions, value=value)

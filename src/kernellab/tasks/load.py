@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -33,12 +32,12 @@ def _import_file(path: str) -> ModuleType:
     """Import under a private name; candidate hooks are not needed to define a task."""
     absolute = os.path.abspath(path)
     name = "klab_task_" + hashlib.sha256(absolute.encode()).hexdigest()[:16]
-    spec = importlib.util.spec_from_file_location(name, absolute)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = absolute
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with open(absolute, encoding="utf-8") as file:
+            exec(compile(file.read(), absolute, "exec"), module.__dict__)
     except SyntaxError as err:
         raise TaskRefused(f"{path}, line {err.lineno}: {err.msg}", "correct the syntax") from None
     except TaskRefused:

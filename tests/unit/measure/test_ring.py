@@ -149,9 +149,9 @@ def test_pool_entries_carry_their_right_answers() -> None:
     with ring() as it:
         used: set[int] = set()
         while len(used) < 8:
-            filling = it.fill(2, 4, 0, used)
+            filling = it.fill(1, 4, 0, used)
             for slot, (expected,) in filling.known.items():
-                x, f, z = (contents(it, 8 + slot, b) for b in range(3))
+                x, f, z = (contents(it, 4 + slot, b) for b in range(3))
                 assert within(x * f[0] + z, expected)
 
 

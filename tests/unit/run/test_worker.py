@@ -82,6 +82,14 @@ def test_it_is_stopped_before_the_first_call_too(started: Any) -> None:
         assert state_of(worker) == "T"
 
 
+def test_preparing_brings_buffers_in_without_running_the_kernel_or_counting_as_work(started: Any) -> None:
+    with started("void k(const float *x, float *y, long n) { __builtin_trap(); }") as worker:
+        worker.prepare([0], 5.0)
+        worker.prepare([0], 5.0)
+        assert state_of(worker) == "T"
+        assert worker.busy_s == 0
+
+
 def test_a_call_that_does_not_return_is_killed_at_the_time_out(started: Any) -> None:
     with started('void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(""); }') as worker:
         with pytest.raises(WorkerFault, match=r"did not return within 0\.2 s during a call and was killed") as caught:

@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -85,6 +86,14 @@ def leash() -> Iterator[Leash]:
     made = Leash()
     yield made
     os.close(made.reading)
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder for temporary files that every user can reach, unlike pytest's own."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o1777)
+        yield Path(folder)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -235,14 +244,22 @@ def test_scratch_is_limited_in_size(sandbox: Sandbox, answer: int) -> None:
             assert job.signal() == signal.SIGKILL  # by the laboratory, which watches the folder
 
 
-def test_scratch_is_gone_with_the_job(
-    sandbox: Sandbox, answer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    tmp_path.chmod(0o755)
+def test_scratch_is_gone_with_the_job(sandbox: Sandbox, reachable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(reachable))
     with spawn(sandbox, jobs.nests_folders, "build", limits=Limits(wall_s=10, scratch=64 << 20)) as job:
         job.wait()
-    assert list(tmp_path.iterdir()) == []
+        assert job.exit_code() == 0 or job.signal() == signal.SIGKILL
+    assert list(reachable.iterdir()) == []
+
+
+def test_a_temporary_folder_that_jobs_cannot_reach_is_not_used(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with spawn(sandbox, jobs.seven, "build") as job:
+        job.wait()
+        assert job.exit_code() == 7
 
 
 def test_a_crashed_job_harms_nobody(sandbox: Sandbox) -> None:
@@ -273,9 +290,10 @@ time.sleep(60)
 """
 
 
-def test_jobs_die_with_a_laboratory_that_is_killed(sandbox: Sandbox, leash: Leash) -> None:
+def test_jobs_die_with_a_laboratory_that_is_killed(sandbox: Sandbox, leash: Leash, reachable: Path) -> None:
     script = _LABORATORY.format(path=sys.path, tier=sandbox.tier, jobs=jobs.__name__, leash=leash.writing)
-    laboratory = subprocess.Popen([sys.executable, "-c", script], pass_fds=[leash.writing], stdout=subprocess.PIPE)
+    laboratory = subprocess.Popen([sys.executable, "-c", script], pass_fds=[leash.writing], stdout=subprocess.PIPE,
+                                  env={**os.environ, "TMPDIR": str(reachable)})  # fmt: skip
     leash.hand_over()
     with laboratory:
         assert laboratory.stdout is not None
@@ -283,6 +301,10 @@ def test_jobs_die_with_a_laboratory_that_is_killed(sandbox: Sandbox, leash: Leas
         assert not leash.free_within(0)
         laboratory.kill()
     assert leash.free_within(2)
+    deadline = time.monotonic() + 2
+    while any(reachable.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert list(reachable.iterdir()) == []
 
 
 def test_a_closed_sandbox_leaves_no_zygote(sandbox: Sandbox) -> None:
