@@ -152,7 +152,7 @@ def bench(
 
     _finish(_watch(as_json, lambda listener: api.measure(
         file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads, effort=effort,
-        device=device, device=device, compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
+        device=device, compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
 
 
 @app.command()

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Every figure of docs/figures.md, one after the other, on a machine that does nothing else. About 45 minutes.
+set -eu
+cd "$(dirname "$0")/.."
+py=.venv/bin/python
+$py benchmarks/trial_cost.py
+$py benchmarks/two_percent.py
+$py benchmarks/aa_false_wins.py
+$py benchmarks/best_kernels.py
+$py benchmarks/ledger_throughput.py
+$py benchmarks/kill_resume.py
+.venv/bin/klab demo --json | tail -c 300
+.venv/bin/klab doctor --gauntlet --json | tail -c 100
