@@ -155,12 +155,13 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     with open_sandbox(settings.sandbox, ["kernellab.sandbox.attacks"]) as sandbox:
         tier = sandbox.tier
         results = self_attack(sandbox)
-    blocked = sum(r.blocked for r in results)
-    good = blocked == len(results) and not compiler_fix
+    tried = [r for r in results if r.applicable]
+    blocked = sum(r.blocked for r in tried)
+    good = blocked == len(tried) and not compiler_fix
     environment = describe_environment(compiler_text, tier, settings.threads)
     if as_json:
         print_json({"status": "ok" if good else "failed", "tier": tier, "tiers": tiers, "compiler": compiler_text, "environment": environment,
-                    "attacks": [r.__dict__ for r in results], "blocked": blocked, "succeeded": len(results) - blocked})  # fmt: skip
+                    "attacks": [r.__dict__ for r in results], "blocked": blocked, "succeeded": len(tried) - blocked})  # fmt: skip
         return good
     console.print(f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False)
     if compiler_fix:
@@ -173,9 +174,10 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     for name in ("attack", "profile", "outcome", "how"):
         table.add_column(name)
     for r in results:
-        table.add_row(r.what, r.profile, Text("blocked", "green") if r.blocked else Text("SUCCEEDED", "bold red"), r.how)
+        mark = Text("blocked", "green") if r.blocked else Text("SUCCEEDED", "bold red")
+        table.add_row(r.what, r.profile, mark if r.applicable else Text("does not apply", "dim"), r.how)
     console.print(table)
-    console.print(f"{blocked} of {len(results)} attacks blocked in tier {tier}", style="bold green" if good else "bold red")
+    console.print(f"{blocked} of {len(tried)} attacks blocked in tier {tier}", style="bold green" if good else "bold red")
     return good
 
 

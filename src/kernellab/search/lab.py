@@ -61,7 +61,8 @@ class Lab:
         if settings.device not in DEVICES:
             raise UsageError(f"there is no device '{settings.device}' here", f"this version runs on: {', '.join(DEVICES)}")
         compiler = find_compiler(settings.compiler)
-        self.sandbox = open_sandbox(settings.sandbox, (*c_backend.PRELOAD, *cpu.PRELOAD))
+        preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
+        self.sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
         cache = CodeCache(default_folder() if settings.cache else None)
         self.builder = CBuilder(self.sandbox, compiler, cache, settings.threads, settings.build_timeout_s)
         names, self.missing = available(task)

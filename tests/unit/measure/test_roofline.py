@@ -34,9 +34,6 @@ def test_the_measured_ceilings_are_positive_and_plausible(builder: CBuilder, sta
 
 
 @pytest.mark.backend_c
-@pytest.mark.xfail(
-    strict=True, reason="_zeros gives 64 elements, declared are as many as threads: more than 64 threads are refused"
-)
 def test_the_ceilings_can_be_measured_for_more_than_64_threads(builder: CBuilder, start: Any) -> None:
     assert measure_ceilings(builder, start, 1 << 17, 1 << 20, 96, 0.0005).flops > 0
 

@@ -1,0 +1,83 @@
+"""The launch plan: which functions run, in which order, on which buffers, for one shape. Data only, checked on arrival.
+
+A plan comes out of the sandbox in which the candidate's launch() ran, so nothing in it is believed: names must be C
+identifiers, buffer numbers must exist, sizes are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+MAX_SCRATCH = 2 << 30
+MAX_STEPS = 256
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class BufferArg(_Data):
+    kind: Literal["buffer"] = "buffer"
+    index: Annotated[int, Field(ge=0, lt=256)]
+
+
+class ScratchArg(_Data):
+    kind: Literal["scratch"] = "scratch"
+    index: Annotated[int, Field(ge=0, lt=64)]
+
+
+class IntArg(_Data):
+    kind: Literal["int"] = "int"
+    value: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+
+
+class FloatArg(_Data):
+    kind: Literal["float"] = "float"
+    value: Annotated[float, Field(allow_inf_nan=False)]
+
+
+Arg = Annotated[BufferArg | ScratchArg | IntArg | FloatArg, Field(discriminator="kind")]
+
+
+class Step(_Data):
+    kernel: str
+    grid: list[Annotated[int, Field(ge=1, lt=1 << 31)]] | None = None
+    args: Annotated[list[Arg], Field(max_length=64)]
+
+    @field_validator("kernel")
+    @classmethod
+    def _identifier(cls, name: str) -> str:
+        if not IDENTIFIER.match(name):
+            raise ValueError(f"'{name[:40]}' is not a C identifier")
+        return name
+
+    @property
+    def signature(self) -> tuple[str, bool, str]:
+        """Decides the stub: function, whether it has a grid, the kinds of its arguments (p, i or f each)."""
+        kinds = "".join({"buffer": "p", "scratch": "p", "int": "i", "float": "f"}[a.kind] for a in self.args)
+        return self.kernel, self.grid is not None, kinds
+
+
+class Plan(_Data):
+    """`scratch` holds the sizes of the work buffers in bytes."""
+
+    scratch: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] = []
+    steps: Annotated[list[Step], Field(max_length=MAX_STEPS)]
+
+    def faults(self, buffers: int) -> str:
+        """Why this plan cannot be run on a task with so many buffers, or ''."""
+        if not self.steps:
+            return "launch() launched nothing"
+        if sum(self.scratch) > MAX_SCRATCH:
+            return f"asks for {sum(self.scratch):.3g} bytes of scratch; {MAX_SCRATCH:.3g} is the most"
+        for step in self.steps:
+            for arg in step.args:
+                if isinstance(arg, BufferArg) and arg.index >= buffers:
+                    return f"{step.kernel} is given buffer {arg.index}, the task has {buffers}"
+                if isinstance(arg, ScratchArg) and arg.index >= len(self.scratch):
+                    return f"{step.kernel} is given scratch {arg.index} that was never asked for"
+        return ""

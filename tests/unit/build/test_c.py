@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernellab.build.base import Built, NotBuilt
+from kernellab.build.c import MAX_STATIC, CBuilder
+from kernellab.build.cache import CodeCache
+from kernellab.build.compiler import Compiler
+from kernellab.core.ids import digest, sha256_hex
+from kernellab.core.records import Artifact, Param
+from kernellab.sandbox.host import Sandbox
+from kernellab.tasks.spec import Task
+
+pytestmark = pytest.mark.backend_c
+SHAPES = [{"N": 16}, {"N": 3}]
+LAUNCH = 'def launch(x, y, **params):\n    kernel("k")(x, y, x.size)\n'
+
+
+@pytest.fixture
+def attempt(builder: CBuilder, double_task: Task, make_candidate: Any):  # type: ignore[no-untyped-def]
+    def tried(
+        source: str, launch: str = LAUNCH, params: dict[str, Param] | None = None, head: str = ""
+    ) -> Built | NotBuilt:
+        return builder.build(double_task, make_candidate(source, launch, head), params or {}, SHAPES)
+
+    return tried
+
+
+def failed(result: Built | NotBuilt, status: str = "build-failed") -> NotBuilt:
+    assert isinstance(result, NotBuilt), "it was built"
+    assert result.status == status
+    return result
+
+
+def value_of(built: Built | NotBuilt, folder: Path) -> int:
+    """Load our own harmless code here and ask it for its one number."""
+    assert isinstance(built, Built), built
+    path = folder / f"{built.artifact.code[:16]}.so"
+    path.write_bytes(built.code)
+    return int(ctypes.CDLL(str(path)).value())
+
+
+K = "void k(const float *x, float *y, long n) { y[0] = x[0] * n; }\n"
+
+
+def test_a_build_gives_machine_code_plans_in_order_and_an_artifact(attempt: Any, compiler: Compiler) -> None:
+    built = attempt(K)
+    assert isinstance(built, Built)
+    assert built.code[:4] == b"\x7fELF"
+    assert [p.steps[0].args[2].value for p in built.plans] == [16, 3]  # type: ignore[union-attr]
+    assert built.shapes == ({"N": 16}, {"N": 3})
+    assert built.stubs == {("k", False, "ppi"): "klab_stub_0"}
+    artifact = built.artifact
+    assert artifact.code == sha256_hex(built.code)
+    assert artifact.id == digest([artifact.code, artifact.plans])
+    assert (artifact.backend, artifact.compiler, artifact.cached) == ("c", compiler.identity, False)
+    assert artifact.resources["code_bytes"] > 0
+
+
+def test_a_compile_error_gives_the_first_error_with_the_line_of_source(attempt: Any) -> None:
+    fault = failed(attempt("\n\nvoid k(const float *x, float *y, long n) {\n    y[0] = nothing;\n    also;\n}"))
+    assert fault.reason.startswith("does not compile: SOURCE:4:")
+    assert "nothing" in fault.reason
+    assert "SOURCE:5:" in fault.log
+
+
+def test_a_kernel_that_source_does_not_define_is_a_compile_error(attempt: Any) -> None:
+    assert "other" in failed(attempt(K, LAUNCH.replace('"k"', '"other"'))).reason
+
+
+def test_an_undefined_symbol_is_found_when_linking(attempt: Any) -> None:
+    assert (
+        "missing"
+        in failed(
+            attempt("float missing(float);\nvoid k(const float *x, float *y, long n) { y[0] = missing(x[0]); }")
+        ).reason
+    )
+
+
+def test_a_compilation_that_does_not_end_is_killed(
+    sandbox: Sandbox, compiler: Compiler, double_task: Task, make_candidate: Any
+) -> None:
+    impatient = CBuilder(sandbox, compiler, CodeCache(None), timeout_s=1.0)
+    powers = "\n".join(f"#define A{i} A{i - 1} A{i - 1} A{i - 1} A{i - 1}" for i in range(1, 16))
+    bomb = f"#define A0 +1\n{powers}\nint z = 0 A15;\n{K}"
+    fault = failed(impatient.build(double_task, make_candidate(bomb), {}, SHAPES))
+    assert fault.reason.startswith("the compiler ")
+    assert "killed" in fault.reason
+
+
+def test_python_that_does_not_end_is_killed(
+    sandbox: Sandbox, compiler: Compiler, double_task: Task, make_candidate: Any
+) -> None:
+    impatient = CBuilder(sandbox, compiler, CodeCache(None), timeout_s=0.3)
+    fault = failed(
+        impatient.build(double_task, make_candidate(K, "def launch(x, y):\n    while True: pass\n"), {}, SHAPES)
+    )
+    assert "did not end within 0.3 s and was killed" in fault.reason
+
+
+@pytest.mark.parametrize(
+    ("params", "expression", "value"),
+    [
+        ({"ROWS": 4}, "ROWS", 4),
+        ({"ROWS": -4}, "ROWS", -4),
+        ({"HALF": 0.5}, "(int)(HALF * 8)", 4),
+        ({"ON": True, "OFF": False}, "10 * ON + OFF", 10),
+        ({"EXP": "poly"}, "EXP_poly", 1),
+        ({"EXP": "poly"}, "EXP", 7),
+        ({"MODE": "a-b.c"}, "MODE_a_b_c", 1),
+        ({}, "KLAB_THREADS", 1),
+    ],
+)
+def test_parameters_reach_source_as_macros(
+    params: dict[str, Param], expression: str, value: int, attempt: Any, tmp_path: Path
+) -> None:
+    source = f"enum {{ poly = 7 }};\nint value(void) {{ return {expression}; }}\n{K}"
+    assert value_of(attempt(source, params=params), tmp_path) == value
+
+
+def test_parameters_fill_the_templates_of_flags(attempt: Any, tmp_path: Path) -> None:
+    source = f"int value(void) {{ return WIDTH; }}\n{K}"
+    built = attempt(source, params={"W": 5, "LEVEL": "1"}, head='FLAGS = ["-DWIDTH={W}", "-O{LEVEL}"]')
+    assert value_of(built, tmp_path) == 5
+    assert {"-DWIDTH=5", "-O1", "-DW=5"} <= set(built.artifact.flags)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["-include/etc/passwd", "-fplugin=x.so", "-Wl,-z,now", "-o/tmp/x", "@file", "-B/tmp", "-I/", "x.c", "-xc++", "-"],
+)
+def test_a_flag_that_is_not_harmless_is_refused(flag: str, attempt: Any) -> None:
+    assert "is not on the list of harmless ones" in failed(attempt(K, head=f"FLAGS = [{flag!r}]")).reason
+
+
+def test_a_template_cannot_smuggle_a_flag_past_the_list(attempt: Any) -> None:
+    fault = failed(attempt(K, params={"F": "include/etc/passwd"}, head='FLAGS = ["-{F}"]'))
+    assert "is not on the list of harmless ones" in fault.reason
+
+
+@pytest.mark.parametrize("name", ["KLAB_THREADS", "klab_p", "program_id", "_OPENMP", "__GNUC__"])
+def test_reserved_parameter_names_are_refused(name: str, attempt: Any) -> None:
+    assert failed(attempt(K, params={name: 2})).reason == f"parameter name '{name}' is reserved"
+
+
+def test_static_memory_beyond_the_limit_is_refused(attempt: Any) -> None:
+    source = "static char keep[%d];\nvoid k(const float *x, float *y, long n) { keep[n]++; y[0] = keep[0]; }"
+    fault = failed(attempt(source % (2 * MAX_STATIC)))
+    assert fault.reason.startswith("static-memory: ")
+    small = attempt(source % 1024)
+    assert isinstance(small, Built)
+    assert small.artifact.static_bytes > 1024
+
+
+def test_equal_source_gives_byte_identical_code_and_an_equal_artifact_id(attempt: Any) -> None:
+    first, second = attempt(K), attempt(K)
+    assert first.code == second.code
+    assert first.artifact.id == second.artifact.id
+
+
+def test_another_plan_or_another_code_is_another_artifact(attempt: Any) -> None:
+    first = attempt(K)
+    other_plan = attempt(K, LAUNCH.replace("x.size", "x.size + 1"))
+    other_code = attempt(K.replace("* n", "+ n"))
+    assert first.artifact.code == other_plan.artifact.code
+    assert len({b.artifact.id for b in (first, other_plan, other_code)}) == 3
+
+
+def test_the_second_build_comes_from_the_cache(
+    sandbox: Sandbox, compiler: Compiler, double_task: Task, make_candidate: Any, tmp_path: Path
+) -> None:
+    caching = CBuilder(sandbox, compiler, CodeCache(tmp_path))
+    first, second = (caching.build(double_task, make_candidate(K), {}, SHAPES) for _ in range(2))
+    assert isinstance(first, Built)
+    assert isinstance(second, Built)
+    assert (first.artifact.cached, second.artifact.cached) == (False, True)
+    assert first.artifact.id == second.artifact.id
+    third = caching.build(double_task, make_candidate(K), {"A": 1}, SHAPES)
+    assert isinstance(third, Built)
+    assert not third.artifact.cached
+
+
+def test_an_invalid_combination_is_a_record_of_its_own_kind(attempt: Any) -> None:
+    refusal = "    if ROWS > x.shape[0]:\n        raise ValueError('too many rows')\n"
+    launch = f"def launch(x, y, ROWS=1):\n{refusal}    kernel('k')(x, y, 1)\n"
+    assert isinstance(attempt(K, launch, {"ROWS": 2}), Built)
+    assert failed(attempt(K, launch, {"ROWS": 4}), "invalid").reason == "too many rows"
+
+
+@pytest.mark.parametrize(
+    ("launch", "reason"),
+    [
+        ("def launch(x, y):\n    pass\n", "launch() launched nothing"),
+        ("def launch(x, y):\n    kernel('k')[0](x, y, 1)\n", "the recorded plan is not a plan"),
+        ("def launch(x, y):\n    kernel('k k')(x, y, 1)\n", "the recorded plan is not a plan"),
+        ("def launch(x, y):\n    kernel('k')(x, y, 1 << 64)\n", "the recorded plan is not a plan"),
+        ("def launch(x, y):\n    kernel('k')(x, y, scratch(1 << 30))\n", "bytes of scratch"),
+        ("def launch(x, y):\n    for i in range(300): kernel('k')(x, y, 1)\n", "the recorded plan is not a plan"),
+        ("import os\ndef launch(x, y):\n    os._exit(3)\n", "ended without a result (exit code 3)"),
+        ("def launch(x, y):\n    import ctypes; ctypes.string_at(0)\n", "was killed by signal 11"),
+        ("def launch(x, y):\n    raise SystemExit(0)\n", "ended without a result (exit code 0)"),
+    ],
+)
+def test_a_launch_that_misbehaves_is_a_reason_not_a_crash(launch: str, reason: str, attempt: Any) -> None:
+    assert reason in failed(attempt(K, launch)).reason
+
+
+def forging(reply: str) -> str:
+    """A launch() that takes the recorder over and writes the reply itself."""
+    return f"import os\ndef launch(x, y):\n    os.pwrite(4, {reply}, 0)\n    os._exit(0)\n"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "b''",
+        "b'{'",
+        "b'[]'",
+        "b'5'",
+        "b'\\xff\\xfe'",
+        "b'{}'",
+        'b\'{"status": "recorded"}\'',
+        "b'{\"status\": 5}'",
+        'b\'{"status": "recorded", "plans": 5, "source": "", "flags": []}\'',
+        'b\'{"status": "recorded", "plans": [], "source": "", "flags": 5}\'',
+        'b\'{"status": "recorded", "plans": [{"steps": [], "scratch": []}], "source": "int f;", "flags": []}\'',
+        "b'9' * 100000",
+        pytest.param(
+            "b'[' * 200000",
+            marks=pytest.mark.xfail(strict=True, raises=RecursionError, reason="deep JSON crashes the laboratory"),
+        ),
+        pytest.param(
+            'b\'{"status": "recorded", "plans": [], "source": "int f;", "flags": []}\'',
+            marks=pytest.mark.xfail(
+                strict=True, raises=ValueError, reason="fewer plans than shapes crash the laboratory (zip strict)"
+            ),
+        ),
+    ],
+)
+def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Any) -> None:
+    assert failed(attempt(K, forging(reply))).reason
+
+
+@pytest.mark.xfail(strict=True, raises=UnicodeEncodeError, reason="a lone surrogate in SOURCE crashes the laboratory")
+def test_source_that_is_no_text_is_a_reason_not_a_crash(attempt: Any) -> None:
+    failed(attempt(K, LAUNCH + 'SOURCE = "\\ud800" + SOURCE\n'))
+
+
+@pytest.mark.xfail(strict=True, reason="lone surrogates pass into the reason, which no record can hold")
+def test_a_reason_can_always_be_recorded(attempt: Any) -> None:
+    fault = failed(attempt(K, "def launch(x, y):\n    raise ValueError('\\ud800')\n"), "invalid")
+    assert fault.reason.encode()
+
+
+def test_a_description_is_read_in_the_sandbox(builder: CBuilder, make_candidate: Any) -> None:
+    head = '"""Why it may win."""\nTASKS = ("double",)\nSPACE = {"A": [1, 2.5], "B": ["x", "y"], "C": [True, False]}'
+    described = builder.describe(make_candidate(K, head=head))
+    assert not isinstance(described, NotBuilt)
+    assert described.space == {"A": [1, 2.5], "B": ["x", "y"], "C": [True, False]}
+    assert (described.tasks, described.about) == (["double"], "Why it may win.")
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        "5",
+        "{'A': 5}",
+        "{'a b': [1]}",
+        "{'A': [[1]]}",
+        "{'A': [None]}",
+        "{'A': [object()]}",
+        "[1]",
+        pytest.param(
+            "{'A': [float('nan')]}",
+            marks=pytest.mark.xfail(strict=True, reason="NaN in SPACE is accepted; digest() then crashes the run"),
+        ),
+        pytest.param(
+            "{'A': [float('inf')]}",
+            marks=pytest.mark.xfail(strict=True, reason="infinity in SPACE is accepted; digest() then crashes the run"),
+        ),
+        pytest.param(
+            "{'A': ['\\ud800']}", marks=pytest.mark.xfail(strict=True, reason="a lone surrogate in SPACE is accepted")
+        ),
+    ],
+)
+def test_a_space_that_is_none_is_a_reason(space: str, builder: CBuilder, make_candidate: Any) -> None:
+    assert isinstance(builder.describe(make_candidate(K, head=f"SPACE = {space}")), NotBuilt)
+
+
+def test_build_logs_are_named_by_their_hash(attempt: Any) -> None:
+    built = attempt(f"#warning look here\n{K}")
+    assert isinstance(built.artifact, Artifact)
+    assert "look here" in built.log
+    assert built.artifact.log == sha256_hex(built.log.encode())
