@@ -35,6 +35,7 @@ class Process(Protocol):
     def poll(self) -> bool: ...
     def close(self) -> None: ...
     def log(self) -> str: ...
+    def flooded(self) -> bool: ...
 
 
 class WorkerFault(Exception):
@@ -102,6 +103,9 @@ class Worker:
         self._process.stop()
         if self._process.status is not None:
             self._broken(b"", True, timeout_s)
+        if self._process.flooded():
+            self._process.kill()
+            raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
         return seconds
 
     def close(self) -> None:
