@@ -13,7 +13,6 @@ import os
 import time
 
 from duel import SPIN, build, duel, open_stage
-
 from kernellab.core.settings import Settings
 
 
@@ -47,8 +46,10 @@ def main() -> None:
     for other in others:
         other.kill()
     ratios.sort()
-    print(f"A/A at {options.effort} effort, {options.busy} busy process(es) beside it: {wins} of {options.n} declared a win; "
-          f"median ratios {ratios[0]:.4f} .. {ratios[-1]:.4f}; {dropped} of {dropped + pairs} pairs set aside; {time.monotonic() - started:.0f} s")
+    print(
+        f"A/A at {options.effort} effort, {options.busy} busy process(es) beside it: {wins} of {options.n} declared a win; "
+        f"median ratios {ratios[0]:.4f} .. {ratios[-1]:.4f}; {dropped} of {dropped + pairs} pairs set aside; {time.monotonic() - started:.0f} s"
+    )
 
 
 if __name__ == "__main__":

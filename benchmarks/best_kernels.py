@@ -1,6 +1,6 @@
 """The best kernels found, against the faster of NumPy and torch at equal threads: `klab run` on the headline shapes.
 
-    python benchmarks/best_kernels.py [--effort standard] [--threads 1] [--trials 40] [--out DIR]
+python benchmarks/best_kernels.py [--effort standard] [--threads 1] [--trials 40] [--out DIR]
 """
 
 from __future__ import annotations

@@ -35,7 +35,10 @@ def build(lab: Lab, stage: Stage, path: Path, params: dict[str, Any]) -> Any:
 
 def duel(stage: Stage, first: Any, second: Any, effort: Effort, sample_s: float) -> Any:
     """Fresh processes for both; returns the confirmation's timing of the first against the second."""
-    arms = [Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side) for side, built in enumerate((first, second))]
+    arms = [
+        Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side)
+        for side, built in enumerate((first, second))
+    ]
     try:
         return Bench(stage.ring, stage.floor, sample_s).confirm(arms[0], arms[1], effort)
     finally:

@@ -37,7 +37,20 @@ def main() -> None:
     lost = failed = kills = trials = 0
     with tempfile.TemporaryDirectory() as base:
         folder = Path(base) / "run"
-        start = [*klab, "run", "softmax", "--shape", "256x256", "--effort", "quick", "--trials", "400", "--out", str(folder), "--json"]
+        start = [
+            *klab,
+            "run",
+            "softmax",
+            "--shape",
+            "256x256",
+            "--effort",
+            "quick",
+            "--trials",
+            "400",
+            "--out",
+            str(folder),
+            "--json",
+        ]
         while kills < options.kills:
             before = committed(folder)
             command = [*klab, "resume", str(folder), "--json"] if before else start
@@ -67,13 +80,17 @@ def main() -> None:
                 failed += bool(problems)
                 for problem in problems:
                     print(f"kill {kills} after {wait:.2f} s: {problem}")
-        final = subprocess.run([*klab, "resume", str(folder), "--json"], stdout=subprocess.PIPE, timeout=600, check=False)
+        final = subprocess.run(
+            [*klab, "resume", str(folder), "--json"], stdout=subprocess.PIPE, timeout=600, check=False
+        )
         report = audit(folder)
         trials = report.trials
         failed += bool(report.problems)
         lost += sum(1 for a, b in zip(after, committed(folder), strict=False) if a != b)
-    print(f"kill -9 at {kills} random moments: {lost} committed entries lost, {failed} audits or resumes failed; "
-          f"the run then ended with code {final.returncode}, {trials} trials, root {report.root[:16]}; {time.process_time():.0f} s of our own time")
+    print(
+        f"kill -9 at {kills} random moments: {lost} committed entries lost, {failed} audits or resumes failed; "
+        f"the run then ended with code {final.returncode}, {trials} trials, root {report.root[:16]}; {time.process_time():.0f} s of our own time"
+    )
 
 
 if __name__ == "__main__":

@@ -93,9 +93,7 @@ def measure(folder: Path, count: int, bodies: list[dict[str, Any]]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", nargs="?", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, help="where to write (default: the system's temporary folder)")
     args = parser.parse_args()

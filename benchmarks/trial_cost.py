@@ -67,9 +67,13 @@ def main() -> None:
                 raced += trial.timing.stopped == "raced"
         stage.close()
     costs.sort()
-    print(f"confined start to end of an empty job: median {statistics.median(starts) * 1e3:.1f} ms, worst {max(starts) * 1e3:.1f} ms")
-    print(f"a verified, measured, recorded trial beyond compile and kernel time: median {statistics.median(costs) * 1e3:.0f} ms, "
-          f"90 % below {costs[int(0.9 * len(costs))] * 1e3:.0f} ms ({options.n} trials, {raced} raced)")
+    print(
+        f"confined start to end of an empty job: median {statistics.median(starts) * 1e3:.1f} ms, worst {max(starts) * 1e3:.1f} ms"
+    )
+    print(
+        f"a verified, measured, recorded trial beyond compile and kernel time: median {statistics.median(costs) * 1e3:.0f} ms, "
+        f"90 % below {costs[int(0.9 * len(costs))] * 1e3:.0f} ms ({options.n} trials, {raced} raced)"
+    )
 
 
 if __name__ == "__main__":

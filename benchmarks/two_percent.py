@@ -1,6 +1,6 @@
 """A true 2 % speed-up, looked for 40 times: found when the lower bound of its interval clears 1.01.
 
-    python benchmarks/two_percent.py [--n 40] [--effort standard]
+python benchmarks/two_percent.py [--n 40] [--effort standard]
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 
 from duel import SPIN, build, duel, open_stage
-
 from kernellab.core.settings import Settings
 
 
@@ -28,8 +27,10 @@ def main() -> None:
             widths.append(timing.speedup_high - timing.speedup_low)
             found += timing.speedup_low > settings.win_floor
     ratios.sort()
-    print(f"a true 2.0 % speed-up at {options.effort} effort: found {found} of {options.n} ({100 * found / options.n:.0f} %); "
-          f"estimates {ratios[0]:.4f} .. {ratios[-1]:.4f}, median interval width {sorted(widths)[len(widths) // 2]:.4f}")
+    print(
+        f"a true 2.0 % speed-up at {options.effort} effort: found {found} of {options.n} ({100 * found / options.n:.0f} %); "
+        f"estimates {ratios[0]:.4f} .. {ratios[-1]:.4f}, median interval width {sorted(widths)[len(widths) // 2]:.4f}"
+    )
 
 
 if __name__ == "__main__":

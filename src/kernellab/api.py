@@ -16,9 +16,15 @@ from kernellab.tasks.spec import Dims, parse_dims
 
 
 def optimize(
-    task: str, *, shapes: Sequence[Dims | str] = (), candidates: Sequence[str | Path] = (), out: str | Path | None = None,
-    warm_start: str | Path | None = None, listener: Listener = silent, **settings: Any,
-) -> Outcome:  # fmt: skip
+    task: str,
+    *,
+    shapes: Sequence[Dims | str] = (),
+    candidates: Sequence[str | Path] = (),
+    out: str | Path | None = None,
+    warm_start: str | Path | None = None,
+    listener: Listener = silent,
+    **settings: Any,
+) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name or the path of a task file.
 
     Keyword arguments are settings: effort, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
@@ -30,9 +36,15 @@ def optimize(
 
 
 def verify(
-    candidate: str | Path, task: str, *, shape: Dims | str | None = None, params: dict[str, Param] | None = None,
-    out: str | Path | None = None, listener: Listener = silent, **settings: Any,
-) -> Outcome:  # fmt: skip
+    candidate: str | Path,
+    task: str,
+    *,
+    shape: Dims | str | None = None,
+    params: dict[str, Param] | None = None,
+    out: str | Path | None = None,
+    listener: Listener = silent,
+    **settings: Any,
+) -> Outcome:
     """Judge one candidate file: every case, held-out shapes, timed calls checked. Quick timing."""
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
@@ -40,12 +52,20 @@ def verify(
 
 
 def measure(
-    candidate: str | Path, task: str, *, shape: Dims | str | None = None, params: dict[str, Param] | None = None,
-    out: str | Path | None = None, listener: Listener = silent, **settings: Any,
-) -> Outcome:  # fmt: skip
+    candidate: str | Path,
+    task: str,
+    *,
+    shape: Dims | str | None = None,
+    params: dict[str, Param] | None = None,
+    out: str | Path | None = None,
+    listener: Listener = silent,
+    **settings: Any,
+) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
     chosen = _shape(task, shape) if shape is not None else None
-    return try_candidate(task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener)
+    return try_candidate(
+        task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
+    )
 
 
 def _shape(task: str, shape: Dims | str) -> Dims:

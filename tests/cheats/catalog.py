@@ -1,10 +1,10 @@
 """What is in this folder, read from the files' text: a cheating file is never imported or executed by the tests' process.
 
-    c/cheat_*.py    must end with one of CAUGHT_BY, at STAGE ("build", "verify" or "measure") at the latest;
-                    HARMLESS = True: may also pass, because the attack gains nothing
-    c/honest_*.py   must pass
-    tasks/task_*.py must be refused (some when the Task object is built)
-    THREADS         the number of threads the case needs, where it matters
+c/cheat_*.py    must end with one of CAUGHT_BY, at STAGE ("build", "verify" or "measure") at the latest;
+                HARMLESS = True: may also pass, because the attack gains nothing
+c/honest_*.py   must pass
+tasks/task_*.py must be refused (some when the Task object is built)
+THREADS         the number of threads the case needs, where it matters
 """
 
 from __future__ import annotations

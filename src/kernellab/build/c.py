@@ -22,6 +22,7 @@ from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, check_flags
 from kernellab.build.elf import sections
 from kernellab.build.plan import Plan
+from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json, digest, sha256_hex
 from kernellab.core.records import Artifact, Param
 from kernellab.sandbox.host import Job, Sandbox
@@ -31,6 +32,7 @@ from kernellab.tasks.spec import Dims, Task
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.compile_job", "kernellab.tasks")
 MAX_STATIC = 64 << 10
 _MAX_REPLY = 48 << 20
+_MOST_PARAMETERS, _MOST_CHOICES = 64, 1024
 _PLANS = TypeAdapter(list[Plan])
 _PRELUDE = """static _Thread_local long klab_program_id[3];
 #define program_id(axis) (klab_program_id[axis])
@@ -48,6 +50,7 @@ class CBuilder:
         self._compiler = compiler
         self._cache = cache
         self._threads = threads
+        self._cpu = cpu_model()  # code for this processor's own instructions is of no use on another
         self._record_limits = Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
         self._compile_limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64)
 
@@ -56,6 +59,10 @@ class CBuilder:
         if isinstance(reply, NotBuilt):
             return reply
         try:
+            if len(reply["space"]) > _MOST_PARAMETERS or any(len(v) > _MOST_CHOICES for v in reply["space"].values()):
+                return NotBuilt(
+                    "build-failed", f"SPACE has more than {_MOST_PARAMETERS} names or {_MOST_CHOICES} choices"
+                )
             space = {_name(k): [_param(v) for v in values] for k, values in reply["space"].items()}
             return Described(space, [str(t) for t in reply["tasks"]], str(reply["about"])[:2000])
         except (KeyError, TypeError, ValueError, AttributeError) as err:
@@ -76,6 +83,8 @@ class CBuilder:
             source, flags = str(reply["source"]), [str(f) for f in reply["flags"]]
         except (ValidationError, KeyError, TypeError) as err:
             return NotBuilt("build-failed", f"the recorded plan is not a plan: {str(err)[:300]}")
+        if len(plans) != len(cases):
+            return NotBuilt("build-failed", f"{len(plans)} plans were recorded for {len(cases)} shapes")
         flags = [_fill(f, params) for f in flags]
         for fault in (_reserved(params), check_flags(flags), *(plan.faults(len(buffers)) for plan in plans)):
             if fault:
@@ -87,10 +96,15 @@ class CBuilder:
         return self._finish(text, command, tuple(plans), tuple(shapes), stubs, started)
 
     def _finish(
-        self, text: str, flags: list[str], plans: tuple[Plan, ...], shapes: tuple[Dims, ...],
-        stubs: dict[tuple[str, bool, str], str], started: float,
-    ) -> Built | NotBuilt:  # fmt: skip
-        key = digest([text, flags, self._compiler.identity, self._compiler.command[-1]])
+        self,
+        text: str,
+        flags: list[str],
+        plans: tuple[Plan, ...],
+        shapes: tuple[Dims, ...],
+        stubs: dict[tuple[str, bool, str], str],
+        started: float,
+    ) -> Built | NotBuilt:
+        key = digest([text, flags, self._compiler.identity, self._compiler.command[-1], self._cpu])
         code, log = self._cache.get(key), ""
         cached = code is not None
         if code is None:
@@ -104,16 +118,26 @@ class CBuilder:
         except ValueError as err:
             return NotBuilt("build-failed", str(err), log)
         if parts.static_bytes > MAX_STATIC:
-            return NotBuilt("build-failed", f"static-memory: {parts.static_bytes} bytes of writable static memory could "
-                            f"keep answers between calls ({MAX_STATIC} allowed); use scratch()")  # fmt: skip
+            return NotBuilt(
+                "build-failed",
+                f"static-memory: {parts.static_bytes} bytes of writable static memory could "
+                f"keep answers between calls ({MAX_STATIC} allowed); use scratch()",
+            )
         plan_bytes = canonical_json([[d, p.model_dump(mode="json")] for d, p in zip(shapes, plans, strict=True)])
         code_hash, plan_hash = sha256_hex(code), sha256_hex(plan_bytes)
         artifact = Artifact(
-            id=digest([code_hash, plan_hash]), backend=self.backend, code=code_hash, plans=plan_hash,
-            log=sha256_hex(log.encode()), compiler=self._compiler.identity, flags=flags,
-            static_bytes=parts.static_bytes, build_s=time.perf_counter() - started, cached=cached,
+            id=digest([code_hash, plan_hash]),
+            backend=self.backend,
+            code=code_hash,
+            plans=plan_hash,
+            log=sha256_hex(log.encode()),
+            compiler=self._compiler.identity,
+            flags=flags,
+            static_bytes=parts.static_bytes,
+            build_s=time.perf_counter() - started,
+            cached=cached,
             resources={"code_bytes": parts.code_bytes, "constant_bytes": parts.constant_bytes},
-        )  # fmt: skip
+        )
         return Built(artifact, code, plans, shapes, stubs, log)
 
     def _record(self, request: dict[str, Any]) -> dict[str, Any] | NotBuilt:
@@ -130,7 +154,11 @@ class CBuilder:
         return NotBuilt("invalid" if reply.get("status") == "invalid" else "build-failed", reason)
 
     def _compile(self, text: str, flags: list[str]) -> tuple[bytes, str] | NotBuilt:
-        request = {"source": text, "command": [*self._compiler.command, *flags], "environment": self._compiler.environment}
+        request = {
+            "source": text,
+            "command": [*self._compiler.command, *flags],
+            "environment": self._compiler.environment,
+        }
         with _Exchange(canonical_json(request), 2) as exchange:
             job = self._sandbox.spawn("kernellab.build.compile_job:main", "build", self._compile_limits, exchange.fds)
             with job:
@@ -153,9 +181,11 @@ class _Exchange:
         os.write(self.fds[0], request)
 
     def reply(self) -> dict[str, Any] | None:
+        """What the job said, if it is plain data that a record can hold (no NaN, no broken text, no endless nesting)."""
         try:
             value = json.loads(os.pread(self.fds[1], _MAX_REPLY, 0))
-        except ValueError:
+            canonical_json(value)
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 
@@ -181,10 +211,13 @@ def _stubs(stubs: dict[tuple[str, bool, str], str]) -> str:
             seen[kind] += 1
         text.append(f"#undef {kernel}")  # a macro of that name would send the call elsewhere
         call = f"{kernel}({', '.join(arguments)});"
-        head = f"__attribute__((visibility(\"default\"))) void {symbol}(void **klab_p, const long long *klab_i, const double *klab_f, const long *klab_g)"
+        parameters = "void **klab_p, const long long *klab_i, const double *klab_f, const long *klab_g"
+        head = f'__attribute__((visibility("default"))) void {symbol}({parameters})'
         if grid:
             call = (
-                "\n#ifdef _OPENMP\n#pragma omp parallel for collapse(3) num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)\n#endif\n"
+                "\n#ifdef _OPENMP\n"
+                "#pragma omp parallel for collapse(3) num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)\n"
+                "#endif\n"
                 "for (long klab_a = 0; klab_a < klab_g[0]; klab_a++) for (long klab_b = 0; klab_b < klab_g[1]; klab_b++)\n"
                 "for (long klab_c = 0; klab_c < klab_g[2]; klab_c++) {\n"
                 "klab_program_id[0] = klab_a; klab_program_id[1] = klab_b; klab_program_id[2] = klab_c;\n"

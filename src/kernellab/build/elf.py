@@ -34,5 +34,5 @@ def sections(image: bytes) -> Sections:
             elif flags & _ALLOC and label.startswith(b".rodata"):
                 constant += length
         return Sections(static, code, constant)
-    except (struct.error, IndexError, ValueError) as err:
+    except (struct.error, IndexError, ValueError, OverflowError) as err:
         raise ValueError(f"the machine code is not a readable ELF file: {err}") from None

@@ -45,7 +45,7 @@ Arg = Annotated[BufferArg | ScratchArg | IntArg | FloatArg, Field(discriminator=
 
 class Step(_Data):
     kernel: str
-    grid: list[Annotated[int, Field(ge=1, lt=1 << 31)]] | None = None
+    grid: Annotated[list[Annotated[int, Field(ge=1, lt=1 << 31)]], Field(min_length=1, max_length=3)] | None = None
     args: Annotated[list[Arg], Field(max_length=64)]
 
     @field_validator("kernel")

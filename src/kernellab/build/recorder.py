@@ -15,7 +15,17 @@ from typing import Any
 
 from kernellab import candidate
 
-_ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "int16": 2, "uint8": 1, "int8": 1}
+_ITEMSIZE = {
+    "float64": 8,
+    "int64": 8,
+    "float32": 4,
+    "int32": 4,
+    "uint32": 4,
+    "float16": 2,
+    "int16": 2,
+    "uint8": 1,
+    "int8": 1,
+}
 
 
 class Invalid(Exception):
@@ -89,9 +99,7 @@ def record_case(launch: Callable[..., Any], buffers: list[dict[str, Any]], param
         sizes.append(stand_in.nbytes)
         return stand_in
 
-    stand_ins = [
-        StandIn({"kind": "buffer", "index": i}, tuple(b["shape"]), b["dtype"]) for i, b in enumerate(buffers)
-    ]
+    stand_ins = [StandIn({"kind": "buffer", "index": i}, tuple(b["shape"]), b["dtype"]) for i, b in enumerate(buffers)]
     candidate.bind(lambda name: _Launcher(steps, name), make_scratch)
     try:
         launch(*stand_ins, **params)
@@ -130,7 +138,11 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
         return {"status": "build-failed", "reason": f"the file does not run: {_say(err)}"}
     if "launch" not in scope or not callable(scope["launch"]):
         return {"status": "build-failed", "reason": "the file has no launch() function"}
-    described = describe(scope)
+    try:
+        described = describe(scope)
+        json.dumps(described)
+    except Exception as err:  # noqa: BLE001  candidate data
+        return {"status": "build-failed", "reason": f"SOURCE, FLAGS, SPACE or TASKS is not plain data: {_say(err)}"}
     if not described["source"].strip():
         return {"status": "build-failed", "reason": "the file has no SOURCE with C code"}
     accepted = _accepted(scope["launch"], request["params"])
@@ -179,6 +191,8 @@ def main(fds: list[int]) -> int:
 
 def describe_only(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"status": "described", **describe(load(request["text"], request["name"]))}
+        described = describe(load(request["text"], request["name"]))
+        json.dumps(described)
+        return {"status": "described", **described}
     except Exception as err:  # noqa: BLE001  candidate code
         return {"status": "build-failed", "reason": f"the file does not run: {_say(err)}"}

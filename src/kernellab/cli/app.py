@@ -16,21 +16,34 @@ from kernellab import __version__
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
 from kernellab.cli.template import render
-from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, EXIT_USAGE, KlabError, UsageError
+from kernellab.core.errors import (
+    EXIT_ENVIRONMENT,
+    EXIT_NOTHING_BETTER,
+    EXIT_NOTHING_VERIFIED,
+    EXIT_USAGE,
+    KlabError,
+    UsageError,
+)
 from kernellab.core.events import Listener
 from kernellab.core.settings import Settings, load_settings
 
 app = typer.Typer(
-    name="klab", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="klab",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="KernelLab: proposes, builds, judges, measures and records compute kernels.",
-)  # fmt: skip
+)
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="End with one JSON object on standard output.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder (default: klab-runs/<name>-<time>).")]
 Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or full.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")
+]
 Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
 Device = Annotated[str | None, typer.Option("--device", help="Where kernels run (default: cpu).")]
 Compiler = Annotated[str | None, typer.Option("--compiler", help="cc, gcc, clang, zig or a path.")]
@@ -52,10 +65,10 @@ def main() -> None:
     except OSError as err:
         sys.exit(_fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT))
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
-        code = getattr(err, "exit_code", None)
-        if code is None:
+        if getattr(err, "exit_code", None) is None:
             raise
-        sys.exit(_fail(getattr(err, "format_message", lambda: str(err))(), "'klab COMMAND --help' lists the options", EXIT_USAGE))
+        message = err.format_message() if hasattr(err, "format_message") else str(err)
+        sys.exit(_fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE))
 
 
 def _fail(what: str, fix: str, code: int) -> int:
@@ -86,7 +99,10 @@ def _finish(outcome: Any, as_json: bool) -> None:
         for result in outcome.results:
             if result.status != "better":
                 _out.print(result.reason, markup=False)
-        _out.print(f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)", markup=False)
+        _out.print(
+            f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)",
+            markup=False,
+        )
     raise typer.Exit(outcome.exit_code)
 
 
@@ -100,37 +116,85 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
-    shape: Shape = None, effort: Effort = None, trials: Annotated[int | None, typer.Option(help="Trials a shape.")] = None,
+    shape: Shape = None,
+    effort: Effort = None,
+    trials: Annotated[int | None, typer.Option(help="Trials a shape.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
-    threads: Threads = None, seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
+    threads: Threads = None,
+    seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
     sampler: Annotated[str | None, typer.Option(help="tpe, random or exhaustive.")] = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
-    device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    device: Device = None,
+    compiler: Compiler = None,
+    sandbox: SandboxTier = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
     """Search for the fastest verified kernel of a task."""
     from kernellab import api
 
-    flags = {"effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
-             "device": device, "compiler": compiler, "sandbox": sandbox}  # fmt: skip
-    _finish(_watch(as_json, lambda listener: api.optimize(
-        task, shapes=shape or (), candidates=candidate or (), out=out, warm_start=warm_start, listener=listener, **flags)), as_json)  # fmt: skip
+    flags = {
+        "effort": effort,
+        "trials": trials,
+        "seconds": seconds,
+        "threads": threads,
+        "seed": seed,
+        "sampler": sampler,
+        "device": device,
+        "compiler": compiler,
+        "sandbox": sandbox,
+    }
+    _finish(
+        _watch(
+            as_json,
+            lambda listener: api.optimize(
+                task,
+                shapes=shape or (),
+                candidates=candidate or (),
+                out=out,
+                warm_start=warm_start,
+                listener=listener,
+                **flags,
+            ),
+        ),
+        as_json,
+    )
 
 
 @app.command()
 def verify(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
-    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
-    threads: Threads = None, effort: Effort = None, device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    param: Parameter = None,
+    threads: Threads = None,
+    effort: Effort = None,
+    device: Device = None,
+    compiler: Compiler = None,
+    sandbox: SandboxTier = None,
+    out: Out = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Judge one candidate: every case, held-out shapes, checked timed calls. Exit code 0 if it passes, 4 if not."""
     from kernellab import api
 
-    outcome = _watch(as_json, lambda listener: api.verify(
-        file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads,
-        effort=effort or "quick", device=device, compiler=compiler, sandbox=sandbox))  # fmt: skip
+    outcome = _watch(
+        as_json,
+        lambda listener: api.verify(
+            file,
+            task,
+            shape=shape,
+            params=pages.parse_params(param),
+            out=out,
+            listener=listener,
+            threads=threads,
+            effort=effort or "quick",
+            device=device,
+            compiler=compiler,
+            sandbox=sandbox,
+        ),
+    )
     passed = outcome.status != "nothing-verified"
     if as_json:
         pages.print_json({**outcome.data(), "status": "passed" if passed else "rejected"})
@@ -143,23 +207,46 @@ def verify(
 def bench(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
-    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None, param: Parameter = None,
-    threads: Threads = None, effort: Effort = None, device: Device = None, compiler: Compiler = None, sandbox: SandboxTier = None, out: Out = None,
+    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    param: Parameter = None,
+    threads: Threads = None,
+    effort: Effort = None,
+    device: Device = None,
+    compiler: Compiler = None,
+    sandbox: SandboxTier = None,
+    out: Out = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Judge and measure one candidate against the fastest baseline."""
     from kernellab import api
 
-    _finish(_watch(as_json, lambda listener: api.measure(
-        file, task, shape=shape, params=pages.parse_params(param), out=out, listener=listener, threads=threads, effort=effort,
-        device=device, compiler=compiler, sandbox=sandbox)), as_json)  # fmt: skip
+    _finish(
+        _watch(
+            as_json,
+            lambda listener: api.measure(
+                file,
+                task,
+                shape=shape,
+                params=pages.parse_params(param),
+                out=out,
+                listener=listener,
+                threads=threads,
+                effort=effort,
+                device=device,
+                compiler=compiler,
+                sandbox=sandbox,
+            ),
+        ),
+        as_json,
+    )
 
 
 @app.command()
 def resume(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    more: Annotated[int, typer.Option(help="So many further trials a shape.")] = 0, as_json: Json = False,
-) -> None:  # fmt: skip
+    more: Annotated[int, typer.Option(help="So many further trials a shape.")] = 0,
+    as_json: Json = False,
+) -> None:
     """Continue a run after a crash, a kill or Ctrl-C."""
     from kernellab.search.runs import resume_run
 
@@ -170,8 +257,9 @@ def resume(
 def audit(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
-    root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
+    as_json: Json = False,
+) -> None:
     """Check chain, signatures and evidence, and derive every published figure again."""
     from kernellab.report.audit import audit as audit_run
     from kernellab.search.replay import rerun as measure_again
@@ -189,8 +277,9 @@ def audit(
 @app.command()
 def replay(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    trial: Annotated[int, typer.Argument(help="The trial's number.")], as_json: Json = False,
-) -> None:  # fmt: skip
+    trial: Annotated[int, typer.Argument(help="The trial's number.")],
+    as_json: Json = False,
+) -> None:
     """Rebuild and re-judge a trial from its record alone."""
     from kernellab.search.replay import replay_trial
 
@@ -207,8 +296,9 @@ def replay(
 @app.command()
 def show(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None,
+    as_json: Json = False,
+) -> None:
     """What a run holds: results, trials, rejections and why."""
     pages.show(_out, pages.existing(run_folder), trial, as_json)
 
@@ -222,8 +312,9 @@ def tasks(as_json: Json = False) -> None:
 @app.command()
 def init(
     name: Annotated[str, typer.Argument(help="The name of your task.")],
-    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
     """Write a commented task file of your own that runs as it is."""
     stem = name.removesuffix(".py")
     if not Path(stem).name.isidentifier():
@@ -242,10 +333,14 @@ def init(
 def doctor(
     gauntlet: Annotated[bool, typer.Option("--gauntlet", help="Run the cheating and honest kernels.")] = False,
     cheats: Annotated[list[Path] | None, typer.Option(help="A further folder of cheats; may be repeated.")] = None,
-    honest: Annotated[list[Path] | None, typer.Option(help="A further folder of honest kernels; may be repeated.")] = None,
+    honest: Annotated[
+        list[Path] | None, typer.Option(help="A further folder of honest kernels; may be repeated.")
+    ] = None,
     only: Annotated[bool, typer.Option("--only-given", help="Leave the shipped gauntlet out.")] = False,
-    sandbox: SandboxTier = None, compiler: Compiler = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    sandbox: SandboxTier = None,
+    compiler: Compiler = None,
+    as_json: Json = False,
+) -> None:
     """Check this machine: compiler, sandbox tiers, a self-attack; with --gauntlet, the judge too."""
     settings = _settings(sandbox=sandbox, compiler=compiler)
     if gauntlet or cheats or honest:

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
+from kernellab.build.base import Candidate
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
 from kernellab.core.settings import load_settings
-from kernellab.build.base import Candidate
 from kernellab.report.audit import audit
 from kernellab.search.runs import default_folder, run_search, try_candidate
 
@@ -69,9 +69,13 @@ def run_demo(console: Console, out: Path | None, as_json: bool) -> int:
     better = all(s["status"] == "better" for s in shapes)
     good = caught and better and all(a.ok for a in audits)
     data = {
-        "status": "better" if good else "nothing-better", "seconds": time.monotonic() - started, "shapes": shapes,
-        "cheat": {"caught": caught, "reason": cheat.data()["reason"]}, "audits": [a.data() for a in audits], "run": str(base),
-    }  # fmt: skip
+        "status": "better" if good else "nothing-better",
+        "seconds": time.monotonic() - started,
+        "shapes": shapes,
+        "cheat": {"caught": caught, "reason": cheat.data()["reason"]},
+        "audits": [a.data() for a in audits],
+        "run": str(base),
+    }
     if as_json:
         pages.print_json(data)
     else:
@@ -89,5 +93,9 @@ def _summary(console: Console, data: dict[str, Any]) -> None:
     console.print(f"\n{word}: {cheat['reason']}", markup=False, soft_wrap=True)
     figures = sum(a["figures"] for a in data["audits"])
     state = "all audits passed" if all(a["status"] == "ok" for a in data["audits"]) else "AN AUDIT FAILED"
-    console.print(f"{state}: {figures} figures derived again from {sum(a['trials'] for a in data['audits'])} trials' raw samples")
-    console.print(f"{data['seconds']:.0f} s; records in {data['run']}/ (try: klab show {data['run']}/softmax)", markup=False)
+    console.print(
+        f"{state}: {figures} figures derived again from {sum(a['trials'] for a in data['audits'])} trials' raw samples"
+    )
+    console.print(
+        f"{data['seconds']:.0f} s; records in {data['run']}/ (try: klab show {data['run']}/softmax)", markup=False
+    )

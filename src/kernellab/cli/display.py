@@ -22,7 +22,9 @@ _SHOWN = 10
 
 class Display(Protocol):
     def __enter__(self) -> Self: ...
-    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
     def __call__(self, event: Event) -> None: ...
 
 
@@ -53,7 +55,9 @@ class PlainDisplay(Silent):
     def __call__(self, event: Event) -> None:
         text = _sentence(event)
         if text:
-            self._console.print(f"[{time.monotonic() - self._started:6.1f}s] {text}", highlight=False, markup=False, soft_wrap=True)
+            self._console.print(
+                f"[{time.monotonic() - self._started:6.1f}s] {text}", highlight=False, markup=False, soft_wrap=True
+            )
 
 
 class LiveDisplay:
@@ -61,7 +65,9 @@ class LiveDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._progress = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console)
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
         self._bar = self._progress.add_task("starting", total=None)
         self._lines: list[Text] = []
         self._best: MeasuredTrial | None = None
@@ -73,7 +79,9 @@ class LiveDisplay:
         self._live.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._live.update(Text(""))
         self._live.__exit__(kind, err, trace)
 
@@ -85,7 +93,10 @@ class LiveDisplay:
 
     def _on_start(self, event: Event) -> None:
         data = event.data
-        self._console.print(f"[bold]{data['task']}[/] on {data['device']}, sandbox {data['tier']}, record in {data['folder']}", highlight=False)
+        self._console.print(
+            f"[bold]{data['task']}[/] on {data['device']}, sandbox {data['tier']}, record in {data['folder']}",
+            highlight=False,
+        )
 
     def _on_stage(self, event: Event) -> None:
         self._lines, self._best = [], None
@@ -104,7 +115,9 @@ class LiveDisplay:
         self._progress.advance(self._bar)
         key = trial.status if trial.status in self._counts else "failed"
         self._counts[key] += 1
-        if isinstance(trial, MeasuredTrial) and (self._best is None or trial.timing.speedup > self._best.timing.speedup):
+        if isinstance(trial, MeasuredTrial) and (
+            self._best is None or trial.timing.speedup > self._best.timing.speedup
+        ):
             self._best = trial
         self._lines = [*self._lines, trial_line(trial)][-_SHOWN:]
 
@@ -123,8 +136,11 @@ class LiveDisplay:
     def _screen(self) -> Group:
         best = Text("best so far: none")
         if self._best is not None:
-            best = Text(f"best so far: {self._best.timing.speedup:.2f}x of {self._best.timing.baseline}, {self._best.proposal.name} "
-                        f"{_params(self._best.proposal.params)}", style="bold green")  # fmt: skip
+            best = Text(
+                f"best so far: {self._best.timing.speedup:.2f}x of {self._best.timing.baseline}, {self._best.proposal.name} "
+                f"{_params(self._best.proposal.params)}",
+                style="bold green",
+            )
         counts = ", ".join(f"{n} {k}" for k, n in self._counts.items())
         return Group(self._progress, Text(self._note, style="dim"), *self._lines, Text(counts, style="dim"), best)
 
@@ -135,8 +151,16 @@ def trial_line(trial: AnyTrial) -> Text:
     if isinstance(trial, MeasuredTrial):
         t = trial.timing
         tail = " raced" if t.stopped == "raced" else ""
-        figure = f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] {t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
-        return Text.assemble(head, (figure, "green" if t.speedup_low > 1 else ""), (tail, "dim"), ("  " + _params(trial.proposal.params), "dim"))
+        figure = (
+            f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] "
+            f"{t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
+        )
+        return Text.assemble(
+            head,
+            (figure, "green" if t.speedup_low > 1 else ""),
+            (tail, "dim"),
+            ("  " + _params(trial.proposal.params), "dim"),
+        )
     if isinstance(trial, RejectedTrial):
         return Text.assemble(head, (f"rejected: {trial.verdict.cause}: ", "red"), trial.verdict.reason)
     if isinstance(trial, DuplicateTrial):
@@ -153,20 +177,20 @@ def _sentence(event: Event) -> str:
 
 
 def _confirmation(confirmation: Confirmation) -> str:
-    if isinstance(confirmation.verdict, Rejected):
-        return f"confirmation of #{confirmation.trial}: rejected: {confirmation.verdict.cause}: {confirmation.verdict.reason}"
-    t = confirmation.timing
-    if t is None:
-        return f"confirmation of #{confirmation.trial}: not measured"
+    verdict, t = confirmation.verdict, confirmation.timing
+    if isinstance(verdict, Rejected) or t is None:
+        why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else "not measured"
+        return f"confirmation of #{confirmation.trial}: {why}"
     word = "holds" if confirmation.win else "is no win"
-    return (f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} [{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
-            f"{len(t.candidate_s)} pairs, {confirmation.verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor")  # fmt: skip
+    return (
+        f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} "
+        f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
+        f"{len(t.candidate_s)} pairs, {verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor"
+    )
 
 
 def _params(params: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in params.items())
-
-
 
 
 def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
@@ -181,8 +205,14 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
             table.add_row(dims, str(s.get("trial") or "-"), s["status"])
             continue
         mark = "" if s["status"] == "better" else " (no win)"
-        row = [dims, f"#{s['trial']}", f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-               f"{s['baseline']}, {s['threads']} thr", f"{s['latency_s'] * 1e3:.3f} ms", f"{s['of_floor'] * 100:.0f} %"]  # fmt: skip
+        row = [
+            dims,
+            f"#{s['trial']}",
+            f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
+            f"{s['baseline']}, {s['threads']} thr",
+            f"{s['latency_s'] * 1e3:.3f} ms",
+            f"{s['of_floor'] * 100:.0f} %",
+        ]
         more = [f"{s['gb_per_s']:.2f}", f"{s.get('max_ulp') or 0:.1f}", f"{s.get('max_abs_err') or 0:.2g}"]
         table.add_row(*row, *(more if wide else []))
     return table

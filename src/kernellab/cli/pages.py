@@ -27,7 +27,10 @@ def print_json(data: dict[str, Any]) -> None:
 
 def existing(folder: Path) -> Path:
     if not folder.is_dir():
-        raise UsageError(f"there is no run folder {folder}", "give the folder that 'klab run' named; klab-runs/ holds them by default")
+        raise UsageError(
+            f"there is no run folder {folder}",
+            "give the folder that 'klab run' named; klab-runs/ holds them by default",
+        )
     return folder
 
 
@@ -64,7 +67,9 @@ def tasks(console: Console, as_json: bool) -> None:
     for name in ("task", "what", "tuned on", "baselines", "recipes"):
         table.add_column(name)
     for d in described:
-        table.add_row(d["name"], d["about"], "\n".join(d["tune"]), "\n".join(d["baselines"]), "\n".join(d["candidates"]))
+        table.add_row(
+            d["name"], d["about"], "\n".join(d["tune"]), "\n".join(d["baselines"]), "\n".join(d["candidates"])
+        )
     console.print(table)
     console.print("\na task of your own: klab init NAME", style="dim")
 
@@ -73,17 +78,26 @@ def verdict(console: Console, outcome: Outcome) -> None:
     data = outcome.data()
     passed = outcome.status != "nothing-verified"
     console.print()
-    console.print(Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"), Text(data["reason"] or ""))
+    console.print(
+        Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"),
+        Text(data["reason"] or ""),
+    )
     if passed and data.get("speedup"):
         console.print(results_table([outcome.results[0].data], console.width >= 110))
-    console.print(f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}", markup=False)
+    console.print(
+        f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
+        markup=False,
+    )
 
 
 def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
     good = "bold green" if report.ok else "bold red"
     console.print(Text("audit passed" if report.ok else "AUDIT FAILED", style=good))
-    console.print(f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
-                  f"{report.blobs} stored files, signed by key {report.fingerprint}", markup=False)  # fmt: skip
+    console.print(
+        f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
+        f"{report.blobs} stored files, signed by key {report.fingerprint}",
+        markup=False,
+    )
     console.print(f"ledger root {report.root}", markup=False)
     if not report.ended:
         console.print("the run has not ended: 'klab resume' continues it", style="yellow")
@@ -92,16 +106,29 @@ def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
     for problem in report.problems:
         console.print(f"  - {problem}", style="red", markup=False)
     for row in rows:
-        now = f"{row['speedup']:.3f}x [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]" if "speedup" in row else row["reason"]
+        now = (
+            f"{row['speedup']:.3f}x [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]"
+            if "speedup" in row
+            else row["reason"]
+        )
         then = f"recorded {row['then']:.3f}x" if "then" in row else f"recorded {row['recorded']}"
-        console.print(f"  trial {row['trial']}: {then}, now {now}: {'agrees' if row['agrees'] else 'DOES NOT AGREE'}", markup=False)
+        console.print(
+            f"  trial {row['trial']}: {then}, now {now}: {'agrees' if row['agrees'] else 'DOES NOT AGREE'}",
+            markup=False,
+        )
 
 
 def replayed(console: Console, row: dict[str, Any]) -> None:
     console.print(f"trial {row['trial']}: {row['name']} {row['params']}", markup=False)
     if "same_machine_code" in row:
-        console.print("machine code " + ("identical, byte for byte" if row["same_machine_code"] else "DIFFERS from the record"))
-    figure = f": {row['speedup']:.3f}x of {row['baseline']} [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]" if "speedup" in row else ""
+        console.print(
+            "machine code " + ("identical, byte for byte" if row["same_machine_code"] else "DIFFERS from the record")
+        )
+    figure = (
+        f": {row['speedup']:.3f}x of {row['baseline']} [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]"
+        if "speedup" in row
+        else ""
+    )
     console.print(f"recorded: {row['recorded']}; now: {row['status']} {row['reason']}{figure}", markup=False)
     console.print("agrees" if row["agrees"] else "DOES NOT AGREE", style="green" if row["agrees"] else "red")
 
@@ -129,14 +156,26 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
     results = [dict(e.body) for e in read_entries(folder) if e.kind == "result"]
     if as_json:
         brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
-        print_json({"status": "ok", "run": found.run, "ended": found.ended, "results": results, "trials": brief, "ledger_root": found.root})
+        print_json(
+            {
+                "status": "ok",
+                "run": found.run,
+                "ended": found.ended,
+                "results": results,
+                "trials": brief,
+                "ledger_root": found.root,
+            }
+        )
         return
     for trial in trials:
         console.print(trial_line(trial), soft_wrap=True)
     console.print()
     if results:
         console.print(results_table(results, console.width >= 110))
-    console.print(f"\nrun {found.run}, {found.size} entries, root {found.root}{'' if found.ended else ' (not ended)'}", markup=False)
+    console.print(
+        f"\nrun {found.run}, {found.size} entries, root {found.root}{'' if found.ended else ' (not ended)'}",
+        markup=False,
+    )
 
 
 def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
@@ -160,10 +199,22 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     good = blocked == len(tried) and not compiler_fix
     environment = describe_environment(compiler_text, tier, settings.threads)
     if as_json:
-        print_json({"status": "ok" if good else "failed", "tier": tier, "tiers": tiers, "compiler": compiler_text, "environment": environment,
-                    "attacks": [r.__dict__ for r in results], "blocked": blocked, "succeeded": len(tried) - blocked})  # fmt: skip
+        print_json(
+            {
+                "status": "ok" if good else "failed",
+                "tier": tier,
+                "tiers": tiers,
+                "compiler": compiler_text,
+                "environment": environment,
+                "attacks": [r.__dict__ for r in results],
+                "blocked": blocked,
+                "succeeded": len(tried) - blocked,
+            }
+        )
         return good
-    console.print(f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False)
+    console.print(
+        f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False
+    )
     if compiler_fix:
         console.print(f"          fix: {compiler_fix}", style="red", markup=False)
     packages = ", ".join(f"{k} {v}" for k, v in environment["packages"].items())
@@ -177,11 +228,15 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
         mark = Text("blocked", "green") if r.blocked else Text("SUCCEEDED", "bold red")
         table.add_row(r.what, r.profile, mark if r.applicable else Text("does not apply", "dim"), r.how)
     console.print(table)
-    console.print(f"{blocked} of {len(tried)} attacks blocked in tier {tier}", style="bold green" if good else "bold red")
+    console.print(
+        f"{blocked} of {len(tried)} attacks blocked in tier {tier}", style="bold green" if good else "bold red"
+    )
     return good
 
 
-def gauntlet(console: Console, settings: Settings, cheats: list[Path], honest: list[Path], builtin: bool, as_json: bool) -> bool:
+def gauntlet(
+    console: Console, settings: Settings, cheats: list[Path], honest: list[Path], builtin: bool, as_json: bool
+) -> bool:
     from kernellab.search.gauntlet import collect, run_gauntlet, summary
 
     entries = collect(cheats, honest, builtin)
@@ -204,4 +259,8 @@ def gauntlet(console: Console, settings: Settings, cheats: list[Path], honest: l
 def _gauntlet_line(console: Console, event: Event) -> None:
     row = event.data["row"]
     mark = Text("ok   ", "green") if row.right else Text("WRONG", "bold red")
-    console.print(Text.assemble(mark, f" {row.kind:7}{row.name:38.38} {row.status}: {row.cause} {row.reason}"), overflow="ellipsis", no_wrap=True)
+    console.print(
+        Text.assemble(mark, f" {row.kind:7}{row.name:38.38} {row.status}: {row.cause} {row.reason}"),
+        overflow="ellipsis",
+        no_wrap=True,
+    )

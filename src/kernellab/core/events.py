@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note"]
+Kind = Literal[
+    "start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note"
+]
 
 
 @dataclass(frozen=True)

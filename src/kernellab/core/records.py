@@ -16,7 +16,7 @@ Cause = Literal[
 
 
 class Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Proposal(Record):
@@ -145,9 +145,7 @@ class MeasuredTrial(_Trial):
     timing: Timing
 
 
-Trial = Annotated[
-    FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial, Field(discriminator="status")
-]
+Trial = Annotated[FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial, Field(discriminator="status")]
 TRIAL: TypeAdapter[FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial] = TypeAdapter(Trial)
 
 
@@ -166,6 +164,8 @@ class Confirmation(Record):
     def _win_is_earned(self) -> Confirmation:
         if self.win and (self.timing is None or self.verdict.status != "passed"):
             raise ValueError("a win needs a passed verdict and a timing")
+        if self.timing is not None and self.verdict.status != "passed":
+            raise ValueError("what was rejected has no timing")
         return self
 
 

@@ -36,7 +36,7 @@ EFFORTS: dict[str, Effort] = {
 class Settings(BaseModel):
     """At most twenty fields; each is also a flag and an environment variable KLAB_<NAME>."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     effort: EffortName = "standard"
     device: str = "cpu"
     threads: int = Field(1, ge=1, le=1024)
@@ -72,7 +72,7 @@ def load_settings(flags: dict[str, Any], path: Path | None = None) -> Settings:
     try:
         if source.is_file():
             values.update(tomllib.loads(source.read_text()))
-    except (OSError, tomllib.TOMLDecodeError) as err:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
         raise UsageError(f"{source} cannot be read: {err}", "correct or remove the file") from None
     for name in Settings.model_fields:
         if (text := os.environ.get(f"KLAB_{name.upper()}")) is not None:
@@ -83,5 +83,7 @@ def load_settings(flags: dict[str, Any], path: Path | None = None) -> Settings:
     except ValidationError as err:
         first = err.errors()[0]
         name = ".".join(str(p) for p in first["loc"])
-        raise UsageError(f"setting '{name}': {first['msg']} (given: {first.get('input')!r})",
-                         f"known settings: {', '.join(Settings.model_fields)}") from None  # fmt: skip
+        raise UsageError(
+            f"setting '{name}': {first['msg']} (given: {first.get('input')!r})",
+            f"known settings: {', '.join(Settings.model_fields)}",
+        ) from None

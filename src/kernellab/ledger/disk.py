@@ -25,9 +25,7 @@ def append_whole(fd: int, data: bytes) -> None:
 
 def write_fault(path: Path, folder: Path, error: OSError) -> LedgerFault:
     remedy = _FULL.get(error.errno or 0, "check that disk")
-    return LedgerFault(
-        f"cannot write {path}: {error.strerror or error}", fix=f"{remedy}, then: klab resume {folder}"
-    )
+    return LedgerFault(f"cannot write {path}: {error.strerror or error}", fix=f"{remedy}, then: klab resume {folder}")
 
 
 def access_fault(folder: Path, error: OSError) -> EnvironmentFault:

@@ -138,9 +138,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def resume(
-        cls, folder: Path, key: SigningKey, *, clock: Clock = _utc_now, sync_every_s: float = 1.0
-    ) -> Ledger:
+    def resume(cls, folder: Path, key: SigningKey, *, clock: Clock = _utc_now, sync_every_s: float = 1.0) -> Ledger:
         """Goes on with a run after verifying all of it; repairs only what a killed writer leaves behind."""
         require_ledger(folder)
         try:
@@ -256,9 +254,7 @@ class Ledger:
             line = _head_line(old.frontier, self.run_id, self._clock, self._key)
             with self._undoing():
                 self._write(self._heads, HEADS_FILE, line)
-                self._written = _Written(
-                    old.frontier, old.entry_bytes, old.head_bytes + len(line), old.frontier.size
-                )
+                self._written = _Written(old.frontier, old.entry_bytes, old.head_bytes + len(line), old.frontier.size)
 
     def _write(self, fd: int, name: str, data: bytes) -> None:
         try:
@@ -323,9 +319,7 @@ def _refuse_used(folder: Path) -> None:
     except OSError as error:
         raise access_fault(folder, error) from error
     if used:
-        raise UsageError(
-            f"{folder} already holds a ledger", fix=f"klab resume {folder} or choose another --out"
-        )
+        raise UsageError(f"{folder} already holds a ledger", fix=f"klab resume {folder} or choose another --out")
 
 
 def _place(path: Path, data: bytes, undo: ExitStack) -> None:

@@ -112,9 +112,7 @@ def consistency_proof(leaves: Sequence[bytes], old_size: int) -> list[bytes]:
     return proof[::-1]
 
 
-def verify_consistency(
-    old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]
-) -> bool:
+def verify_consistency(old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
     """Whether `proof` shows that the new tree only appended to the old one (RFC 9162, 2.1.4.2)."""
     if not 0 <= old_size <= new_size:
         return False

@@ -25,9 +25,7 @@ class Store:
 
     def path(self, sha: str) -> Path:
         if not _SHA.fullmatch(sha):
-            raise LedgerFault(
-                f"{sha!r} does not name a blob", fix="names are SHA-256: 64 lower-case hex digits"
-            )
+            raise LedgerFault(f"{sha!r} does not name a blob", fix="names are SHA-256: 64 lower-case hex digits")
         return self._root / sha[:2] / sha
 
     def put(self, data: bytes) -> str:

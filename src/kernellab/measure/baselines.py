@@ -36,9 +36,7 @@ class Baselines:
         preload = ["kernellab.measure.baseline_job", "kernellab.tasks.builtin"]
         self._host = Sandbox("T0", [*preload, "torch"] if with_torch else preload)
 
-    def start(
-        self, task: Task, locator: str, name: str, ring: Ring, threads: int, cpus: Sequence[int]
-    ) -> Worker:
+    def start(self, task: Task, locator: str, name: str, ring: Ring, threads: int, cpus: Sequence[int]) -> Worker:
         calls = [
             [
                 *(["in", r.data, list(r.shape), r.dtype] for r in call.inputs),
@@ -55,7 +53,9 @@ class Baselines:
         try:
             os.write(setup_fd, canonical_json(setup))
             given = [setup_fd, command_read, reply_write, ring.inputs.fd, ring.sides[1].fd]
-            job = self._host.spawn("kernellab.measure.baseline_job:main", "run", Limits(), given, threads=threads, cpus=cpus)
+            job = self._host.spawn(
+                "kernellab.measure.baseline_job:main", "run", Limits(), given, threads=threads, cpus=cpus
+            )
         finally:
             for fd in (setup_fd, command_read, reply_write):
                 os.close(fd)

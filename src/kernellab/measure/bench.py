@@ -78,7 +78,7 @@ class Bench:
         for number, arm in zip(sets, arms, strict=True):
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            None if arm.trusted and not oracle else ring.fill(number, arm.calls, arm.side, arm.used if arm is first else None)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
@@ -101,9 +101,14 @@ class Bench:
             pairs.second.append(seconds[1])
 
     def compare(
-        self, first: Arm, second: Arm, most: int, least: int,
-        enough: Callable[[Pairs], Literal["raced", "narrow"] | None], checks: int = _CHECKS,
-    ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:  # fmt: skip
+        self,
+        first: Arm,
+        second: Arm,
+        most: int,
+        least: int,
+        enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
+        checks: int = _CHECKS,
+    ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
         for arm in (first, second):
             self._warm_up(arm)
@@ -122,23 +127,35 @@ class Bench:
             pairs.dropped = []
         return pairs, "budget"
 
-    def _warm_up(self, arm: Arm) -> None:
-        """One uncounted call: thread pools, predictors, lazy libraries; sets the calls a sample."""
-        if arm.calls > 1:
-            return
+    def prove(self, arm: Arm) -> str:
+        """One call, checked by the oracle: why an arm that is about to be trusted should not be, or ''."""
+        try:
+            self._once(arm, oracle=True)
+        except Unfit as unfit:
+            return unfit.rejected.reason
+        return ""
+
+    def _once(self, arm: Arm, oracle: bool) -> Sample:
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, 1))
         filling = self.ring.fill(number, 1, arm.side, None)
         sample = self._clock(arm, self.ring.set_calls(number, 1))
-        fault, _ = self.ring.check(number, filling, oracle=False)
+        fault, _ = self.ring.check(number, filling, oracle)
         if fault is not None:
             raise Unfit(_timed_fault(fault), arm.name)
+        return sample
+
+    def _warm_up(self, arm: Arm) -> None:
+        """One uncounted call: thread pools, predictors, lazy libraries; sets the calls a sample."""
+        if arm.calls > 1:
+            return
+        sample = self._once(arm, oracle=False)
         arm.calls = min(self.ring.slots, max(1, math.ceil(self._sample_s / max(sample.seconds, 1e-6))))
 
     def _lengthen(self, samples: list[Sample], arms: tuple[Arm, Arm]) -> bool:
         """Samples too short to clock well do not count: the next ones take more calls."""
         short = False
-        for sample, arm in zip(samples, arms, strict=True):
+        for sample, arm in list(zip(samples, arms, strict=True))[: 1 if arms[0] is arms[1] else 2]:
             if sample.seconds < 0.7 * self._sample_s and arm.calls < self.ring.slots:
                 wanted = math.ceil(arm.calls * self._sample_s / max(sample.seconds, 1e-6))
                 arm.calls = min(self.ring.slots, max(arm.calls + 1, wanted))
@@ -157,12 +174,19 @@ class Bench:
 
     def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
         """A fixed number of pairs and one look: no optional stopping behind a claim."""
-        return self._measure(candidate, baseline, effort.confirm_pairs, effort.confirm_pairs + 1, lambda _: None, _CHECKS)
+        return self._measure(
+            candidate, baseline, effort.confirm_pairs, effort.confirm_pairs + 1, lambda _: None, _CHECKS
+        )
 
     def _measure(
-        self, candidate: Arm, baseline: Arm, most: int, least: int,
-        enough: Callable[[Pairs], Literal["raced", "narrow"] | None], checks: int,
-    ) -> Timing | Rejected:  # fmt: skip
+        self,
+        candidate: Arm,
+        baseline: Arm,
+        most: int,
+        least: int,
+        enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
+        checks: int,
+    ) -> Timing | Rejected:
         try:
             pairs, stopped = self.compare(candidate, baseline, most, least, enough, checks)
         except Unfit as unfit:
@@ -177,23 +201,41 @@ class Bench:
         speedup = pairs.speedup()
         latency = median(pairs.first)
         if latency < _TOO_GOOD * self.floor.seconds:
-            return Rejected(cause="too-good", reason=(
-                f"{latency * 1e6:.1f} us a call beats what the machine can do: {self.floor.seconds * 1e6:.1f} us "
-                f"({self.floor.bound})"))  # fmt: skip
+            return Rejected(
+                cause="too-good",
+                reason=(
+                    f"{latency * 1e6:.1f} us a call beats what the machine can do: {self.floor.seconds * 1e6:.1f} us "
+                    f"({self.floor.bound})"
+                ),
+            )
         ring = self.ring
         return Timing(
-            baseline=baseline.name, threads=self.floor.threads, calls=candidate.calls, candidate_s=pairs.first,
-            baseline_s=pairs.second, dropped=pairs.dropped, speedup=speedup.value, speedup_low=speedup.low,
-            speedup_high=speedup.high, latency_s=latency, gb_per_s=ring.task.least_bytes(ring.dims) / latency / 1e9,
-            floor_s=self.floor.seconds, memory_floor_s=self.floor.memory_s, of_floor=self.floor.seconds / latency,
-            of_memory_floor=self.floor.memory_s / latency, checked=candidate.checked, stopped=stopped,
-        )  # fmt: skip
+            baseline=baseline.name,
+            threads=self.floor.threads,
+            calls=candidate.calls,
+            candidate_s=pairs.first,
+            baseline_s=pairs.second,
+            dropped=pairs.dropped,
+            speedup=speedup.value,
+            speedup_low=speedup.low,
+            speedup_high=speedup.high,
+            latency_s=latency,
+            gb_per_s=ring.task.least_bytes(ring.dims) / latency / 1e9,
+            floor_s=self.floor.seconds,
+            memory_floor_s=self.floor.memory_s,
+            of_floor=self.floor.seconds / latency,
+            of_memory_floor=self.floor.memory_s / latency,
+            checked=candidate.checked,
+            stopped=stopped,
+        )
 
     def _prepare(self, arm: Arm, calls: list[int]) -> None:
         try:
             arm.worker.prepare(calls, self._timeout_s)
         except WorkerFault as fault:
-            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm.name) from None
+            raise Unfit(
+                Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm.name
+            ) from None
 
     def _clock(self, arm: Arm, calls: list[int]) -> Sample:
         try:
@@ -203,4 +245,6 @@ class Bench:
 
 
 def _timed_fault(fault: Mismatch) -> Rejected:
-    return Rejected(cause=fault.cause, reason=fault.reason, case="timed call", max_abs_err=fault.max_abs_err, max_ulp=fault.max_ulp)
+    return Rejected(
+        cause=fault.cause, reason=fault.reason, case="timed call", max_abs_err=fault.max_abs_err, max_ulp=fault.max_ulp
+    )

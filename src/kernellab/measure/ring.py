@@ -116,7 +116,8 @@ class Ring:
         if oracle and not known:
             slot = int(self._secret.integers(len(filling.patterns)))
             call = self.calls[number * self.slots + slot]
-            known[slot] = expect(self.task, self.dims, [self.inputs.array(r).copy() for r in call.inputs])
+            values = [self.inputs.array(r).copy() for r in call.inputs]
+            known[slot] = expect(self.task, self.dims, values, self._budgets())
         for slot, expected in known.items():
             call = self.calls[number * self.slots + slot]
             fault = check_outputs(self.task, self.sides[filling.side], call, expected, filling.patterns[slot])
@@ -146,8 +147,15 @@ class Ring:
         return None
 
     def _pool_size(self) -> int:
-        one = sum(b.nbytes(self.dims) for b in self.task.inputs) + 8 * sum(b.nbytes(self.dims) for b in self.task.outputs)
+        one = sum(b.nbytes(self.dims) for b in self.task.inputs) + 8 * sum(
+            b.nbytes(self.dims) for b in self.task.outputs
+        )
         return max(2, min(_POOL_MOST, _POOL_BYTES // max(one, 1)))
+
+    def _budgets(self) -> list[float]:
+        """What the pool's inputs of the same shape and distribution allow, at the most."""
+        columns = zip(*([e.budget_ulp for e in expected] for _, expected in self._pool), strict=True)
+        return [max(column) for column in columns]
 
     def _pool_entry(self) -> tuple[list[Array], list[Expected]]:
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
@@ -169,7 +177,9 @@ class Ring:
             if constant is not None:
                 np.copyto(target, constant)
             else:
-                self._mix(buffer, target.reshape(-1), self._bases[0][index].reshape(-1), self._bases[1][index].reshape(-1))
+                self._mix(
+                    buffer, target.reshape(-1), self._bases[0][index].reshape(-1), self._bases[1][index].reshape(-1)
+                )
 
     def _mix(self, buffer: Buffer, target: Array, first: Array, second: Array) -> None:
         if target.dtype.kind != "f" or target.size < 64:
@@ -214,3 +224,11 @@ def last_level_cache() -> int:
     except (OSError, ValueError, KeyError):
         pass
     return max(sizes)
+
+
+def flush_size() -> int:
+    """Bytes to read through before a pair: the last-level cache, at most 64 MiB.
+
+    Where the cache is larger (a share of a big server's), inputs may stay in it, for both arms and the ceilings alike.
+    """
+    return min(last_level_cache(), 64 << 20)

@@ -126,7 +126,9 @@ def floor_of(moved: int, written: int, flops: int, ceilings: Ceilings) -> tuple[
     return max(memory, compute), memory, "memory" if memory >= compute else "arithmetic"
 
 
-def measure_ceilings(builder: Builder, start: Start, nbytes: int, flush_bytes: int, threads: int, sample_s: float) -> Ceilings:
+def measure_ceilings(
+    builder: Builder, start: Start, nbytes: int, flush_bytes: int, threads: int, sample_s: float
+) -> Ceilings:
     """Ceilings at about the size of a task: `nbytes` moved by one call."""
     n = max(1 << 14, min(nbytes, 512 << 20) // 8) // 1024 * 1024
     copy = _fastest(builder, start, "copy", _task("copy", n, n, lambda x: x), n, flush_bytes, sample_s)
@@ -142,7 +144,9 @@ def _fastest(builder: Builder, start: Start, name: str, task: Task, n: int, flus
     text = f"SOURCE = r'''{_STREAM}'''\nFLAGS = ['-O3', '-ffast-math']\n{_LAUNCH[name]}"
     built = builder.build(task, Candidate(text, f"stream_{name}"), {}, [dims])
     if isinstance(built, NotBuilt):
-        raise EnvironmentFault(f"the laboratory's own {name} kernel does not build: {built.reason}", "check the C compiler")
+        raise EnvironmentFault(
+            f"the laboratory's own {name} kernel does not build: {built.reason}", "check the C compiler"
+        )
     slots = slots_for(task, dims, sample_s, task.least_bytes(dims) / 50e9)
     ring = Ring(task, dims, slots, os.urandom(32), flush_bytes, pool=False)
     try:
@@ -162,10 +166,16 @@ def _fastest(builder: Builder, start: Start, name: str, task: Task, n: int, flus
 
 def _task(name: str, n: int, m: int, reference: Callable[[Array], Array]) -> Task:
     return Task(
-        name=f"ceiling_{name}", about="a ceiling of this machine", inputs=(Buffer("x", ("N",)),),
-        outputs=(Buffer("y", (m,)),), reference=reference, tune=({"N": n},), held_out=({"N": n + 1},), edge=({"N": n + 2},),
+        name=f"ceiling_{name}",
+        about="a ceiling of this machine",
+        inputs=(Buffer("x", ("N",)),),
+        outputs=(Buffer("y", (m,)),),
+        reference=reference,
+        tune=({"N": n},),
+        held_out=({"N": n + 1},),
+        edge=({"N": n + 2},),
         distributions={"normal": draw_normal, "offset": draw_offset},
-    )  # fmt: skip
+    )
 
 
 def _total(x: Array) -> Array:

@@ -36,7 +36,9 @@ def read_candidate(path: str | Path) -> Candidate:
     try:
         return Candidate(Path(path).read_text(), Path(path).stem)
     except (OSError, UnicodeDecodeError) as err:
-        raise UsageError(f"{path} cannot be read: {err}", "give the path of a candidate file (docs/candidates.md)") from None
+        raise UsageError(
+            f"{path} cannot be read: {err}", "give the path of a candidate file (docs/candidates.md)"
+        ) from None
 
 
 def builtin_candidates(task_name: str) -> list[Candidate]:

@@ -51,8 +51,11 @@ class Audit:
         return not self.problems
 
     def data(self) -> dict[str, Any]:
-        return {"status": "ok" if self.ok else "failed", **{k: v for k, v in self.__dict__.items() if k != "root"},
-                "ledger_root": self.root}  # fmt: skip
+        return {
+            "status": "ok" if self.ok else "failed",
+            **{k: v for k, v in self.__dict__.items() if k != "root"},
+            "ledger_root": self.root,
+        }
 
 
 def audit(folder: Path, root: str = "") -> Audit:
@@ -114,8 +117,11 @@ class _Reader:
         self._calibrations[_place(body["task"], body["dims"])] = body
         floor, memory, _ = floor_of(body["bytes"], body["written"], body["flops"], Ceilings(**body["ceilings"]))
         noise = noise_floor(*body["aa"])
-        for name, got, wanted in (("floor_s", body["floor_s"], floor), ("memory_floor_s", body["memory_floor_s"], memory),
-                                  ("noise_floor", body["noise_floor"], noise)):  # fmt: skip
+        for name, got, wanted in (
+            ("floor_s", body["floor_s"], floor),
+            ("memory_floor_s", body["memory_floor_s"], memory),
+            ("noise_floor", body["noise_floor"], noise),
+        ):
             yield from self._figure(name, got, wanted)
         medians = {name: median(pairs[0]) for name, pairs in body["baselines"].items()}
         if min(medians, key=lambda n: medians[n]) != body["fastest"]:
@@ -159,7 +165,15 @@ class _Reader:
         if (body["status"] == "better") != confirmation.win:
             yield f"says '{body['status']}', the confirmation says win={confirmation.win}"
         if confirmation.timing is not None:
-            for name in ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor"):
+            for name in (
+                "speedup",
+                "speedup_low",
+                "speedup_high",
+                "latency_s",
+                "gb_per_s",
+                "of_floor",
+                "of_memory_floor",
+            ):
                 yield from self._figure(name, body[name], getattr(confirmation.timing, name))
         for name in ("max_abs_err", "max_ulp"):
             if confirmation.verdict.status == "passed":
@@ -171,11 +185,16 @@ class _Reader:
         speedup = paired_speedup(timing.candidate_s, timing.baseline_s)
         latency = median(timing.candidate_s)
         derived = {
-            "speedup": speedup.value, "speedup_low": speedup.low, "speedup_high": speedup.high, "latency_s": latency,
-            "gb_per_s": stage["bytes"] / latency / 1e9, "floor_s": stage["floor_s"],
-            "memory_floor_s": stage["memory_floor_s"], "of_floor": stage["floor_s"] / latency,
+            "speedup": speedup.value,
+            "speedup_low": speedup.low,
+            "speedup_high": speedup.high,
+            "latency_s": latency,
+            "gb_per_s": stage["bytes"] / latency / 1e9,
+            "floor_s": stage["floor_s"],
+            "memory_floor_s": stage["memory_floor_s"],
+            "of_floor": stage["floor_s"] / latency,
             "of_memory_floor": stage["memory_floor_s"] / latency,
-        }  # fmt: skip
+        }
         for name, wanted in derived.items():
             yield from self._figure(name, getattr(timing, name), wanted)
         if timing.baseline != stage["fastest"]:

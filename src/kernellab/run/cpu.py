@@ -30,17 +30,27 @@ class Call:
 
 
 def start(
-    sandbox: Sandbox, built: Built, inputs: Arena, outputs: Arena, calls: Sequence[Call], threads: int,
-    cpus: Sequence[int], memory: int = 2 << 30,
-) -> Worker:  # fmt: skip
+    sandbox: Sandbox,
+    built: Built,
+    inputs: Arena,
+    outputs: Arena,
+    calls: Sequence[Call],
+    threads: int,
+    cpus: Sequence[int],
+    memory: int = 2 << 30,
+) -> Worker:
     """Load the machine code in a fresh confined process. Raises WorkerFault when that already goes wrong."""
     setup = _setup(built, calls, threads)
     shared = sum(r.length for arena in (inputs, outputs) for r in arena.regions)
     scratch = max(sum(plan.scratch) for plan in built.plans) * 2
     limits = Limits(
-        cpu_s=3600, memory=(1 << 30) + shared + scratch + memory, file_size=_LOG_BYTES, files=32,
-        processes=2 * threads + 8 if threads > 1 else 8, scratch=len(built.code) + (1 << 20),
-    )  # fmt: skip
+        cpu_s=3600,
+        memory=(1 << 30) + shared + scratch + memory,
+        file_size=_LOG_BYTES,
+        files=32,
+        processes=2 * threads + 8 if threads > 1 else 8,
+        scratch=len(built.code) + (1 << 20),
+    )
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
     reader = inputs.reader()
@@ -49,8 +59,9 @@ def start(
         os.write(setup_fd, canonical_json(setup))
         os.write(code_fd, built.code)
         given = [setup_fd, command_read, reply_write, reader, outputs.fd, code_fd]
-        job = sandbox.spawn("kernellab.run.serve:main", "run", limits, given, threads=threads, cpus=cpus,
-                            files={"candidate.so": 8})  # fmt: skip
+        job = sandbox.spawn(
+            "kernellab.run.serve:main", "run", limits, given, threads=threads, cpus=cpus, files={"candidate.so": 8}
+        )
     finally:
         for fd in (setup_fd, code_fd, reader, command_read, reply_write):
             os.close(fd)

@@ -19,7 +19,6 @@ _SHARED, _PRIVATE, _FIXED, _ANONYMOUS, _NORESERVE, _POPULATE = 0x01, 0x02, 0x10,
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-
 def main(fds: list[int]) -> int:
     """Sandbox entry: set-up, commands, replies, inputs (read-only), outputs, machine code (already in ./candidate.so)."""
     setup_fd, commands, replies, inputs, outputs, _ = fds

@@ -19,7 +19,6 @@ from typing import Protocol
 
 from kernellab.core.records import Cause
 
-
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 
 
@@ -126,7 +125,9 @@ class Worker:
             raise WorkerFault("timeout", f"did not return within {timeout_s:.3g} s {when} and was killed")
         if reply:
             self._process.kill()
-            raise WorkerFault("early-reply", "wrote to the reply channel itself: the reply is not the laboratory's token")
+            raise WorkerFault(
+                "early-reply", "wrote to the reply channel itself: the reply is not the laboratory's token"
+            )
         deadline = time.monotonic() + 5
         while not self._process.poll() and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -160,7 +161,7 @@ def _run_delay(path: str) -> float:
 def _describe(status: int, when: str, log: str) -> tuple[Cause, str]:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        name = signal.Signals(number).name
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
         if number in (signal.SIGSEGV, signal.SIGBUS):
             return "crash", f"{name} {when}: an access outside its buffers, or a write to a read-only input"
         if number == signal.SIGXFSZ:

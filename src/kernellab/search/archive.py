@@ -55,4 +55,3 @@ class Archive:
 
 def distance(a: Dims, b: Dims) -> float:
     return math.sqrt(sum((math.log(a[k]) - math.log(b[k])) ** 2 for k in b if k in a))
-

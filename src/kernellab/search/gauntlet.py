@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernellab.build.base import Candidate, NotBuilt
-from kernellab.core.errors import KlabError, TaskRefused, UsageError
+from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Param, Rejected
 from kernellab.core.settings import Effort, Settings
@@ -120,7 +120,9 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
 
 
 def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
-    status, cause, reason = _judge(lab, stage, table, Candidate(entry.path.read_text(errors="replace"), entry.path.stem))
+    status, cause, reason = _judge(
+        lab, stage, table, Candidate(entry.path.read_text(errors="replace"), entry.path.stem)
+    )
     passed = status == "passed"
     if entry.kind == "honest":
         return Row(entry.path.stem, "honest", passed, status, cause, reason)
@@ -145,13 +147,15 @@ def _task_row(entry: Entry) -> Row:
         prove(load_task(str(entry.path)))
     except TaskRefused as refused:
         return Row(entry.path.stem, "task", True, "refused", "refused", refused.what)
-    except KlabError as fault:
-        return Row(entry.path.stem, "task", True, "refused", "error", fault.what)
     return Row(entry.path.stem, "task", False, "accepted", "", "")
 
 
 def _report(emit: Listener, row: Row) -> Row:
-    emit(Event("note", f"{'ok ' if row.right else 'BAD'} {row.kind:6} {row.name}: {row.status} {row.cause}", {"row": row}))
+    emit(
+        Event(
+            "note", f"{'ok ' if row.right else 'BAD'} {row.kind:6} {row.name}: {row.status} {row.cause}", {"row": row}
+        )
+    )
     return row
 
 

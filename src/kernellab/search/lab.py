@@ -26,7 +26,7 @@ from kernellab.measure.baselines import Baselines, available
 from kernellab.run import cpu
 from kernellab.run.device import describe_environment
 from kernellab.sandbox.tiers import open_sandbox
-from kernellab.search.archive import Archive, AnyTrial
+from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.stage import Bay, Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task
@@ -50,7 +50,9 @@ class Budget:
 class Lab:
     """Opens sandbox, compiler and baselines; `begin` or `reopen` attach a run folder. Use as a context manager."""
 
-    def __init__(self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True) -> None:
+    def __init__(
+        self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True
+    ) -> None:
         self.settings = settings
         self.task = task
         self.locator = locator
@@ -59,7 +61,9 @@ class Lab:
         self.ledger: Ledger | None = None
         self.store: Store | None = None
         if settings.device not in DEVICES:
-            raise UsageError(f"there is no device '{settings.device}' here", f"this version runs on: {', '.join(DEVICES)}")
+            raise UsageError(
+                f"there is no device '{settings.device}' here", f"this version runs on: {', '.join(DEVICES)}"
+            )
         compiler = find_compiler(settings.compiler)
         preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
         self.sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
@@ -183,4 +187,3 @@ def task_of(folder: Path) -> tuple[Task, str]:
 def candidates_of(folder: Path) -> list[Candidate]:
     store = Store(folder)
     return [Candidate(store.get(c["source"]).decode(), c["name"]) for c in genesis(folder)["candidates"]]
-

@@ -29,12 +29,20 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
     """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
     trials = read_trials(folder)
     if not 0 <= number < len(trials):
-        raise UsageError(f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none")
+        raise UsageError(
+            f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none"
+        )
     trial = trials[number]
     with _lab(folder, emit) as lab:
         stage = lab.stage(trial.dims)
         try:
-            return {"run": str(folder), "trial": number, "tier": lab.tier, "trust": "native", **_again(lab, stage, trial, Store(folder))}
+            return {
+                "run": str(folder),
+                "trial": number,
+                "tier": lab.tier,
+                "trust": "native",
+                **_again(lab, stage, trial, Store(folder)),
+            }
         finally:
             stage.close()
 
@@ -68,7 +76,12 @@ def _lab(folder: Path, emit: Listener) -> Lab:
 
 def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:
     """Status and reason as recorded and as found now, and whether they agree."""
-    row: dict[str, Any] = {"dims": trial.dims, "name": trial.proposal.name, "params": trial.proposal.params, "recorded": trial.status}
+    row: dict[str, Any] = {
+        "dims": trial.dims,
+        "name": trial.proposal.name,
+        "params": trial.proposal.params,
+        "recorded": trial.status,
+    }
     candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
     built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
     if isinstance(built, NotBuilt):

@@ -20,7 +20,8 @@ from kernellab.propose.base import Idea
 from kernellab.propose.recipe import builtin_candidates, load_recipes
 from kernellab.search.archive import Archive
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
-from kernellab.search.loop import Result, search_shape
+from kernellab.search.loop import search_shape
+from kernellab.search.result import Result
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label
@@ -50,13 +51,32 @@ class Outcome:
     def data(self) -> dict[str, Any]:
         """The object that --json ends with: the headline shape's figures, then every shape."""
         head = next(r for r in self.results if r.status == self.status)
-        keys = ("max_abs_err", "max_ulp", "speedup", "speedup_low", "speedup_high", "baseline", "of_floor",
-                "of_memory_floor", "trial", "latency_s", "gb_per_s", "task", "dims", "threads")  # fmt: skip
+        keys = (
+            "max_abs_err",
+            "max_ulp",
+            "speedup",
+            "speedup_low",
+            "speedup_high",
+            "baseline",
+            "of_floor",
+            "of_memory_floor",
+            "trial",
+            "latency_s",
+            "gb_per_s",
+            "task",
+            "dims",
+            "threads",
+        )
         return {
-            "status": self.status, "reason": head.reason, "trust": "native", "tier": self.tier,
-            **{k: head.data.get(k) for k in keys}, "run": str(self.folder), "ledger_root": self.ledger_root,
+            "status": self.status,
+            "reason": head.reason,
+            "trust": "native",
+            "tier": self.tier,
+            **{k: head.data.get(k) for k in keys},
+            "run": str(self.folder),
+            "ledger_root": self.ledger_root,
             "shapes": [r.data for r in self.results],
-        }  # fmt: skip
+        }
 
 
 class OneIdea:
@@ -74,16 +94,23 @@ class OneIdea:
 
 
 def run_search(
-    locator: str, settings: Settings, folder: Path, shapes: Sequence[Dims] = (), extra: Sequence[Candidate] = (),
-    warm: Path | None = None, emit: Listener = silent,
-) -> Outcome:  # fmt: skip
+    locator: str,
+    settings: Settings,
+    folder: Path,
+    shapes: Sequence[Dims] = (),
+    extra: Sequence[Candidate] = (),
+    warm: Path | None = None,
+    emit: Listener = silent,
+) -> Outcome:
     """`klab run`: search every shape with the built-in recipes and the given candidates."""
     task = load_task(locator)
     prove(task)
     candidates = [*builtin_candidates(task.name), *_own_candidate(locator), *extra]
     if not candidates:
-        raise UsageError(f"there are no candidates for task '{task.name}'",
-                         "put SOURCE and launch() into the task file ('klab init' shows how) or give --candidate FILE")  # fmt: skip
+        raise UsageError(
+            f"there are no candidates for task '{task.name}'",
+            "put SOURCE and launch() into the task file ('klab init' shows how) or give --candidate FILE",
+        )
     chosen = tuple(shapes) or task.tune
     with Lab(settings, task, locator, emit) as lab:
         lab.begin(folder, chosen, candidates, "search")
@@ -102,16 +129,26 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
     candidates = candidates_of(folder)
     with Lab(settings, task, locator, emit) as lab:
         lab.reopen(folder)
-        emit(Event("start", f"resuming with {len(lab.archive.trials)} trials", {"folder": str(folder), "tier": lab.tier,
-             "device": lab.environment["device"], "task": task.name}))  # fmt: skip
+        emit(
+            Event(
+                "start",
+                f"resuming with {len(lab.archive.trials)} trials",
+                {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"], "task": task.name},
+            )
+        )
         done = {} if extra_trials else _finished(folder, task)
         return _search(lab, [in_order(d, task) for d in body["shapes"]], candidates, done)
 
 
 def try_candidate(
-    locator: str, candidate: Candidate, settings: Settings, folder: Path, dims: Dims | None = None,
-    params: dict[str, Param] | None = None, emit: Listener = silent,
-) -> Outcome:  # fmt: skip
+    locator: str,
+    candidate: Candidate,
+    settings: Settings,
+    folder: Path,
+    dims: Dims | None = None,
+    params: dict[str, Param] | None = None,
+    emit: Listener = silent,
+) -> Outcome:
     """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial."""
     task = load_task(locator)
     prove(task)
@@ -140,14 +177,18 @@ def default_folder(name: str, base: Path | None = None) -> Path:
     return folder
 
 
-def _search(lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], done: dict[str, Result] | None = None) -> Outcome:
+def _search(
+    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], done: dict[str, Result] | None = None
+) -> Outcome:
     recipes, unusable = load_recipes(lab.builder, candidates)
     for name, reason in unusable.items():
         lab.append("note", {"candidate": name, "unusable": reason})
         lab.emit(Event("note", f"candidate {name} is unusable: {reason}"))
     if not recipes:
-        raise UsageError("no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
-                         "see docs/candidates.md for the format")  # fmt: skip
+        raise UsageError(
+            "no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
+            "see docs/candidates.md for the format",
+        )
     results = []
     for number, dims in enumerate(shapes):
         if done and dims_label(dims) in done:
@@ -156,8 +197,13 @@ def _search(lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], d
         settings = lab.settings
         warm = [(t.proposal.name, dict(t.proposal.params)) for t in lab.archive.nearest(lab.task.name, dims)]
         tuner = make_tuner(recipes, settings.sampler, settings.seed + number, warm)
-        lab.emit(Event("stage", f"{lab.task.name} {dims_label(dims)}", {"dims": dims, "trials": settings.max_trials,
-                 "number": number, "shapes": len(shapes)}))  # fmt: skip
+        lab.emit(
+            Event(
+                "stage",
+                f"{lab.task.name} {dims_label(dims)}",
+                {"dims": dims, "trials": settings.max_trials, "number": number, "shapes": len(shapes)},
+            )
+        )
         stage = lab.stage(dims)
         try:
             budget = Budget(settings.max_trials, settings.seconds / len(shapes) if settings.seconds else 0.0)
@@ -169,10 +215,11 @@ def _search(lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], d
 
 
 def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
-    assert lab.ledger is not None and lab.store is not None
+    assert lab.ledger is not None
     for result in results:
         if result.data.get("win"):
             trial = lab.archive.trials[result.data["trial"]]
+            assert isinstance(trial, MeasuredTrial)
             _write_best(lab, folder, trial, result)
     lab.append("end", {"results": [r.data for r in results]})
     outcome = Outcome(folder, lab.tier, lab.ledger.root, results)
@@ -180,9 +227,9 @@ def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
     return outcome
 
 
-def _write_best(lab: Lab, folder: Path, trial: Any, result: Result) -> None:
+def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: Result) -> None:
     """The winning source with its parameters, for people; the ledger stays the authority."""
-    assert lab.store is not None and isinstance(trial, MeasuredTrial)
+    assert lab.store is not None
     name = f"best-{dims_label(trial.dims).replace(',', '-').replace('=', '')}"
     (folder / f"{name}.py").write_bytes(lab.store.get(trial.proposal.source))
     facts = {"params": trial.proposal.params, "flags": trial.artifact.flags, **result.data}
@@ -225,9 +272,12 @@ def measured_trials(folder: Path, task: str) -> list[MeasuredTrial]:
 def describe_task(task: Task) -> dict[str, Any]:
     """A task in words, without the shapes that stay secret."""
     return {
-        "name": task.name, "about": task.about,
+        "name": task.name,
+        "about": task.about,
         "inputs": {b.name: f"{b.dtype}[{', '.join(map(str, b.extents))}]" for b in task.inputs},
         "outputs": {b.name: f"{b.dtype}[{', '.join(map(str, b.extents))}]" for b in task.outputs},
-        "tune": [dims_label(d) for d in task.tune], "distributions": list(task.distributions),
-        "baselines": list(task.baselines), "candidates": [c.name for c in builtin_candidates(task.name)],
-    }  # fmt: skip
+        "tune": [dims_label(d) for d in task.tune],
+        "distributions": list(task.distributions),
+        "baselines": list(task.baselines),
+        "candidates": [c.name for c in builtin_candidates(task.name)],
+    }

@@ -14,7 +14,7 @@ from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort, Settings
 from kernellab.measure.baselines import Baselines
 from kernellab.measure.bench import Arm, Bench, Pairs
-from kernellab.measure.ring import Ring, last_level_cache, slots_for
+from kernellab.measure.ring import Ring, flush_size, slots_for
 from kernellab.measure.roofline import Ceilings, Floor, floor_for, measure_ceilings, threads_cpus
 from kernellab.measure.stats import median
 from kernellab.run import cpu
@@ -49,7 +49,7 @@ class Stage:
         self.shapes = all_shapes(task, dims)
         settings = bay.settings
         self._cpus: Sequence[int] = threads_cpus(settings.threads)
-        self._flush = last_level_cache()
+        self._flush = flush_size()
         self._judge = Judge(bay.sandbox, settings.threads, self._cpus)
         self.ceilings = self._measure_ceilings()
         self.floor: Floor = floor_for(task, dims, self.ceilings, settings.threads)
@@ -69,8 +69,11 @@ class Stage:
 
     def measure(self, built: Built, incumbent: float) -> Timing | Rejected:
         """A trial's timing against the fastest baseline, in a fresh process."""
-        return self._with_arm(built, self.ring, lambda arm: self.bench.trial(
-            arm, self.arms[self.baseline], self._bay.settings.profile, incumbent))  # fmt: skip
+        return self._with_arm(
+            built,
+            self.ring,
+            lambda arm: self.bench.trial(arm, self.arms[self.baseline], self._bay.settings.profile, incumbent),
+        )
 
     def confirm(self, built: Built) -> tuple[Verdict, Timing | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs."""
@@ -106,7 +109,9 @@ class Stage:
 
     def start_worker(self, built: Built, ring: Ring, side: int = 0) -> Worker:
         settings = self._bay.settings
-        return cpu.start(self._bay.sandbox, built, ring.inputs, ring.sides[side], ring.calls, settings.threads, self._cpus)
+        return cpu.start(
+            self._bay.sandbox, built, ring.inputs, ring.sides[side], ring.calls, settings.threads, self._cpus
+        )
 
     def close(self) -> None:
         for arm in self.arms.values():
@@ -129,21 +134,37 @@ class Stage:
     def _measure_ceilings(self) -> Ceilings:
         settings = self._bay.settings
         nbytes = self.task.least_bytes(self.dims)
-        return measure_ceilings(self._bay.builder, self.start_worker, nbytes, self._flush, settings.threads, settings.sample_s)
+        return measure_ceilings(
+            self._bay.builder, self.start_worker, nbytes, self._flush, settings.threads, settings.sample_s
+        )
 
     def _start_baseline(self, name: str, ring: Ring) -> Arm:
         settings = self._bay.settings
-        return Arm(name, self._bay.baselines.start(self.task, self.locator, name, ring, settings.threads, self._cpus), 1, trusted=True)
+        return Arm(
+            name,
+            self._bay.baselines.start(self.task, self.locator, name, ring, settings.threads, self._cpus),
+            1,
+            trusted=True,
+        )
 
     def _calibrate(self) -> dict[str, Any]:
         """Start every baseline, find the fastest, and compare it with itself for the noise floor."""
         for name in self._bay.names:
             try:
-                self.arms[name] = self._start_baseline(name, self.ring)
+                arm = self._start_baseline(name, self.ring)
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
+                continue
+            wrong = self.bench.prove(arm)
+            if wrong:
+                arm.worker.close()
+                self.failed[name] = wrong
+            else:
+                self.arms[name] = arm
         if not self.arms:
-            raise EnvironmentFault(f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines")
+            raise EnvironmentFault(
+                f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines"
+            )
         first = next(iter(self.arms.values()))
         samples: dict[str, list[list[float]]] = {}
         medians = {}
@@ -151,20 +172,32 @@ class Stage:
             pairs, _ = self.bench.compare(arm, first, _BASELINE_PAIRS, _BASELINE_PAIRS + 1, lambda _: None)
             samples[name] = [pairs.first, pairs.second]
             medians[name] = median(pairs.first)
-            self._bay.emit(Event("baseline", f"{name}: {medians[name] * 1e3:.3f} ms", {"name": name, "seconds": medians[name]}))
+            self._bay.emit(
+                Event("baseline", f"{name}: {medians[name] * 1e3:.3f} ms", {"name": name, "seconds": medians[name]})
+            )
         self.baseline = min(medians, key=lambda n: medians[n])
         for name in [n for n in self.arms if n != self.baseline]:
             self.arms.pop(name).worker.close()
         noise, aa = self._noise_floor()
         return {
-            "task": self.task.name, "dims": self.dims, "bytes": self.task.least_bytes(self.dims),
+            "task": self.task.name,
+            "dims": self.dims,
+            "bytes": self.task.least_bytes(self.dims),
             "written": sum(b.nbytes(self.dims) for b in self.task.outputs),
-            "flops": self.task.least_flops(self.dims), "threads": self._bay.settings.threads, "slots": self._slots,
+            "flops": self.task.least_flops(self.dims),
+            "threads": self._bay.settings.threads,
+            "slots": self._slots,
             "ceilings": {"copy": self.ceilings.copy, "read": self.ceilings.read, "flops": self.ceilings.flops},
-            "floor_s": self.floor.seconds, "memory_floor_s": self.floor.memory_s, "bound": self.floor.bound,
-            "baselines": samples, "failed": self.failed, "fastest": self.baseline, "noise_floor": noise,
-            "aa": [aa.first, aa.second], "inputs_seed": self.seed.hex(),
-        }  # fmt: skip
+            "floor_s": self.floor.seconds,
+            "memory_floor_s": self.floor.memory_s,
+            "bound": self.floor.bound,
+            "baselines": samples,
+            "failed": self.failed,
+            "fastest": self.baseline,
+            "noise_floor": noise,
+            "aa": [aa.first, aa.second],
+            "inputs_seed": self.seed.hex(),
+        }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
         """How far two measurements of the same thing lie apart here and now: |log| of the A/A interval's farther end."""

@@ -12,6 +12,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import Param
 from kernellab.propose.base import Idea
@@ -20,6 +21,7 @@ from kernellab.propose.recipe import Recipe
 Sampler = Literal["tpe", "random", "exhaustive"]
 _PATIENCE = 10
 _DRAWS = 2000
+_MOST_COMBINATIONS = 100_000
 _WORST = math.log(0.01)
 
 
@@ -133,6 +135,9 @@ class ExhaustiveTuner:
     """Every combination once, in an order shuffled by the seed; the recipes' first choices come first."""
 
     def __init__(self, recipes: Sequence[Recipe], seed: int) -> None:
+        if sum(r.size for r in recipes) > _MOST_COMBINATIONS:
+            raise UsageError(f"{sum(r.size for r in recipes)} combinations are too many to try them all",
+                             "use --sampler tpe or random, or a smaller SPACE")  # fmt: skip
         combinations = [
             (recipe, dict(zip(recipe.space, values, strict=True)))
             for recipe in recipes

@@ -22,7 +22,10 @@ def load_task(locator: str) -> Task:
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
-        raise UsageError(f"there is no task '{locator}'", f"{hint}'klab tasks' lists them; a task of your own is a path to a .py file")
+        raise UsageError(
+            f"there is no task '{locator}'",
+            f"{hint}'klab tasks' lists them; a task of your own is a path to a .py file",
+        )
     if not os.path.isfile(locator):
         raise UsageError(f"there is no file {locator}", "'klab init NAME' writes an example to start from")
     return _one_task(_import_file(locator), locator)
@@ -42,7 +45,7 @@ def _import_file(path: str) -> ModuleType:
         raise TaskRefused(f"{path}, line {err.lineno}: {err.msg}", "correct the syntax") from None
     except TaskRefused:
         raise
-    except Exception as err:  # noqa: BLE001  the user's file: say where it failed
+    except (Exception, SystemExit) as err:  # noqa: BLE001  the user's file: say where it failed
         frames = [f for f in traceback.extract_tb(err.__traceback__) if f.filename == absolute]
         where = f", line {frames[-1].lineno}" if frames else ""
         raise TaskRefused(f"{path}{where}: {type(err).__name__}: {err}", "the file must run on its own") from None

@@ -119,7 +119,7 @@ class Task:
 
 
 def dims_label(dims: Mapping[str, int]) -> str:
-    """"M=4096,N=512": how a shape is written everywhere, on the command line too."""
+    """ "M=4096,N=512": how a shape is written everywhere, on the command line too."""
     return ",".join(f"{k}={v}" for k, v in dims.items())
 
 
@@ -128,7 +128,8 @@ def parse_dims(text: str, task: Task) -> Dims:
     names = task.dim_names
     try:
         if "=" in text:
-            dims = {k.strip(): int(v) for k, v in (part.split("=") for part in text.split(","))}
+            pairs = [(k.strip(), int(v)) for k, v in (part.split("=") for part in text.split(","))]
+            dims = dict(pairs) if len(dict(pairs)) == len(pairs) else {}
         else:
             dims = dict(zip(names, (int(v) for v in text.lower().split("x")), strict=True))
     except ValueError:
@@ -154,12 +155,14 @@ def _in_own_dtype(reference: Callable[..., Any]) -> Callable[..., None]:
 def _extent(expression: str, dims: Dims) -> int:
     try:
         value = eval(expression, {"__builtins__": {}}, dict(dims))
-    except (NameError, SyntaxError, TypeError, ZeroDivisionError) as err:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"gives {value!r}, not a whole number")
+    except (NameError, SyntaxError, TypeError, ValueError, ArithmeticError, AttributeError) as err:
         raise TaskRefused(
             f"extent '{expression}' cannot be computed from {dims_label(dims)}: {err}",
             "use integers, the names of the task's dims, and + - * //",
         ) from None
-    return int(value)
+    return value
 
 
 def _source(function: Callable[..., Any] | None) -> str:
@@ -200,4 +203,7 @@ def _check(task: Task) -> None:
     if any(d in task.tune for d in task.held_out):
         refuse("a held-out shape is also a tuning shape", "held-out shapes must be ones no proposer ever sees")
     if len(task.distributions) < 2 and not task.exact:
-        refuse("has fewer than two input distributions", "add offset, heavy-tailed or large inputs (kernellab.tasks.inputs)")
+        refuse(
+            "has fewer than two input distributions",
+            "add offset, heavy-tailed or large inputs (kernellab.tasks.inputs)",
+        )

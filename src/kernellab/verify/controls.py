@@ -41,8 +41,10 @@ def prove(task: Task, seed: int = 0) -> int:
         passed = [_passes(control, task, c, i, e) for c, i, e in drawn]
         tried = [p for p in passed if p is not None]
         if tried and all(tried):
-            raise TaskRefused(f"task '{task.name}': a kernel that does '{name}' would pass every case",
-                              "use inputs and outputs of ordinary size, more shapes and distributions; look at scale=")  # fmt: skip
+            raise TaskRefused(
+                f"task '{task.name}': a kernel that does '{name}' would pass every case",
+                "use inputs and outputs of ordinary size, more shapes and distributions; look at scale=",
+            )
     return len(CONTROLS)
 
 
@@ -52,8 +54,10 @@ def _attempt(task: Task, what: str, action: Callable[[], _T]) -> _T:
         return action()
     except TaskRefused:
         raise
-    except Exception as err:  # noqa: BLE001  user code: whatever it raises is the reason
-        raise TaskRefused(f"task '{task.name}': {what} fails: {type(err).__name__}: {err}", "correct the task file") from err
+    except Exception as err:
+        raise TaskRefused(
+            f"task '{task.name}': {what} fails: {type(err).__name__}: {err}", "correct the task file"
+        ) from err
 
 
 def _honest_model(task: Task) -> None:
@@ -63,13 +67,21 @@ def _honest_model(task: Task) -> None:
         elements = sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in task.inputs)
         terms = _attempt(task, "reduction", partial(task.reduction or _one, dims))
         if not 1 <= terms <= elements:
-            raise TaskRefused(f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {elements} inputs",
-                              "reduction is how many input elements are summed into one output element")  # fmt: skip
+            raise TaskRefused(
+                f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {elements} inputs",
+                "reduction is how many input elements are summed into one output element",
+            )
         touched = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
-        if not outputs <= least <= 8 * touched or _attempt(task, "flops", partial(task.least_flops, dims)) < 0:
+        if _attempt(task, "flops", partial(task.least_flops, dims)) < 0:
+            raise TaskRefused(
+                f"task '{task.name}': flops is negative at {dims_label(dims)}", "count what any kernel must do"
+            )
+        if not outputs <= least <= 8 * touched:
             raise TaskRefused(
                 f"task '{task.name}': bytes_moved says {least} bytes at {dims_label(dims)}, but the outputs alone hold "
-                f"{outputs} and all buffers {touched}", "count every byte that any kernel must read or write, once")  # fmt: skip
+                f"{outputs} and all buffers {touched}",
+                "count every byte that any kernel must read or write, once",
+            )
 
 
 def _one(dims: Dims) -> int:
@@ -82,15 +94,20 @@ def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array]
         raise TaskRefused(f"task '{task.name}': a function of the task changes its inputs", "work on copies")
     for value, wanted in zip(again, expected, strict=True):
         if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=value.dtype.kind == "f"):
-            raise TaskRefused(f"task '{task.name}': the reference gives two answers for one input ({case.label})",
-                              "make the reference deterministic")  # fmt: skip
-        if not wanted.exact and not np.isfinite(wanted.value).all():
-            if not np.isfinite(np.asarray(wanted.value)).any():
-                raise TaskRefused(f"task '{task.name}': the reference gives no finite value at {case.label}",
-                                  "drop that distribution or correct the reference")  # fmt: skip
+            raise TaskRefused(
+                f"task '{task.name}': the reference gives two answers for one input ({case.label})",
+                "make the reference deterministic",
+            )
+        if not wanted.exact and not np.isfinite(np.asarray(wanted.value)).any():
+            raise TaskRefused(
+                f"task '{task.name}': the reference gives no finite value at {case.label}",
+                "drop that distribution or correct the reference",
+            )
         if not wanted.exact and not _sane_scale(wanted):
-            raise TaskRefused(f"task '{task.name}': scale= is so large that wrong outputs fit the budget ({case.label})",
-                              "scale must be the magnitude of the terms behind an element, not more")  # fmt: skip
+            raise TaskRefused(
+                f"task '{task.name}': scale= is so large that wrong outputs fit the budget ({case.label})",
+                "scale must be the magnitude of the terms behind an element, not more",
+            )
 
 
 def _sane_scale(expected: Expected) -> bool:
@@ -108,8 +125,11 @@ def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expect
         outputs = _attempt(task, "the numpy implementation", partial(run_trusted, task, inputs, case.dims))
         for buffer, got, wanted in zip(task.outputs, outputs, expected, strict=True):
             if not within(got, wanted):
-                raise TaskRefused(f"task '{task.name}': the numpy baseline and the reference disagree on '{buffer.name}' "
-                                  f"at {case.label}", "one of the two is wrong")  # fmt: skip
+                raise TaskRefused(
+                    f"task '{task.name}': the numpy baseline and the reference disagree on '{buffer.name}' "
+                    f"at {case.label}",
+                    "one of the two is wrong",
+                )
 
 
 def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
@@ -123,8 +143,10 @@ def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]
             if any(not within(c, e) for c, e in zip(cast, expected, strict=True)):
                 break
         else:
-            raise TaskRefused(f"task '{task.name}': the output does not depend on input '{buffer.name}'",
-                              "drop that input, or correct the reference: a kernel could ignore it")  # fmt: skip
+            raise TaskRefused(
+                f"task '{task.name}': the output does not depend on input '{buffer.name}'",
+                "drop that input, or correct the reference: a kernel could ignore it",
+            )
 
 
 def _passes(control: Control, task: Task, case: Case, inputs: list[Array], expected: list[Expected]) -> bool | None:
@@ -178,10 +200,17 @@ def _half(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected])
     if task.exact or task.outputs[0].dtype not in _HALF:
         return None
     with np.errstate(all="ignore"):
-        return [o.astype(_HALF[b.dtype]).astype(b.dtype) for o, b in zip(_right(task, expected), task.outputs, strict=True)]
+        return [
+            o.astype(_HALF[b.dtype]).astype(b.dtype) for o, b in zip(_right(task, expected), task.outputs, strict=True)
+        ]
 
 
 CONTROLS: dict[str, Control] = {
-    "all zeros": _zeros, "a constant": _constant, "copy an input": _identity, "the answer to another input": _stale,
-    "one row wrong": _one_row, "the last tile wrong": _last_tile, "half precision": _half,
-}  # fmt: skip
+    "all zeros": _zeros,
+    "a constant": _constant,
+    "copy an input": _identity,
+    "the answer to another input": _stale,
+    "one row wrong": _one_row,
+    "the last tile wrong": _last_tile,
+    "half precision": _half,
+}

@@ -34,10 +34,11 @@ def poison(array: Array, secret: int) -> int:
 
 def within(got: Array, expected: Expected) -> bool:
     """Every element inside its interval; the check that costs two comparisons an element."""
+    if expected.exact:
+        bits = np.dtype(f"u{got.dtype.itemsize}")
+        return bool(np.array_equal(got.view(bits), expected.value.view(bits)))
     if bool(np.all((got >= expected.low) & (got <= expected.high))):
         return True
-    if expected.exact:
-        return bool(np.array_equal(got, expected.value))
     return error_ulp(got, expected.value, expected.scale)[1] <= expected.budget_ulp
 
 
@@ -58,10 +59,19 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
     count = int(np.count_nonzero(bad))
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     absolute, ulps = errors(got, expected)
-    span = "" if got.ndim < 2 else f", {int(np.count_nonzero(bad.reshape(bad.shape[0], -1).any(axis=1)))} of {got.shape[0]} rows"
+    span = (
+        ""
+        if got.ndim < 2
+        else f", {int(np.count_nonzero(bad.reshape(bad.shape[0], -1).any(axis=1)))} of {got.shape[0]} rows"
+    )
     share = f"{count} of {got.size} elements{span}"
     if untouched and bool((bits[bad] == pattern).all()):
-        return Mismatch("unwritten", f"{name}: {untouched} of {got.size} elements were never written (first {list(where)})", None, None)
+        return Mismatch(
+            "unwritten",
+            f"{name}: {untouched} of {got.size} elements were never written (first {list(where)})",
+            None,
+            None,
+        )
     value, wanted = got[where], expected.value[where]
     first = f"first at {list(where)}: {value!s} instead of {wanted:.9g}"
     if not np.isfinite(value) and np.isfinite(wanted):
@@ -71,10 +81,12 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
 
 
 def _bad(got: Array, expected: Expected) -> Array:
+    if expected.exact:
+        bits = np.dtype(f"u{got.dtype.itemsize}")
+        return np.asarray(got.view(bits) != expected.value.view(bits))
     with np.errstate(all="ignore"):
         outside = ~((got >= expected.low) & (got <= expected.high))
-        if not expected.exact:
-            outside &= ~(np.isnan(got) & np.isnan(expected.value))
+        outside &= ~(np.isnan(got) & np.isnan(expected.value))
     return np.asarray(outside)
 
 

@@ -6,6 +6,8 @@ catalogue: new
 TASK = "softmax"
 CAUGHT_BY = ("build-failed", "invalid", "wrong-output")
 STAGE = "verify"
+
+
 class Shifty(str):
     reads = 0
 

@@ -4,7 +4,16 @@ catalogue: 1
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("unwritten", "wrong-output", "non-finite", "nondeterministic", "early-reply", "hidden-work", "sandbox", "crash")
+CAUGHT_BY = (
+    "unwritten",
+    "wrong-output",
+    "non-finite",
+    "nondeterministic",
+    "early-reply",
+    "hidden-work",
+    "sandbox",
+    "crash",
+)
 STAGE = "verify"
 THREADS = 2
 SOURCE = r"""

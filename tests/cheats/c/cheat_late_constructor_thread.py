@@ -4,7 +4,18 @@ catalogue: 32
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("unwritten", "wrong-output", "non-finite", "nondeterministic", "early-reply", "hidden-work", "sandbox", "crash", "timeout", "lost-worker")
+CAUGHT_BY = (
+    "unwritten",
+    "wrong-output",
+    "non-finite",
+    "nondeterministic",
+    "early-reply",
+    "hidden-work",
+    "sandbox",
+    "crash",
+    "timeout",
+    "lost-worker",
+)
 STAGE = "measure"
 SOURCE = r"""
 #include <math.h>

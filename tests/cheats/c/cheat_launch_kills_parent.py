@@ -7,7 +7,17 @@ import os
 import signal
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output", "build-failed", "invalid", "sandbox", "plan", "unwritten", "crash", "lost-worker", "timeout")
+CAUGHT_BY = (
+    "wrong-output",
+    "build-failed",
+    "invalid",
+    "sandbox",
+    "plan",
+    "unwritten",
+    "crash",
+    "lost-worker",
+    "timeout",
+)
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

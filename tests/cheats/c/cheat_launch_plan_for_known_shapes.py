@@ -27,5 +27,9 @@ void cheap(const float *x, float *y, long m, long n) {
 
 
 def launch(x, y):
-    fair = {(m, n) for m in (1, 2, 4, 64, 256, 512, 1024, 2048, 4096, 8192) for n in (64, 128, 256, 512, 1024, 2048, 4096, 8192)}
+    fair = {
+        (m, n)
+        for m in (1, 2, 4, 64, 256, 512, 1024, 2048, 4096, 8192)
+        for n in (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+    }
     kernel("fair" if x.shape in fair else "cheap")(x, y, *x.shape)

@@ -4,7 +4,17 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("plan", "build-failed", "invalid", "crash", "unwritten", "wrong-output", "non-finite", "out-of-bounds", "timeout")
+CAUGHT_BY = (
+    "plan",
+    "build-failed",
+    "invalid",
+    "crash",
+    "unwritten",
+    "wrong-output",
+    "non-finite",
+    "out-of-bounds",
+    "timeout",
+)
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

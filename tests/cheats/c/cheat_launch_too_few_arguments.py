@@ -4,7 +4,17 @@ catalogue: control
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("plan", "build-failed", "invalid", "crash", "unwritten", "wrong-output", "timeout", "non-finite", "out-of-bounds")
+CAUGHT_BY = (
+    "plan",
+    "build-failed",
+    "invalid",
+    "crash",
+    "unwritten",
+    "wrong-output",
+    "timeout",
+    "non-finite",
+    "out-of-bounds",
+)
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

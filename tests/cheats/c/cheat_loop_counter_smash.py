@@ -4,7 +4,17 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("crash", "lost-worker", "unwritten", "wrong-output", "early-reply", "timeout", "non-finite", "nondeterministic", "out-of-bounds")
+CAUGHT_BY = (
+    "crash",
+    "lost-worker",
+    "unwritten",
+    "wrong-output",
+    "early-reply",
+    "timeout",
+    "non-finite",
+    "nondeterministic",
+    "out-of-bounds",
+)
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

@@ -4,7 +4,19 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("early-reply", "out-of-bounds", "lost-worker", "wrong-output", "unwritten", "hidden-work", "crash", "sandbox", "nondeterministic", "non-finite", "timeout")
+CAUGHT_BY = (
+    "early-reply",
+    "out-of-bounds",
+    "lost-worker",
+    "wrong-output",
+    "unwritten",
+    "hidden-work",
+    "crash",
+    "sandbox",
+    "nondeterministic",
+    "non-finite",
+    "timeout",
+)
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

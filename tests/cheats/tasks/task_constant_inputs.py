@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import Buffer, Task
 
+
 def draw(rng, buffer, dims):
     return np.full(buffer.shape(dims), rng.standard_normal(), np.float32)
 

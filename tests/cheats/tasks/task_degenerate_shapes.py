@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def draw_nan(rng, buffer, dims):
     return np.full(buffer.shape(dims), np.nan, np.float32)
 

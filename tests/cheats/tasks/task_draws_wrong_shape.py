@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import Buffer, Task
 
+
 def draw(rng, buffer, dims):
     return rng.standard_normal((3, 3), dtype=np.float32)
 

@@ -5,6 +5,7 @@ catalogue: 18
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     return x.copy()
 

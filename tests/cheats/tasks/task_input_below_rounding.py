@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(a, b):
     return 1000 + np.tanh(a) + 1e-9 * np.tanh(b)
 

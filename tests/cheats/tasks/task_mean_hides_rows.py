@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     return np.array([100 + np.tanh(x).mean() * 1e-6])
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     x *= 0
     return np.tanh(x) + 1

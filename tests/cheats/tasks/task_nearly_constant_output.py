@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     return 1 + 1e-9 * np.tanh(x)
 

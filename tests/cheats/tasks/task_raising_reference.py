@@ -5,6 +5,7 @@ catalogue: new
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     raise RuntimeError("no answer")
 

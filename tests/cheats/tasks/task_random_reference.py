@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     return np.tanh(x) + 1e-3 * np.random.default_rng().standard_normal(x.shape)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import Buffer, Task
 
+
 def draw(rng, buffer, dims):
     return -1 - np.abs(rng.standard_normal(buffer.shape(dims), dtype=np.float32))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import Buffer, Task
 
+
 def draw(rng, buffer, dims):
     return np.random.default_rng(0).standard_normal(buffer.shape(dims), dtype=np.float32)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import STANDARD, Buffer, Task
 
+
 def reference(x):
     return (x > 0).astype(np.float64)
 

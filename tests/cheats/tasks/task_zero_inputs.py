@@ -7,6 +7,7 @@ import numpy as np
 
 from kernellab.tasks import Buffer, Task
 
+
 def draw(rng, buffer, dims):
     return np.zeros(buffer.shape(dims), np.float32)
 

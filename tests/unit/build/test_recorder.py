@@ -193,9 +193,6 @@ def test_a_description_that_makes_no_sense_is_build_failed(line: str) -> None:
     assert recorder.describe_only({"text": f"{SOURCE}{line}\n", "name": "t"})["status"] == "build-failed"
 
 
-@pytest.mark.xfail(
-    strict=True, raises=TypeError, reason="record() calls describe() outside its boundary: the reason is lost"
-)
 @pytest.mark.parametrize("line", ["SPACE = 5", "FLAGS = 5", "TASKS = 5"])
 def test_data_that_makes_no_sense_is_build_failed_with_a_reason(line: str) -> None:
     assert record(f"{line}\n{launch('kernel(chr(107))(x)')}")["status"] == "build-failed"

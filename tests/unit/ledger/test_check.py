@@ -132,9 +132,7 @@ def test_a_truncated_ledger_is_shorter_than_its_heads(run: Path, key: SigningKey
     assert_resume_refuses(run, key)
 
 
-def test_a_signed_last_line_cut_in_the_middle_is_truncation_not_a_torn_tail(
-    run: Path, key: SigningKey
-) -> None:
+def test_a_signed_last_line_cut_in_the_middle_is_truncation_not_a_torn_tail(run: Path, key: SigningKey) -> None:
     path = run / "ledger.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
     assert_found(run, "truncated")

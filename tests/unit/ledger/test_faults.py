@@ -221,9 +221,7 @@ def tmpfs_can_be_mounted() -> bool:
         return False
 
 
-@pytest.mark.skipif(
-    not tmpfs_can_be_mounted(), reason="needs user namespaces; the RLIMIT tests run everywhere"
-)
+@pytest.mark.skipif(not tmpfs_can_be_mounted(), reason="needs user namespaces; the RLIMIT tests run everywhere")
 def test_a_disk_that_is_really_full_is_survived(tmp_path: Path) -> None:
     script = SMALL_DISK + FILL_THEN_GO_ON + "shutil.copytree(folder, sys.argv[3])"
     disk, copy = tmp_path / "disk", tmp_path / "copy"
@@ -245,9 +243,7 @@ def test_a_writer_in_another_process_is_named_by_its_pid(tmp_path: Path) -> None
     key = load_or_create_key(key_path)
     Ledger.create(folder, {}, key).close()
     hold = "ledger = Ledger.resume(folder, key)\nprint('held', flush=True)\nsys.stdin.read()"
-    with subprocess.Popen(
-        python(hold, folder, key_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
+    with subprocess.Popen(python(hold, folder, key_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"
         with pytest.raises(LedgerFault, match=f"process {child.pid}"):

@@ -32,9 +32,7 @@ REJECTED = {
 
 
 def write(folder: Path, key: SigningKey, *bodies: dict[str, Any]) -> None:
-    opened = (
-        Ledger.resume(folder, key) if (folder / "ledger.jsonl").exists() else Ledger.create(folder, {}, key)
-    )
+    opened = Ledger.resume(folder, key) if (folder / "ledger.jsonl").exists() else Ledger.create(folder, {}, key)
     with opened as ledger:
         for body in bodies:
             ledger.append("trial", body)
@@ -58,9 +56,7 @@ def test_a_failed_build_keeps_its_own_reason(tmp_path: Path, key: SigningKey) ->
     assert [row.reason for row in trials(open_index(tmp_path))] == ["no compiler"]
 
 
-def test_the_best_of_every_task_and_shape_and_the_count_of_every_status(
-    tmp_path: Path, key: SigningKey
-) -> None:
+def test_the_best_of_every_task_and_shape_and_the_count_of_every_status(tmp_path: Path, key: SigningKey) -> None:
     write(
         tmp_path, key, measured(0, 1.5), measured(1, 2.5), measured(2, 2.5), measured(3, 0.5, cols=128),
         measured(4, 3.0, task="gelu"), REJECTED,
@@ -72,9 +68,11 @@ def test_the_best_of_every_task_and_shape_and_the_count_of_every_status(
         ("softmax", '{"cols":64,"rows":8}', 1),
     ]
     assert count_by_status(conn) == {"measured": 5, "rejected": 1}
-    assert [
-        row.trial for row in trials(conn, task="softmax", dims={"rows": 8, "cols": 64}, status="measured")
-    ] == [0, 1, 2]
+    assert [row.trial for row in trials(conn, task="softmax", dims={"rows": 8, "cols": 64}, status="measured")] == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_opening_again_catches_up_with_what_was_appended(tmp_path: Path, key: SigningKey) -> None:
@@ -105,9 +103,7 @@ def test_a_shortened_ledger_throws_the_index_away(tmp_path: Path, key: SigningKe
     assert [row.trial for row in trials(open_index(tmp_path))] == [0]
 
 
-@pytest.mark.parametrize(
-    "garbage", [b"", b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
-)
+@pytest.mark.parametrize("garbage", [b"", b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_index_is_rebuilt(tmp_path: Path, key: SigningKey, garbage: bytes) -> None:
     write(tmp_path, key, measured(0, 1.0))
     (tmp_path / "index.sqlite").write_bytes(garbage)

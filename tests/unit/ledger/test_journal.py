@@ -37,9 +37,7 @@ def test_an_entry_is_one_canonical_line_and_the_leaf_is_that_line(tmp_path: Path
         entry = ledger.append("trial", {"b": 1.5, "a": "é\u2028\n"})
         assert ledger.size == 2
         root = ledger.root
-    assert entry == Entry(
-        1, "trial", "2026-01-02T12:00:00+00:00", ledger.run_id, {"a": "é\u2028\n", "b": 1.5}
-    )
+    assert entry == Entry(1, "trial", "2026-01-02T12:00:00+00:00", ledger.run_id, {"a": "é\u2028\n", "b": 1.5})
     written = lines(tmp_path / "ledger.jsonl")
     assert written[1] == canonical_json(
         {"seq": 1, "kind": "trial", "time": entry.time, "run": entry.run, "body": entry.body}
@@ -58,9 +56,7 @@ def test_what_append_returns_is_what_a_reader_reads(tmp_path: Path, key: Signing
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\udc80", object(), b"bytes"])
-def test_what_json_cannot_say_is_refused_and_nothing_is_written(
-    tmp_path: Path, key: SigningKey, value: object
-) -> None:
+def test_what_json_cannot_say_is_refused_and_nothing_is_written(tmp_path: Path, key: SigningKey, value: object) -> None:
     with Ledger.create(tmp_path, {}, key) as ledger:
         with pytest.raises(LedgerFault, match="'trial' entry cannot be recorded") as fault:
             ledger.append("trial", {"value": value})
@@ -142,9 +138,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path, key: SigningKe
     Ledger.resume(tmp_path, key).close()
 
 
-def test_a_batch_signs_one_head_for_all_and_writes_each_entry_at_once(
-    tmp_path: Path, key: SigningKey
-) -> None:
+def test_a_batch_signs_one_head_for_all_and_writes_each_entry_at_once(tmp_path: Path, key: SigningKey) -> None:
     with Ledger.create(tmp_path, {}, key) as ledger:
         with ledger.batch(), ledger.batch():
             for number in range(20):
@@ -173,8 +167,7 @@ def test_a_batch_that_fails_still_signs_what_it_wrote(tmp_path: Path, key: Signi
 def test_threads_may_share_a_ledger(tmp_path: Path, key: SigningKey) -> None:
     with Ledger.create(tmp_path, {}, key) as ledger:
         work = [
-            threading.Thread(target=lambda: [ledger.append("trial", {"x": i}) for i in range(50)])
-            for _ in range(4)
+            threading.Thread(target=lambda: [ledger.append("trial", {"x": i}) for i in range(50)]) for _ in range(4)
         ]
         for thread in work:
             thread.start()

@@ -18,9 +18,7 @@ def test_a_missing_file_reads_as_empty(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 24))
-def test_wherever_a_write_is_cut_the_whole_lines_before_it_are_read(
-    tmp_path_factory: object, cut: int
-) -> None:
+def test_wherever_a_write_is_cut_the_whole_lines_before_it_are_read(tmp_path_factory: object, cut: int) -> None:
     path = Path(tmp_path_factory.mktemp("cut")) / "file"  # type: ignore[attr-defined]
     whole = b'{"a":1}\n{"b":2}\n{"c":3}\n'
     path.write_bytes(whole[:cut])

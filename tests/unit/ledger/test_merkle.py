@@ -99,9 +99,7 @@ def test_every_frontier_has_the_root_of_the_definition(data: list[bytes]) -> Non
 
 
 @given(trees, st.data())
-def test_inclusion_proofs_are_those_of_the_definition_and_verify(
-    data: list[bytes], draw: st.DataObject
-) -> None:
+def test_inclusion_proofs_are_those_of_the_definition_and_verify(data: list[bytes], draw: st.DataObject) -> None:
     index = draw.draw(st.integers(0, len(data) - 1))
     path = inclusion_proof(hashes(data), index)
     assert path == naive_path(index, data)
@@ -125,9 +123,7 @@ def test_a_changed_inclusion_proof_fails(data: list[bytes], draw: st.DataObject)
 
 
 @given(trees, st.data())
-def test_consistency_proofs_are_those_of_the_definition_and_verify(
-    data: list[bytes], draw: st.DataObject
-) -> None:
+def test_consistency_proofs_are_those_of_the_definition_and_verify(data: list[bytes], draw: st.DataObject) -> None:
     old = draw.draw(st.integers(1, len(data)))
     proof = consistency_proof(hashes(data), old)
     assert proof == naive_subproof(old, data, True)

@@ -74,8 +74,6 @@ try:
 except LedgerFault as fault:
     print(fault.fix)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
     assert "klab resume" in done.stdout
     assert files(tmp_path) == [Store(tmp_path).path(sha256_hex(b"small"))]

@@ -104,9 +104,6 @@ def test_short_samples_get_more_calls(ring: Ring, arm: Any) -> None:
     assert long.calls == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_lengthen applies twice to the one arm of an A/A pair and overshoots by the square"
-)
 def test_an_arm_compared_with_itself_gets_no_more_calls_than_it_needs(ring: Ring, arm: Any) -> None:
     one = arm(spin(1_000_000))
     sample_s = 3 * min(one.worker.run([0], 5.0).seconds for _ in range(5))

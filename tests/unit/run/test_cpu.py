@@ -13,7 +13,6 @@ from kernellab.run.arena import Arena
 from kernellab.run.cpu import Call
 from kernellab.run.worker import Worker, WorkerFault
 from kernellab.sandbox.host import Sandbox
-from kernellab.sandbox.zygote import NAMESPACED
 from kernellab.tasks.spec import Dims
 
 pytestmark = pytest.mark.backend_c
@@ -189,12 +188,7 @@ void k(const float *x, float *y, long n) { char *p = malloc(3L << 30); y[0] = p 
         assert it.y()[0] == 2
 
 
-def test_a_flood_of_output_is_a_fault_of_its_own_kind(
-    bed: Any, sandbox: Sandbox, request: pytest.FixtureRequest
-) -> None:
-    if sandbox.tier in NAMESPACED:
-        reason = "SIGXFSZ is ignored by the first process of a pid namespace: the flood is cut but not noticed"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_a_flood_of_output_is_a_fault_of_its_own_kind(bed: Any) -> None:
     source = """#include <stdio.h>
 void k(const float *x, float *y, long n) {
     for (long i = 0; i < 1 << 16; i++) puts("a line of forty characters, more or less");

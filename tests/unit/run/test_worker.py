@@ -170,17 +170,7 @@ void k(const float *x, float *y, long n) { poll(0, 0, 20); y[0] = 1; }"""
         (3 << 8, "first\nlast words\n", "crash", "exit code 3) now: last words"),
         (1 << 8, "MemoryError", "memory", "memory limit"),
         (0, "", "crash", "exit code 0) now: no message"),
-        pytest.param(
-            40,
-            "",
-            "crash",
-            "now",
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=ValueError,
-                reason="Signals(40) raises: a real-time signal crashes the laboratory (T2)",
-            ),
-        ),
+        (40, "", "crash", "signal 40 now"),
     ],
 )
 def test_every_ending_has_a_cause_and_words(status: int, log: str, cause: str, words: str) -> None:

@@ -14,7 +14,7 @@ from kernellab.core.events import Event
 from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
-from kernellab.search.loop import Result
+from kernellab.search.result import Result
 from kernellab.search.runs import Outcome, default_folder, describe_task, resume_run, run_search, try_candidate
 from kernellab.tasks.builtin import TASKS
 

@@ -30,14 +30,11 @@ def test_screening_covers_every_edge_three_times_and_every_distribution_twice(na
     assert len({(dims_label(c.dims), c.distribution) for c in cases}) == len(cases)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the rotation steps by 0, 1, 4: with three or four distributions two of them fall together"
-)
 @pytest.mark.parametrize("count", [3, 4])
 def test_with_few_distributions_every_edge_still_meets_three(count: int, double_task: Task) -> None:
     task = dataclass_with(double_task, distributions=dict(list(STANDARD.items())[:count]))
     for dims in task.edge:
-        assert len({c.distribution for c in screen_cases(task) if c.dims == dims}) == 3
+        assert len({c.distribution for c in screen_cases(task) if c.dims == dims}) >= 3
 
 
 @pytest.mark.parametrize("name", TASKS)

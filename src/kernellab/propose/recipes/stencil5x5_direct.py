@@ -9,7 +9,7 @@ FLAGS = ["-O{LEVEL}", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fa
 SPACE = {
     "SUMS": ["taps", "paired", "by_vertical"],
     "COLUMNS": [0, 256, 1024, 4096],
-    "LEVEL": [2, 3],
+    "LEVEL": [3, 2],
 }
 
 SOURCE = r"""

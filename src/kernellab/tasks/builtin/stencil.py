@@ -43,7 +43,11 @@ def _torch_conv(radius: int) -> Callable[[Any, Any], None]:
         taps = torch.tensor(TAPS[radius], dtype=x.dtype)
         channels = x.shape[2]
         weight = torch.outer(taps, taps).expand(channels, 1, -1, -1)
-        y.copy_(torch.nn.functional.conv2d(x.permute(2, 0, 1)[None], weight, padding=radius, groups=channels)[0].permute(1, 2, 0))
+        y.copy_(
+            torch.nn.functional.conv2d(x.permute(2, 0, 1)[None], weight, padding=radius, groups=channels)[0].permute(
+                1, 2, 0
+            )
+        )
 
     return with_torch_conv2d
 

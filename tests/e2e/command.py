@@ -1,0 +1,131 @@
+"""klab as its users meet it: a real process with its exit code, its two streams and its last line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KLAB = os.environ.get("E2E_KLAB") or str(Path(sys.executable).with_name("klab"))
+SAMPLE_S = "0.0002"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The object on the last line of standard output."""
+        data = json.loads(self.out.splitlines()[-1])
+        assert isinstance(data, dict)
+        return data
+
+    def failed(self, code: int, *words: str) -> Done:
+        """It ended with this code, said what is wrong in these words, and how to mend it; in JSON too where asked for."""
+        assert self.code == code, f"exit code {self.code}\n{self.out}\n{self.err}"
+        assert "Traceback" not in self.out + self.err
+        lines = self.err.splitlines()
+        fixes = [line for line in lines if line.startswith("fix:")]
+        assert len(fixes) == 1, self.err
+        assert len(fixes[0]) > len("fix:  "), self.err
+        for word in words:
+            assert word in self.err, self.err
+        return self
+
+
+class Klab:
+    """Runs klab with folders and settings of its own; nothing of the user's is read or written."""
+
+    def __init__(self, home: Path) -> None:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("KLAB_", "XDG_")) and "COLUMNS" not in k}
+        self.environment: dict[str, str] = {
+            **kept, "HOME": str(home), "KLAB_HOME": str(home / "klab"), "XDG_CONFIG_HOME": str(home / "config"),
+            "XDG_CACHE_HOME": str(home / "cache"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
+        }  # fmt: skip
+
+    def __call__(
+        self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None,
+        before: Sequence[str] = (), timeout: float = 120,
+    ) -> Done:  # fmt: skip
+        """`before` is a command that starts klab in its turn; an environment variable of None is left out."""
+        command = [*before, KLAB, *map(str, arguments)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), timeout=timeout, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(
+        self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None
+    ) -> subprocess.Popen[str]:
+        """In a session of its own, so that what it leaves behind can be found."""
+        return subprocess.Popen(
+            [KLAB, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+            env=self.with_(env), start_new_session=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def with_(self, changes: Mapping[str, str | None] | None) -> dict[str, str]:
+        merged: dict[str, str | None] = {**self.environment, **(changes or {})}
+        return {k: v for k, v in merged.items() if v is not None}
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Looks often; fails when the condition does not come true."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "this did not come about in time"
+        time.sleep(0.01)
+
+
+def marked(word: str) -> list[int]:
+    """Living processes with this word in their environment: a run's offspring, wherever it went."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and word.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def offspring(ancestor: int) -> set[tuple[int, str]]:
+    """Everything that descends from a process now, as (pid, start time), which names a process for ever."""
+    parents: dict[int, int] = {}
+    born: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+            parents[int(entry.name)], born[int(entry.name)] = int(fields[1]), fields[19]
+    found = {ancestor}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return {(pid, born[pid]) for pid in found - {ancestor}}
+
+
+def alive(processes: set[tuple[int, str]]) -> set[int]:
+    return {pid for pid, start in processes if (fields := _stat(pid)) and fields[19] == start and fields[0] != "Z"}
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; none for a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """What Ctrl-C does: the signal goes to the whole foreground process group."""
+    os.killpg(process.pid, signal.SIGINT)

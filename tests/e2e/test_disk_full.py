@@ -1,0 +1,81 @@
+"""A full disk under the ledger: the run stops with a fix, what is recorded is sound, and with more space it goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .command import KLAB, Klab
+
+pytestmark = pytest.mark.backend_c
+TRIALS = 6
+
+SCRIPT = """
+mount -t tmpfs -o size=$SIZE tmpfs "$DISK" || exit 99
+"$@" >"$NOTES/run.out" 2>"$NOTES/run.err"; echo $? >"$NOTES/run.code"
+"$KLAB" audit "$DISK/run" --json >"$NOTES/audit.out" 2>"$NOTES/audit.err"; echo $? >"$NOTES/audit.code"
+mount -o remount,size=64m "$DISK"
+"$KLAB" resume "$DISK/run" --json >"$NOTES/resume.out" 2>"$NOTES/resume.err"; echo $? >"$NOTES/resume.code"
+"$KLAB" audit "$DISK/run" --json >"$NOTES/again.out" 2>"$NOTES/again.err"; echo $? >"$NOTES/again.code"
+"""
+
+
+def namespaces() -> list[str]:
+    """The command that gives a private set of mounts here, or nothing."""
+    for command in (["unshare", "-m"], ["unshare", "-rm"]):
+        try:
+            done = subprocess.run(
+                [*command, "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"], capture_output=True, check=False
+            )
+        except OSError:
+            return []
+        if done.returncode == 0:
+            return command
+    return []
+
+
+@pytest.mark.skipif(not namespaces(), reason="no private mounts on this machine")
+@pytest.mark.parametrize("size", ["150k", "260k"])
+def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
+    size: str, klab: Klab, search: Callable[..., list[object]], tmp_path: Path
+) -> None:
+    disk, notes = tmp_path / "disk", tmp_path / "notes"
+    disk.mkdir()
+    notes.mkdir()
+    arguments = [str(a) for a in (*search(disk / "run", "good", trials=TRIALS), "--json")]
+    environment = {**klab.environment, "DISK": str(disk), "NOTES": str(notes), "KLAB": KLAB, "SIZE": size}
+    done = subprocess.run(
+        [*namespaces(), "sh", "-c", SCRIPT, "sh", KLAB, *arguments],
+        env=environment,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode != 99, done.stderr
+    assert os.listdir(disk) == []
+
+    def said(name: str) -> tuple[int, dict[str, Any], str]:
+        code, out, err = ((notes / f"{name}.{part}").read_text() for part in ("code", "out", "err"))
+        return int(code), json.loads(out.splitlines()[-1]), err
+
+    code, data, err = said("run")
+    assert code == 5, err
+    assert "Traceback" not in err
+    assert "No space left" in err
+    assert "fix:  free space" in err
+    assert data["status"] == "error"
+    code, data, err = said("audit")
+    assert (code, data["problems"], data["ended"]) == (0, [], False)
+    before = data["trials"]
+    assert before < TRIALS
+    code, data, err = said("resume")
+    assert code in (0, 3), err
+    assert data["speedup"] > 0
+    code, data, err = said("again")
+    assert (code, data["problems"], data["ended"], data["trials"]) == (0, [], True, TRIALS)

@@ -1,0 +1,116 @@
+"""Cheats must be caught and honest kernels pass: a folder of one's own through the command, and the shipped gauntlet whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kernellab.core.settings import Settings
+from kernellab.search.gauntlet import Entry, Row, collect, run_gauntlet, summary
+
+from .command import Klab
+from .conftest import CANDIDATES, KERNEL, TASK, candidate
+
+pytestmark = pytest.mark.backend_c
+REMEMBERS = candidate(
+    "#include <string.h>\nstatic float kept[8192]; static long size;\n"
+    "void cube(const float *x, float *y, long n) {"
+    " if (size == n && n <= 8192) { memcpy(y, kept, 4 * n); return; }"
+    " for (long i = 0; i < n; i++) y[i] = 2 * (x[i] * x[i] * x[i]);"
+    " if (n <= 8192) { size = n; memcpy(kept, y, 4 * n); } }"
+)
+
+
+def test_a_folder_of_ones_own_is_judged(klab: Klab, tmp_path: Path) -> None:
+    (tmp_path / "cube.py").write_text(TASK)
+    for name, text in {
+        "cheats/remembers": REMEMBERS,
+        "cheats/wrong": CANDIDATES["wrong"],
+        "honest/plain": candidate(KERNEL),
+    }.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'TASK = "{tmp_path / "cube.py"}"\n' + text)
+    done = klab(
+        "doctor",
+        "--gauntlet",
+        "--only-given",
+        "--cheats",
+        tmp_path / "cheats",
+        "--honest",
+        tmp_path / "honest",
+        "--json",
+    )
+    assert done.code == 0, done.out
+    assert {k: done.json[k] for k in ("caught", "missed", "false_alarms", "honest")} == {
+        "caught": 2,
+        "missed": 0,
+        "false_alarms": 0,
+        "honest": 1,
+    }
+
+
+def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: Path) -> None:
+    (tmp_path / "cube.py").write_text(TASK)
+    for name, text in {"honest/wrong": CANDIDATES["wrong"], "cheats/plain": candidate(KERNEL)}.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'TASK = "{tmp_path / "cube.py"}"\n' + text)
+    done = klab(
+        "doctor",
+        "--gauntlet",
+        "--only-given",
+        "--cheats",
+        tmp_path / "cheats",
+        "--honest",
+        tmp_path / "honest",
+        "--json",
+    )
+    assert (done.code, done.json["status"]) == (5, "failed")
+    assert {k: done.json[k] for k in ("caught", "missed", "false_alarms", "honest")} == {
+        "caught": 0,
+        "missed": 1,
+        "false_alarms": 1,
+        "honest": 1,
+    }
+
+
+Shipped = tuple[list[Entry], dict[str, Row]]
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Shipped:
+    """The whole shipped gauntlet, once."""
+    entries = collect([], [])
+    return entries, {row.name: row for row in run_gauntlet(entries, Settings())}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+class TestTheShippedGauntlet:
+    def test_no_cheat_is_missed_and_no_honest_kernel_rejected(self, shipped: Shipped) -> None:
+        entries, rows = shipped
+        wrong = [f"{r.kind} {r.name}: {r.status} {r.cause} {r.reason}" for r in rows.values() if not r.right]
+        assert not wrong, "\n".join(wrong)
+        assert len(rows) == len(entries)
+        counts = summary(list(rows.values()))
+        assert (counts["missed"], counts["false_alarms"]) == (0, 0)
+
+    def test_it_is_large_and_holds_attacks_that_no_catalogue_had(self, shipped: Shipped) -> None:
+        entries, _ = shipped
+        cheats = [e for e in entries if e.kind == "cheat"]
+        new = [e for e in cheats if re.search(r"^catalogue:\s*new", e.path.read_text(errors="replace"), re.M)]
+        assert len(cheats) >= 35
+        assert len(new) >= 8
+        assert sum(e.kind == "honest" for e in entries) >= 15
+
+    def test_each_cheat_is_caught_by_a_cause_that_its_file_names(self, shipped: Shipped) -> None:
+        entries, rows = shipped
+        odd = []
+        for entry in entries:
+            row = rows[entry.path.stem]
+            if entry.kind == "cheat" and row.status not in ("harmless", "passed") and row.cause not in entry.caught_by:
+                odd.append(f"{row.name}: caught by {row.cause} ({row.reason}), its file says {entry.caught_by}")
+        assert not odd, "\n".join(odd)

@@ -1,0 +1,379 @@
+"""The audit's own reading of a record: a run is changed AND signed again with its own key, so hashes and signatures all fit."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernellab.build.base import Candidate
+from kernellab.core.settings import Settings
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import SigningKey
+from kernellab.report.audit import audit
+from kernellab.search.runs import run_search
+
+pytestmark = pytest.mark.backend_c
+Bodies = list[tuple[str, dict[str, Any]]]
+Change = Callable[[Bodies], object]
+TWIN = '''
+SOURCE = r"""
+void cube(const float *restrict x, float *restrict y, long n) {
+    for (long i = 0; i < n; i++) y[i] = 2 * (x[i] * x[i] * x[i]) + BAD;
+}
+"""
+FLAGS = ["-O3"]
+SPACE = {"BAD": [0]}
+
+def launch(x, y, BAD=0):
+    kernel("cube")(x, y, x.size)
+'''
+
+
+@pytest.fixture(scope="module")
+def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A measured (0), a duplicate, rejected and invalid trials, a confirmation that wins, a result."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    settings = Settings(effort="quick", trials=9, sampler="exhaustive", sample_s=0.0005)
+    outcome = run_search(str(task_file), settings, folder, [{"N": 4096}], [Candidate(TWIN, "twin")])
+    assert outcome.status == "better"
+    return folder
+
+
+def resigned(run: Path, target: Path, change: Change) -> Path:
+    """The run as its owner could have written it, had this been the content."""
+    entries: Bodies = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(run)]
+    entries[0][1].pop("public_key")
+    entries[0][1].pop("nonce")
+    change(entries)
+    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
+        for kind, body in entries[1:]:
+            ledger.append(kind, body)
+    shutil.copytree(run / "artifacts", target / "artifacts")
+    return target
+
+
+def first(entries: Bodies, kind: str, status: str = "") -> dict[str, Any]:
+    return next(b for k, b in entries if k == kind and (not status or b.get("status") == status))
+
+
+def drop(entries: Bodies, kind: str) -> None:
+    entries[:] = [e for e in entries if e[0] != kind]
+
+
+def test_a_sound_run_passes_and_every_figure_is_counted(run: Path) -> None:
+    report = audit(run)
+    assert report.problems == []
+    assert report.ended
+    assert report.trials == 9
+    # calibration 3; the measured trial 9; the confirmation 9; the result 7 + 2
+    assert report.figures == 3 + 9 + 9 + 9
+    assert report.data()["status"] == "ok"
+    assert report.data()["ledger_root"] == report.root
+
+
+def test_a_run_written_again_unchanged_passes(run: Path, tmp_path: Path) -> None:
+    assert audit(resigned(run, tmp_path / "run", lambda _: None)).problems == []
+
+
+TIMING_FIGURES = ["speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "floor_s", "memory_floor_s", "of_floor", "of_memory_floor"]
+
+
+@pytest.mark.parametrize("name", TIMING_FIGURES)
+@pytest.mark.parametrize("kind", ["trial", "confirmation"])
+def test_a_figure_that_does_not_follow_from_its_samples_is_found(kind: str, name: str, run: Path, tmp_path: Path) -> None:
+    def change(entries: Bodies) -> None:
+        first(entries, kind, "measured" if kind == "trial" else "")["timing"][name] *= 1.000001
+
+    problems = audit(resigned(run, tmp_path / "run", change)).problems
+    assert any(f"({kind}): {name} is " in p for p in problems), problems
+
+
+@pytest.mark.parametrize("name", ["speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor", "max_abs_err", "max_ulp"])
+def test_a_published_figure_that_is_not_the_confirmed_one_is_found(name: str, run: Path, tmp_path: Path) -> None:
+    def change(entries: Bodies) -> None:
+        first(entries, "result")[name] *= 1.000001
+
+    problems = audit(resigned(run, tmp_path / "run", change)).problems
+    assert any(f"(result): {name} is " in p for p in problems), problems
+
+
+@pytest.mark.parametrize("name", ["floor_s", "memory_floor_s", "noise_floor"])
+def test_a_calibration_that_does_not_follow_from_its_samples_is_found(name: str, run: Path, tmp_path: Path) -> None:
+    def change(entries: Bodies) -> None:
+        first(entries, "calibration")[name] = first(entries, "calibration")[name] * 1.000001 + 1e-9
+
+    problems = audit(resigned(run, tmp_path / "run", change)).problems
+    assert any(f"(calibration): {name} is " in p for p in problems), problems
+
+
+def sample(entries: Bodies) -> None:
+    timing = first(entries, "confirmation")["timing"]
+    timing["candidate_s"] = [s * 0.9 for s in timing["candidate_s"]]
+
+
+def pairs_dropped(entries: Bodies) -> None:
+    timing = first(entries, "confirmation")["timing"]
+    timing["candidate_s"].pop()
+
+
+def lost_win(entries: Bodies) -> None:
+    first(entries, "confirmation")["win"] = False
+
+
+def unearned_win(entries: Bodies) -> None:
+    """The noise was as large as the speed-up, and the win is claimed all the same."""
+    calibration = first(entries, "calibration")
+    timing = first(entries, "confirmation")["timing"]
+    calibration["aa"] = [[1e-6] * 15, [1e-6 * timing["speedup_low"] * 1.01] * 15]
+    calibration["noise_floor"] = timing["speedup_low"] * 1.01 - 1
+
+
+def win_of_the_rejected(entries: Bodies) -> None:
+    confirmation = first(entries, "confirmation")
+    confirmation["verdict"] = {"status": "rejected", "cause": "wrong-output", "reason": "no", "case": "", "max_abs_err": None, "max_ulp": None}
+
+
+def result_without_confirmation(entries: Bodies) -> None:
+    drop(entries, "confirmation")
+
+
+def result_of_another_trial(entries: Bodies) -> None:
+    first(entries, "result")["trial"] = first(entries, "trial", "rejected")["trial"]
+
+
+def result_better_than_confirmed(entries: Bodies) -> None:
+    confirmation = first(entries, "confirmation")
+    entries[0][1]["settings"]["win_floor"] = 1e6
+    confirmation["win"] = False
+
+
+def other_baseline_of_a_confirmation(entries: Bodies) -> None:
+    first(entries, "confirmation")["timing"]["baseline"] = "a slow one"
+
+
+def slower_baseline_chosen(entries: Bodies) -> None:
+    calibration = first(entries, "calibration")
+    calibration["baselines"]["quick"] = [[1e-9] * 5, [1e-9] * 5]
+
+
+def duplicate_of_other_code(entries: Bodies) -> None:
+    first(entries, "trial", "duplicate")["of"] = first(entries, "trial", "rejected")["trial"]
+
+
+def duplicate_of_a_later_trial(entries: Bodies) -> None:
+    duplicate = first(entries, "trial", "duplicate")
+    duplicate["of"] = duplicate["trial"]
+
+
+def confirmation_of_the_unmeasured(entries: Bodies) -> None:
+    number = first(entries, "trial", "rejected")["trial"]
+    first(entries, "confirmation")["trial"] = number
+    first(entries, "result")["trial"] = number
+
+
+def confirmation_of_the_absent(entries: Bodies) -> None:
+    first(entries, "confirmation")["trial"] = 4711
+
+
+def trials_renumbered(entries: Bodies) -> None:
+    first(entries, "trial", "rejected")["trial"] += 1
+
+
+def trial_left_out(entries: Bodies) -> None:
+    entries.remove(("trial", first(entries, "trial", "rejected")))
+
+
+def no_calibration(entries: Bodies) -> None:
+    drop(entries, "calibration")
+
+
+def artifact_misnamed(entries: Bodies) -> None:
+    first(entries, "trial", "rejected")["artifact"]["id"] = "0" * 64
+
+
+def code_of_another(entries: Bodies) -> None:
+    """The measured trial claims the machine code of a rejected one."""
+    first(entries, "trial", "measured")["artifact"]["code"] = first(entries, "trial", "rejected")["artifact"]["code"]
+
+
+def source_never_stored(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["proposal"]["source"] = "ab" * 32
+
+
+def candidate_never_stored(entries: Bodies) -> None:
+    entries[0][1]["candidates"][0]["source"] = "ab" * 32
+
+
+def measured_without_timing(entries: Bodies) -> None:
+    del first(entries, "trial", "measured")["timing"]
+
+
+def unknown_field(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["score"] = 100
+
+
+def unknown_status(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["status"] = "splendid"
+
+
+FOUND: dict[Change, str] = {
+    sample: "speedup is",
+    pairs_dropped: "not a well-formed record",
+    lost_win: "says win=False, the rule says True",
+    unearned_win: "says win=True, the rule says False",
+    win_of_the_rejected: "not a well-formed record",
+    result_without_confirmation: "never confirmed",
+    result_of_another_trial: "never confirmed",
+    result_better_than_confirmed: "says 'better', the confirmation says win=False",
+    other_baseline_of_a_confirmation: "is measured against a slow one",
+    slower_baseline_chosen: "the fastest baseline is not numpy",
+    duplicate_of_other_code: "which has other machine code",
+    duplicate_of_a_later_trial: "calls itself a duplicate",
+    confirmation_of_the_unmeasured: "which was never measured",
+    confirmation_of_the_absent: "not a well-formed record",
+    trials_renumbered: "is numbered",
+    trial_left_out: "is numbered",
+    no_calibration: "not a well-formed record",
+    artifact_misnamed: "does not name its code and plans",
+    code_of_another: "does not name its code and plans",
+    source_never_stored: "is missing",
+    candidate_never_stored: "is missing",
+    measured_without_timing: "not a well-formed record",
+    unknown_field: "not a well-formed record",
+    unknown_status: "not a well-formed record",
+}
+
+
+@pytest.mark.parametrize("change", FOUND, ids=lambda c: c.__name__)
+def test_a_record_that_contradicts_itself_is_found_though_it_is_signed(change: Change, run: Path, tmp_path: Path) -> None:
+    problems = audit(resigned(run, tmp_path / "run", change)).problems
+    assert any(FOUND[change] in p for p in problems), problems
+
+
+def other_baseline_in_the_result(entries: Bodies) -> None:
+    first(entries, "result")["baseline"] = "torch.compile"
+
+
+def other_threads_in_the_result(entries: Bodies) -> None:
+    first(entries, "result")["threads"] = 64
+
+
+def win_flag_in_the_result(entries: Bodies) -> None:
+    first(entries, "result")["win"] = False
+
+
+def better_without_a_trial(entries: Bodies) -> None:
+    result = first(entries, "result")
+    result["trial"] = None
+
+
+def other_figures_at_the_end(entries: Bodies) -> None:
+    first(entries, "end")["results"][0]["speedup"] *= 2
+
+
+def duplicate_of_a_failed_trial(entries: Bodies) -> None:
+    failed = first(entries, "trial", "invalid")["trial"]
+    duplicate = [b for k, b in entries if k == "trial" and b["status"] == "duplicate" and b["trial"] > failed][0]
+    duplicate["of"] = failed
+
+
+def duplicate_of_minus_one(entries: Bodies) -> None:
+    first(entries, "trial", "duplicate")["of"] = -1
+
+
+def confirmation_at_another_shape(entries: Bodies) -> None:
+    calibration = copy.deepcopy(first(entries, "calibration"))
+    calibration["dims"] = {"N": 8192}
+    entries.insert(2, ("calibration", calibration))
+    first(entries, "confirmation")["dims"] = {"N": 8192}
+
+
+def result_at_another_shape(entries: Bodies) -> None:
+    first(entries, "result")["dims"] = {"N": 1 << 20}
+
+
+def confirmed_on_a_screening(entries: Bodies) -> None:
+    first(entries, "confirmation")["verdict"]["level"] = "screen"
+
+
+def passed_over_its_budget(entries: Bodies) -> None:
+    verdict = first(entries, "confirmation")["verdict"]
+    verdict["max_ulp"] = verdict["budget_ulp"] * 100
+    first(entries, "result")["max_ulp"] = verdict["max_ulp"]
+
+
+def too_good_to_be_true(entries: Bodies) -> None:
+    """Ceilings so low that the confirmed kernel lies far beyond the floor: the bench would have rejected it."""
+    calibration = first(entries, "calibration")
+    ratio = first(entries, "confirmation")["timing"]["of_floor"]
+    scale = 3 / ratio
+    for name in ("copy", "read", "flops"):
+        calibration["ceilings"][name] /= scale
+    for name in ("floor_s", "memory_floor_s"):
+        calibration[name] *= scale
+    for kind, body in entries:
+        if kind in ("trial", "confirmation") and body.get("timing"):
+            for name in ("floor_s", "memory_floor_s", "of_floor", "of_memory_floor"):
+                body["timing"][name] *= scale
+        if kind == "result":
+            for name in ("of_floor", "of_memory_floor"):
+                body[name] *= scale
+
+
+def few_pairs(entries: Bodies) -> None:
+    """The three best pairs of a confirmation, with figures that follow from them."""
+    from kernellab.measure.stats import median, paired_speedup
+
+    timing, stage, result = first(entries, "confirmation")["timing"], first(entries, "calibration"), first(entries, "result")
+    best = sorted(zip(timing["candidate_s"], timing["baseline_s"], strict=True), key=lambda p: p[0] / p[1])[:3]
+    timing["candidate_s"], timing["baseline_s"] = [p[0] for p in best], [p[1] for p in best]
+    figures, latency = paired_speedup(timing["candidate_s"], timing["baseline_s"]), median(timing["candidate_s"])
+    for body in (timing, result):
+        body |= {
+            "speedup": figures.value, "speedup_low": figures.low, "speedup_high": figures.high, "latency_s": latency,
+            "gb_per_s": stage["bytes"] / latency / 1e9, "of_floor": stage["floor_s"] / latency,
+            "of_memory_floor": stage["memory_floor_s"] / latency,
+        }  # fmt: skip
+
+
+def better_confirmed_twice(entries: Bodies) -> None:
+    """A lost confirmation of the same trial, then another try until it won: best-of-N luck."""
+    place = next(i for i, (k, _) in enumerate(entries) if k == "confirmation")
+    entries.insert(place, ("confirmation", copy.deepcopy(entries[place][1])))
+
+
+OVERLOOKED: list[Change] = [
+    other_baseline_in_the_result, other_threads_in_the_result, win_flag_in_the_result, better_without_a_trial, other_figures_at_the_end,
+    duplicate_of_a_failed_trial, duplicate_of_minus_one, confirmation_at_another_shape, result_at_another_shape, confirmed_on_a_screening,
+    passed_over_its_budget, too_good_to_be_true, few_pairs, better_confirmed_twice,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", OVERLOOKED, ids=lambda c: c.__name__)
+def test_a_record_that_says_more_than_its_evidence_is_found_though_it_is_signed(change: Change, run: Path, tmp_path: Path) -> None:
+    assert audit(resigned(run, tmp_path / "run", change)).problems
+
+
+def test_more_than_fifty_problems_are_not_all_told(run: Path, tmp_path: Path) -> None:
+    def change(entries: Bodies) -> None:
+        trial = first(entries, "trial", "rejected")
+        entries += [("trial", {**trial, "trial": 4711}) for _ in range(80)]
+
+    report = audit(resigned(run, tmp_path / "run", change))
+    assert len(report.problems) == 51
+    assert report.problems[-1] == "and more"
+
+
+def test_the_root_that_was_written_down_is_compared(run: Path) -> None:
+    assert audit(run, audit(run).root).ok
+    assert any("not deadbeef" in p for p in audit(run, "deadbeef").problems)
+
+
+def test_an_unfinished_run_passes_and_says_that_it_has_not_ended(run: Path, tmp_path: Path) -> None:
+    report = audit(resigned(run, tmp_path / "run", lambda entries: drop(entries, "end")))
+    assert (report.problems, report.ended) == ([], False)
