@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kernellab.report.audit import audit
 
-from .command import Klab, marked
+from .command import Done, Klab, marked
 from .conftest import KERNEL, SHAPE, bodies, candidate
 
 pytestmark = pytest.mark.backend_c
@@ -61,22 +64,40 @@ FATES = {
 }
 
 
+Judged = dict[str, Future[tuple[Path, Done]]]
+
+
+@pytest.fixture(scope="module")
+def judged(klab: Klab, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    """Every bad candidate through klab verify, two at a time."""
+
+    def judge(fate: str) -> tuple[Path, Done]:
+        folder = tmp_path_factory.mktemp(fate)
+        (folder / "bad.py").write_text(FATES[fate][0])
+        done = klab("verify", folder / "bad.py", "--task", files / "cube.py", "--shape", SHAPE, "--out", folder / "run", "--json",
+                    env={"KLAB_BUILD_TIMEOUT_S": "3", "KLAB_E2E_MARK": mark(fate)}, cwd=folder)  # fmt: skip
+        return folder, done
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {fate: pool.submit(judge, fate) for fate in FATES}
+
+
+def mark(fate: str) -> str:
+    return f"klab-e2e-{fate}-{os.getpid()}"
+
+
 @pytest.mark.parametrize("fate", FATES)
-def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, klab: Klab, files: Path, tmp_path: Path) -> None:
-    text, words = FATES[fate]
-    (tmp_path / "bad.py").write_text(text)
-    mark = f"klab-e2e-{fate}"
-    done = klab("verify", tmp_path / "bad.py", "--task", files / "cube.py", "--shape", SHAPE, "--out", tmp_path / "run", "--json",
-                env={"KLAB_BUILD_TIMEOUT_S": "3", "KLAB_E2E_MARK": mark}, cwd=tmp_path)  # fmt: skip
+def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, judged: Judged) -> None:
+    folder, done = judged[fate].result()
     assert (done.code, done.json["status"]) == (4, "rejected"), done.out + done.err
     assert "Traceback" not in done.err
     assert done.json["reason"]
-    for word in words:
+    for word in FATES[fate][1]:
         assert word in done.json["reason"], done.json["reason"]
-    (trial,) = bodies(tmp_path / "run", "trial")
+    (trial,) = bodies(folder / "run", "trial")
     assert trial["status"] in ("invalid", "build-failed", "rejected")
-    report = audit(tmp_path / "run", done.json["ledger_root"])
+    report = audit(folder / "run", done.json["ledger_root"])
     assert (report.problems, report.ended) == ([], True)
-    assert marked(mark) == []
-    assert {p.name for p in tmp_path.iterdir()} == {"bad.py", "run"}
-    assert sum(p.stat().st_size for p in (tmp_path / "run").rglob("*")) < 4 << 20
+    assert marked(mark(fate)) == []
+    assert {p.name for p in folder.iterdir()} == {"bad.py", "run"}
+    assert sum(p.stat().st_size for p in (folder / "run").rglob("*")) < 4 << 20

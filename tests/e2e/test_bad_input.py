@@ -35,7 +35,7 @@ def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", ["64", "M=64", "M=64,N=0", "M=64,N=-4", "M=64,K=2", "axb", "", "M=1,M=2,N=3,N=4,Q=1", "M=64,N=1e3"]
+    "shape", ["64", "M=64,N=0", "M=64,K=2", "axb", ""]
 )
 def test_a_shape_that_the_task_does_not_have(klab: Klab, tmp_path: Path, shape: str) -> None:
     attempt(klab, "softmax", tmp_path, "--shape", shape).failed(2, f"'{shape}' is not a shape of task softmax", "M=")

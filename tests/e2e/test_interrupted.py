@@ -16,7 +16,7 @@ from .command import Klab, alive, offspring, wait_until
 from .conftest import bodies
 
 pytestmark = pytest.mark.backend_c
-TRIALS = 6
+TRIALS = 5
 
 
 def recorded_trials(folder: Path) -> int:

@@ -38,7 +38,7 @@ def test_nobody_else_writes_to_a_folder_while_a_run_goes_on(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    first = klab.start(*search(folder, "good", trials=8), "--json", env={"KLAB_SAMPLE_S": "0.001"})
+    first = klab.start(*search(folder, "good", trials=8), "--json", env={"KLAB_SAMPLE_S": "0.0005"})
     try:
         wait_until(lambda: (folder / "ledger.jsonl").exists())
         klab("resume", folder, "--json").failed(5, f"is being written by process {first.pid}", "wait for it")

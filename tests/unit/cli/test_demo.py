@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernellab.cli import demo
+from kernellab.core.settings import Settings
+from kernellab.report.audit import audit
+from kernellab.search.runs import try_candidate
+from kernellab.tasks.builtin import TASKS
+
+pytestmark = pytest.mark.backend_c
+
+
+def test_the_cheat_of_the_demo_is_rejected_and_recorded(own_home: None, tmp_path: Path) -> None:
+    settings = Settings(effort="quick", sample_s=0.0005)
+    outcome = try_candidate("softmax", demo._CHEAT, settings, tmp_path / "run", {"M": 64, "N": 256})
+    assert outcome.status == "nothing-verified"
+    assert outcome.data()["reason"]
+    assert outcome.data()["trial"] is None
+    report = audit(tmp_path / "run", outcome.ledger_root)
+    assert (report.problems, report.trials, report.ended) == ([], 1, True)
+
+
+def test_the_demo_plans_shapes_that_its_tasks_have() -> None:
+    for name, dims, trials, seconds in demo._PLAN:
+        assert tuple(dims) == tuple(TASKS[name].dim_names)
+        assert trials > 0
+        assert seconds > 0
+    assert sum(seconds for *_, seconds in demo._PLAN) < 110

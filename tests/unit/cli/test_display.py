@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kernellab.cli.display import LiveDisplay, PlainDisplay, Silent, make_display, results_table, trial_line
+from kernellab.core.events import Event
+from kernellab.core.records import Artifact, Confirmation, DuplicateTrial, FailedTrial, MeasuredTrial, Passed, Proposal, Rejected, RejectedTrial, Timing
+
+COMMON: dict[str, Any] = {"task": "cube", "dims": {"N": 8}, "proposal": Proposal(source="ab" * 32, name="mine", params={"STEP": 2}),
+                          "tier": "T1", "seed": 0, "device": "cpu", "environment": "cd" * 32}  # fmt: skip
+ARTIFACT = Artifact(id="1" * 64, backend="c", code="2" * 64, plans="3" * 64, log="4" * 64, compiler="cc", flags=[], static_bytes=0, build_s=0.1)
+TIMING = Timing(baseline="numpy", threads=1, calls=1, candidate_s=[1e-3], baseline_s=[2e-3], speedup=2.0, speedup_low=1.9, speedup_high=2.1,
+                latency_s=1e-3, gb_per_s=3.5, floor_s=5e-4, memory_floor_s=5e-4, of_floor=0.5, of_memory_floor=0.5, checked=1, stopped="raced")  # fmt: skip
+PASSED = Passed(level="full", cases=3, max_abs_err=1e-7, max_ulp=1.5, budget_ulp=5.0, deterministic=True)
+REJECTED = Rejected(cause="wrong-output", reason="y[3] is [bold]off[/]")
+MEASURED = MeasuredTrial(trial=0, trust="native", artifact=ARTIFACT, verdict=PASSED, inputs_seed="", timing=TIMING, **COMMON)
+TRIALS = [
+    MEASURED,
+    RejectedTrial(trial=1, artifact=ARTIFACT, verdict=REJECTED, inputs_seed="", **COMMON),
+    FailedTrial(trial=2, status="build-failed", reason="no such header [red]", **COMMON),
+    DuplicateTrial(trial=3, artifact=ARTIFACT, of=0, **COMMON),
+]
+CONFIRMED = Confirmation(trial=0, task="cube", dims={"N": 8}, verdict=PASSED, timing=TIMING, win=True, inputs_seed="")
+REFUTED = Confirmation(trial=0, task="cube", dims={"N": 8}, verdict=REJECTED, win=False, inputs_seed="")
+RESULT = {"status": "better", "dims": {"N": 8}, "trial": 0, "speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "baseline": "numpy",
+          "threads": 1, "latency_s": 1e-3, "of_floor": 0.5, "gb_per_s": 3.5, "max_ulp": 1.5, "max_abs_err": 1e-7}  # fmt: skip
+STORY = [
+    Event("start", "run 1 in here", {"task": "cube", "device": "[odd] device", "tier": "T1", "folder": "here"}),
+    Event("stage", "cube N=8", {"dims": {"N": 8}, "trials": 4, "number": 0, "shapes": 1}),
+    Event("baseline", "numpy: 1.000 ms", {}),
+    Event("calibration", "fastest baseline numpy", {}),
+    *(Event("trial", "", {"trial": t}) for t in TRIALS),
+    Event("note", "every combination has been tried"),
+    Event("confirming", "confirming trial 0", {"trial": 0}),
+    Event("confirmation", "", {"confirmation": REFUTED, "threshold": 1.01}),
+    Event("confirmation", "", {"confirmation": CONFIRMED, "threshold": 1.01}),
+    Event("result", "cube N=8: trial 0 beats", RESULT),
+    Event("end", "better", {}),
+]
+
+
+def told(terminal: bool) -> str:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=140, highlight=False)
+    with make_display(console, quiet=False) as display:
+        for event in STORY:
+            display(event)
+    return text.getvalue()
+
+
+def test_the_display_fits_where_it_is_shown() -> None:
+    plain, terminal = Console(file=io.StringIO()), Console(file=io.StringIO(), force_terminal=True)
+    assert isinstance(make_display(plain, quiet=False), PlainDisplay)
+    assert isinstance(make_display(terminal, quiet=False), LiveDisplay)
+    assert isinstance(make_display(terminal, quiet=True), Silent)
+
+
+def test_plain_lines_tell_everything_once_and_in_order() -> None:
+    lines = told(terminal=False).splitlines()
+    assert len(lines) == len(STORY) - 1  # the end is told by the results table
+    wanted = ["run 1 in here", "shape cube N=8", "baseline numpy", "fastest baseline", "#0   mine", "#1   mine", "#2   mine", "#3   mine",
+              "every combination", "confirming trial 0", "rejected: wrong-output", "holds: 2.000x of numpy [1.900, 2.100]", "beats"]  # fmt: skip
+    for line, words in zip(lines, wanted, strict=True):
+        assert words in line
+
+
+def test_text_of_candidates_is_never_read_as_markup() -> None:
+    text = told(terminal=False)
+    assert "y[3] is [bold]off[/]" in text
+    assert "no such header [red]" in text
+
+
+def test_the_live_screen_survives_the_whole_story() -> None:
+    text = told(terminal=True)
+    assert "✔ cube N=8: trial 0 beats" in text
+    assert "[odd] device" in text, "a device name is no markup"
+
+
+def test_the_live_screen_shows_the_best_trial_and_counts_the_others() -> None:
+    display, seen = LiveDisplay(Console(file=io.StringIO(), force_terminal=True)), Console(file=io.StringIO(), width=140)
+    for event in STORY:
+        display(event)
+    seen.print(display._screen())
+    text = seen.file.getvalue()  # type: ignore[attr-defined]
+    assert "best so far: 2.00x of numpy, mine STEP=2" in text
+    assert "1 measured, 1 rejected, 1 failed, 1 duplicate" in text
+    assert "4/4" in text
+
+
+@pytest.mark.parametrize(
+    ("trial", "words"),
+    list(zip(TRIALS, ["2.00x [1.90, 2.10]    1.000 ms  50 % of floor raced  STEP=2", "rejected: wrong-output: ", "build-failed: no such header",
+                      "same machine code as #0"], strict=True)),
+    ids=lambda v: getattr(v, "status", ""),
+)  # fmt: skip
+def test_a_trial_in_one_line(trial: Any, words: str) -> None:
+    assert words in trial_line(trial).plain
+
+
+def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_the_floor() -> None:
+    text = io.StringIO()
+    Console(file=text, width=140).print(results_table([RESULT, {**RESULT, "status": "nothing-better"}, {"dims": {"N": 9}, "trial": None, "status": "nothing-verified"}], wide=True))
+    lines = text.getvalue().splitlines()
+    assert "2.000x [1.900, 2.100] " in lines[2]
+    for words in ("numpy, 1 thr", "50 %", "3.50", "1.5", "1e-07"):
+        assert words in lines[2]
+    assert "(no win)" in lines[3]
+    assert "nothing-verified" in lines[4]
+    assert "x [" not in lines[4]
+
+
+def test_trial_zero_of_a_shape_without_figures_is_named() -> None:
+    text = io.StringIO()
+    Console(file=text, width=140).print(results_table([{"dims": {"N": 9}, "trial": 0, "status": "nothing-better"}]))
+    assert " 0 " in text.getvalue().splitlines()[2].replace("#0", " 0 ")

@@ -1,0 +1,122 @@
+"""optimize(), verify() and measure(): the same chain and the same data as the command line's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernellab
+from kernellab import api
+from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.core.events import Event
+from kernellab.ledger.journal import read_entries
+from kernellab.report.audit import audit
+from kernellab.search.runs import Outcome
+
+pytestmark = pytest.mark.backend_c
+KEYS = {"status", "reason", "trust", "tier", "max_abs_err", "max_ulp", "speedup", "speedup_low", "speedup_high", "baseline",
+        "of_floor", "trial", "ledger_root", "run", "shapes"}  # fmt: skip
+TINY: dict[str, Any] = {"effort": "quick", "sample_s": 0.0003, "cache": False}
+
+
+def first(folder: Path, kind: str) -> dict[str, Any]:
+    return dict(next(e.body for e in read_entries(folder) if e.kind == kind))
+
+
+@pytest.fixture(scope="module")
+def found(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, list[Event]]:
+    events: list[Event] = []
+    out = tmp_path_factory.mktemp("api") / "run"
+    outcome = api.optimize(str(task_file), shapes=[{"N": 4096}], out=out, listener=events.append, trials=2, seed=7, threads=1, **TINY)
+    return outcome, events
+
+
+def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Event]]) -> None:
+    outcome, events = found
+    data = outcome.data()
+    assert data.keys() >= KEYS
+    assert (outcome.status, outcome.exit_code) in {("better", 0), ("nothing-better", 3)}
+    assert data["status"] == outcome.status
+    assert data["dims"] == {"N": 4096}
+    assert data["speedup_low"] <= data["speedup"] <= data["speedup_high"]
+    assert events[-1].data == data
+    assert audit(outcome.folder, outcome.ledger_root).problems == []
+
+
+def test_settings_are_keywords_and_are_recorded(found: tuple[Outcome, list[Event]]) -> None:
+    settings = first(found[0].folder, "run")["settings"]
+    assert {k: settings[k] for k in ("trials", "seed", "sample_s", "cache", "effort")} == {
+        "trials": 2, "seed": 7, "sample_s": 0.0003, "cache": False, "effort": "quick",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("judge", [api.verify, api.measure], ids=["verify", "measure"])
+def test_one_file_is_judged_with_its_parameters(judge: Any, task_file: Path, tmp_path: Path) -> None:
+    outcome = judge(task_file, str(task_file), shape="4096", params={"STEP": 2, "BAD": 0}, out=tmp_path / "run", **TINY)
+    assert isinstance(outcome, Outcome)
+    assert outcome.data().keys() >= KEYS
+    assert outcome.status in ("better", "nothing-better")
+    assert first(tmp_path / "run", "trial")["proposal"]["params"] == {"STEP": 2, "BAD": 0}
+    assert first(tmp_path / "run", "trial")["proposal"]["origin"] == "user"
+
+
+def test_a_wrong_file_is_an_outcome_not_an_exception(task_file: Path, tmp_path: Path) -> None:
+    outcome = api.verify(str(task_file), str(task_file), shape={"N": 4096}, params={"BAD": 1}, out=tmp_path / "run", **TINY)
+    assert (outcome.status, outcome.exit_code) == ("nothing-verified", 4)
+    assert "wrong-output" in outcome.data()["reason"]
+    assert outcome.data()["speedup"] is None
+
+
+def test_verify_is_quick_unless_told_otherwise(task_file: Path, tmp_path: Path) -> None:
+    api.verify(task_file, str(task_file), shape="4096", params={"BAD": 1}, out=tmp_path / "run", sample_s=0.0003)
+    assert first(tmp_path / "run", "run")["settings"]["effort"] == "quick"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"effort": "heroic"}, {"threads": 0}, {"trials": -1}, {"sampler": "guess"}, {"sandbox": "T9"}, {"nonsense": 1}, {"device": "tpu"},
+     {"compiler": "no-such-cc"}, {"shapes": ["3x3"]}, {"shapes": [{"M": 3}]}, {"shapes": [{"N": 0}]}, {"candidates": ["absent.py"]}],
+    ids=str,
+)  # fmt: skip
+def test_a_setting_that_makes_no_sense_is_a_usage_error_with_a_fix(wrong: dict[str, Any], task_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        api.optimize(str(task_file), out=tmp_path / "run", **wrong)
+    assert caught.value.what
+    assert caught.value.fix
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_task_and_a_refused_one(own_home: None, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no task 'sofmax'"):
+        api.optimize("sofmax", out=tmp_path / "run")
+    (tmp_path / "task.py").write_text("TASK = 1\n")
+    with pytest.raises(TaskRefused, match="defines no TASK"):
+        api.verify("x.py", str(tmp_path / "task.py"), shape="3")
+
+
+def test_parameters_that_the_candidate_does_not_have(task_file: Path, tmp_path: Path) -> None:
+    """Either answer is one: a usage error, or a recorded trial that says so; never a silent pass."""
+    try:
+        outcome = api.verify(task_file, str(task_file), shape="4096", params={"NONSENSE": 1}, out=tmp_path / "run", **TINY)
+    except UsageError as error:
+        assert "NONSENSE" in error.what
+    else:
+        assert outcome.status == "nothing-verified"
+        assert "NONSENSE" in outcome.data()["reason"]
+
+
+@pytest.mark.parametrize("verb", ["optimize", "verify", "measure"])
+def test_the_package_gives_its_verbs_whatever_was_imported_before(verb: str) -> None:
+    """verify and measure are folders of the package as well: those must not hide the verbs."""
+    import kernellab.measure.bench
+    import kernellab.verify.judge  # noqa: F401
+
+    assert getattr(kernellab, verb) is getattr(api, verb)
+
+
+def test_the_api_is_three_verbs() -> None:
+    assert set(kernellab.__all__) == {"__version__", "measure", "optimize", "verify"}
+    with pytest.raises(AttributeError, match="no attribute 'paper_writer'"):
+        _ = kernellab.paper_writer
