@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KLAB = os.environ.get("E2E_KLAB") or str(Path(sys.executable).with_name("klab"))
+KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0002"
 
 

@@ -12,7 +12,7 @@ import pytest
 from kernellab.report.audit import audit
 
 from .command import Done, Klab, marked
-from .conftest import KERNEL, SHAPE, bodies, candidate
+from .conftest import SHAPE, bodies, candidate
 
 pytestmark = pytest.mark.backend_c
 
@@ -24,7 +24,15 @@ def kernel(body: str, head: str = "") -> str:
 
 
 HONEST = "for (long i = 0; i < n; i++) y[i] = 2 * (x[i] * x[i] * x[i]);"
-BOMB = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(A(A(A(A(A(A(x)))))))))\nint bomb = B(B(1 +)) 1;\n" + KERNEL
+BOMB = """
+#define A(x) x; x; x; x; x; x; x; x; x; x
+#define B(x) A(A(A(A(A(x)))))
+void cube(const float *x, float *y, long n) { volatile int k = 0; B(k++; if (k > 3) y[0] += k); }"""
+GIGABYTES = """
+#define A(x) x x x x x x x x x x
+#define B(x) A(A(A(A(A(A(A(A(A(x)))))))))
+int bomb = B(B(1 +)) 1;
+void cube(const float *x, float *y, long n) {}"""
 FILL = """static char block[1 << 15];
     for (int f = 0; f < 4; f++) {
         const char *names[] = {"fill", "/tmp/fill", "/dev/shm/fill", "../fill"};
@@ -48,7 +56,8 @@ FATES = {
         ["scratch"],
     ),
     "endless-python": (candidate(launch="def launch(x, y):\n    while True: pass\n"), ["3 s"]),
-    "endless-compile": (candidate(BOMB), ["3 s"]),
+    "endless-compile": (candidate(BOMB), ["the compiler did not end within 3 s"]),
+    "compile-without-memory": (candidate(GIGABYTES), ["memory"]),
     "does-not-compile": (candidate("void cube(const float *x) { nonsense; }"), ["nonsense"]),
     "never-returns": (kernel("for (volatile int i = 1; i; ) ;"), ["timeout"]),
     "crashes": (kernel("*(volatile int *)8 = 1;"), ["crash"]),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+
+import kernellab
 
 from .command import Done, Klab
 from .conftest import TASK, candidate
@@ -34,9 +37,7 @@ def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "shape", ["64", "M=64,N=0", "M=64,K=2", "axb", ""]
-)
+@pytest.mark.parametrize("shape", ["64", "M=64,N=0", "M=64,K=2", "axb", ""])
 def test_a_shape_that_the_task_does_not_have(klab: Klab, tmp_path: Path, shape: str) -> None:
     attempt(klab, "softmax", tmp_path, "--shape", shape).failed(2, f"'{shape}' is not a shape of task softmax", "M=")
 
@@ -147,6 +148,7 @@ def test_a_run_with_unusable_candidates_only_is_a_usage_error(klab: Klab, files:
 
 
 def test_a_warm_start_from_a_folder_that_is_no_run(klab: Klab, files: Path, tmp_path: Path) -> None:
+    """Nothing has begun, so that the corrected command may use the same folder."""
     done = klab(
         "run",
         files / "cube.py",
@@ -160,3 +162,11 @@ def test_a_warm_start_from_a_folder_that_is_no_run(klab: Klab, files: Path, tmp_
     )
     assert done.code in (2, 5), done.err
     done.failed(done.code, "holds no ledger")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_fix_names_only_commands_that_exist(klab: Klab) -> None:
+    help_text = klab("--help").out
+    sources = Path(kernellab.__file__).parent.rglob("*.py")
+    named = {word for path in sources for word in re.findall(r"\bklab ([a-z]+)\b", path.read_text())}
+    assert not {word for word in named if f" {word} " not in help_text}

@@ -108,7 +108,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "lines cut from the end": (cut_lines, "truncated"),
     "a line taken out": (drop_a_line, "lines were deleted"),
     "an edited digit in a sample": (edit_sample, "were changed after they were signed"),
-    "lines in another order": (swap_lines, "line 3"),
+    "lines in another order": (swap_lines, "re-ordered"),
     "a line given twice": (repeat_a_line, "line 4"),
     "a line added without a signature": (append_a_line, "no signed head"),
     "no heads": (remove_heads, "no signed head"),

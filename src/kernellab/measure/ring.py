@@ -3,8 +3,8 @@
 A sample runs an arm once over one set. Just before, while both arms are stopped, the inputs of its set are written anew,
 its outputs poisoned and the caches flushed; so nothing seen earlier, in any buffer, helps. Contents come from
  - the pool: inputs whose answers were computed once, each given to a process at most once; then
- - mixtures s*roll(A) + t*roll(B) of two base draws with secret rolls and s^2 + t^2 = 1: as normal as the bases, new in
-   every element, made at memory speed; or fresh draws where the task's first distribution is not the standard normal.
+ - sums of two base draws, secretly chosen and rolled: standard normal, new in every element, made at memory speed; or
+   fresh draws where the task's first distribution is not the standard normal.
 Pool entries come at secret moments and their answers are all checked; of the others a secret subset is, by the oracle,
 in full. Each arm writes into outputs of its own: neither can touch the other's answers.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +32,7 @@ _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
 _POOL_MOST = 8
 _SPOTS = 64
+_BASES = 4
 
 
 @dataclass
@@ -62,10 +64,11 @@ class Ring:
         self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
         self._distribution = next(iter(task.distributions))
         self._mixes = task.distributions[self._distribution] is draw_normal
-        self._bases = [draw_inputs(task, dims, self._distribution, self._rng) for _ in range(2)]
+        drawn = draw_inputs(task, dims, self._distribution, self._rng)
         self._constant: list[Array | None] = [
-            self._bases[0][i] if b.constant else None for i, b in enumerate(task.inputs)
+            v if b.constant else None for b, v in zip(task.inputs, drawn, strict=True)
         ]
+        self._bases = [self._base() for _ in range(_BASES)] if self._mixes else []
         self._pool = [self._pool_entry() for _ in range(self._pool_size() if pool else 0)]
         for call in self.calls:
             self._refresh(call)
@@ -152,6 +155,10 @@ class Ring:
         )
         return max(2, min(_POOL_MOST, _POOL_BYTES // max(one, 1)))
 
+    def _base(self) -> list[Array]:
+        values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
+        return [(v.reshape(-1) * v.dtype.type(math.sqrt(0.5))).astype(v.dtype) for v in values]
+
     def _budgets(self) -> list[float]:
         """What the pool's inputs of the same shape and distribution allow, at the most."""
         columns = zip(*([e.budget_ulp for e in expected] for _, expected in self._pool), strict=True)
@@ -177,28 +184,19 @@ class Ring:
             if constant is not None:
                 np.copyto(target, constant)
             else:
-                self._mix(
-                    buffer, target.reshape(-1), self._bases[0][index].reshape(-1), self._bases[1][index].reshape(-1)
-                )
+                self._mix(buffer, target.reshape(-1), index)
 
-    def _mix(self, buffer: Buffer, target: Array, first: Array, second: Array) -> None:
+    def _mix(self, buffer: Buffer, target: Array, index: int) -> None:
+        """roll(A, a) + roll(B, b): the bases are scaled so that the sum is standard normal again."""
         if target.dtype.kind != "f" or target.size < 64:
             target[...] = draw_normal(self._secret, buffer, self.dims).reshape(-1)
             return
-        angle = self._secret.uniform(0.2, math.pi / 2 - 0.2)
+        first, second = (self._bases[int(k)][index] for k in self._secret.choice(_BASES, 2, replace=False))
         a, b = (int(v) for v in self._secret.integers(target.size, size=2))
-        s, t = target.dtype.type(math.cos(angle)), target.dtype.type(math.sin(angle))
-        np.multiply(first[a:], s, out=target[: target.size - a])
-        np.multiply(first[:a], s, out=target[target.size - a :])
-        for piece, source in ((target[: target.size - b], second[b:]), (target[target.size - b :], second[:b])):
-            _add_scaled(piece, source, t)
-
-
-def _add_scaled(target: Array, source: Array, factor: np.floating) -> None:
-    """target += factor * source, in pieces that stay in the cache."""
-    step = 1 << 15
-    for start in range(0, target.size, step):
-        target[start : start + step] += factor * source[start : start + step]
+        cuts = sorted({0, target.size - a, target.size - b, target.size})
+        for start, end in pairwise(cuts):
+            left, right = (start + a) % target.size, (start + b) % target.size
+            np.add(first[left : left + end - start], second[right : right + end - start], out=target[start:end])
 
 
 def slots_for(task: Task, dims: Dims, least_s: float, floor_s: float) -> int:

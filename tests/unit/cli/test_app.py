@@ -19,11 +19,13 @@ def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["klab", *arguments])
         monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
-        with pytest.raises(SystemExit) as caught:
+        code: object = 0
+        try:
             cli.main()
-            raise SystemExit(0)
+        except SystemExit as end:
+            code = end.code
         printed = capsys.readouterr()
-        return int(caught.value.code or 0), printed.out, printed.err
+        return int(str(code or 0)), printed.out, printed.err
 
     return run
 
@@ -41,7 +43,9 @@ def test_every_command_is_there_and_speaks_json(main: Main) -> None:
 
 @pytest.mark.parametrize("fault", [UsageError("what", "how"), TaskRefused("what", "how"), EnvironmentFault("what", "how"), LedgerFault("what", "how")],
                          ids=lambda f: type(f).__name__)  # fmt: skip
-def test_a_foreseen_fault_is_a_message_a_fix_and_its_exit_code(fault: UsageError, main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreseen_fault_is_a_message_a_fix_and_its_exit_code(
+    fault: UsageError, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing(*_: object) -> None:
         raise fault
 

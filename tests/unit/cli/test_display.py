@@ -8,16 +8,39 @@ from rich.console import Console
 
 from kernellab.cli.display import LiveDisplay, PlainDisplay, Silent, make_display, results_table, trial_line
 from kernellab.core.events import Event
-from kernellab.core.records import Artifact, Confirmation, DuplicateTrial, FailedTrial, MeasuredTrial, Passed, Proposal, Rejected, RejectedTrial, Timing
+from kernellab.core.records import (
+    Artifact,
+    Confirmation,
+    DuplicateTrial,
+    FailedTrial,
+    MeasuredTrial,
+    Passed,
+    Proposal,
+    Rejected,
+    RejectedTrial,
+    Timing,
+)
 
 COMMON: dict[str, Any] = {"task": "cube", "dims": {"N": 8}, "proposal": Proposal(source="ab" * 32, name="mine", params={"STEP": 2}),
                           "tier": "T1", "seed": 0, "device": "cpu", "environment": "cd" * 32}  # fmt: skip
-ARTIFACT = Artifact(id="1" * 64, backend="c", code="2" * 64, plans="3" * 64, log="4" * 64, compiler="cc", flags=[], static_bytes=0, build_s=0.1)
+ARTIFACT = Artifact(
+    id="1" * 64,
+    backend="c",
+    code="2" * 64,
+    plans="3" * 64,
+    log="4" * 64,
+    compiler="cc",
+    flags=[],
+    static_bytes=0,
+    build_s=0.1,
+)
 TIMING = Timing(baseline="numpy", threads=1, calls=1, candidate_s=[1e-3], baseline_s=[2e-3], speedup=2.0, speedup_low=1.9, speedup_high=2.1,
                 latency_s=1e-3, gb_per_s=3.5, floor_s=5e-4, memory_floor_s=5e-4, of_floor=0.5, of_memory_floor=0.5, checked=1, stopped="raced")  # fmt: skip
 PASSED = Passed(level="full", cases=3, max_abs_err=1e-7, max_ulp=1.5, budget_ulp=5.0, deterministic=True)
 REJECTED = Rejected(cause="wrong-output", reason="y[3] is [bold]off[/]")
-MEASURED = MeasuredTrial(trial=0, trust="native", artifact=ARTIFACT, verdict=PASSED, inputs_seed="", timing=TIMING, **COMMON)
+MEASURED = MeasuredTrial(
+    trial=0, trust="native", artifact=ARTIFACT, verdict=PASSED, inputs_seed="", timing=TIMING, **COMMON
+)
 TRIALS = [
     MEASURED,
     RejectedTrial(trial=1, artifact=ARTIFACT, verdict=REJECTED, inputs_seed="", **COMMON),
@@ -81,7 +104,10 @@ def test_the_live_screen_survives_the_whole_story() -> None:
 
 
 def test_the_live_screen_shows_the_best_trial_and_counts_the_others() -> None:
-    display, seen = LiveDisplay(Console(file=io.StringIO(), force_terminal=True)), Console(file=io.StringIO(), width=140)
+    display, seen = (
+        LiveDisplay(Console(file=io.StringIO(), force_terminal=True)),
+        Console(file=io.StringIO(), width=140),
+    )
     for event in STORY:
         display(event)
     seen.print(display._screen())
@@ -103,7 +129,16 @@ def test_a_trial_in_one_line(trial: Any, words: str) -> None:
 
 def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_the_floor() -> None:
     text = io.StringIO()
-    Console(file=text, width=140).print(results_table([RESULT, {**RESULT, "status": "nothing-better"}, {"dims": {"N": 9}, "trial": None, "status": "nothing-verified"}], wide=True))
+    Console(file=text, width=140).print(
+        results_table(
+            [
+                RESULT,
+                {**RESULT, "status": "nothing-better"},
+                {"dims": {"N": 9}, "trial": None, "status": "nothing-verified"},
+            ],
+            wide=True,
+        )
+    )
     lines = text.getvalue().splitlines()
     assert "2.000x [1.900, 2.100] " in lines[2]
     for words in ("numpy, 1 thr", "50 %", "3.50", "1.5", "1e-07"):

@@ -17,7 +17,13 @@ def test_the_template_is_a_task_that_proves_its_own_judge(tmp_path: Path) -> Non
 
 
 def test_the_template_carries_a_first_kernel_with_choices() -> None:
-    names = {t.id for node in ast.parse(render("a", "a.py")).body if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
+    names = {
+        t.id
+        for node in ast.parse(render("a", "a.py")).body
+        if isinstance(node, ast.Assign)
+        for t in node.targets
+        if isinstance(t, ast.Name)
+    }
     assert {"TASK", "SOURCE", "FLAGS", "SPACE"} <= names
 
 

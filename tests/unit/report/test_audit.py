@@ -80,12 +80,24 @@ def test_a_run_written_again_unchanged_passes(run: Path, tmp_path: Path) -> None
     assert audit(resigned(run, tmp_path / "run", lambda _: None)).problems == []
 
 
-TIMING_FIGURES = ["speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "floor_s", "memory_floor_s", "of_floor", "of_memory_floor"]
+TIMING_FIGURES = [
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "latency_s",
+    "gb_per_s",
+    "floor_s",
+    "memory_floor_s",
+    "of_floor",
+    "of_memory_floor",
+]
 
 
 @pytest.mark.parametrize("name", TIMING_FIGURES)
 @pytest.mark.parametrize("kind", ["trial", "confirmation"])
-def test_a_figure_that_does_not_follow_from_its_samples_is_found(kind: str, name: str, run: Path, tmp_path: Path) -> None:
+def test_a_figure_that_does_not_follow_from_its_samples_is_found(
+    kind: str, name: str, run: Path, tmp_path: Path
+) -> None:
     def change(entries: Bodies) -> None:
         first(entries, kind, "measured" if kind == "trial" else "")["timing"][name] *= 1.000001
 
@@ -93,7 +105,20 @@ def test_a_figure_that_does_not_follow_from_its_samples_is_found(kind: str, name
     assert any(f"({kind}): {name} is " in p for p in problems), problems
 
 
-@pytest.mark.parametrize("name", ["speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor", "max_abs_err", "max_ulp"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "speedup",
+        "speedup_low",
+        "speedup_high",
+        "latency_s",
+        "gb_per_s",
+        "of_floor",
+        "of_memory_floor",
+        "max_abs_err",
+        "max_ulp",
+    ],
+)
 def test_a_published_figure_that_is_not_the_confirmed_one_is_found(name: str, run: Path, tmp_path: Path) -> None:
     def change(entries: Bodies) -> None:
         first(entries, "result")[name] *= 1.000001
@@ -135,7 +160,14 @@ def unearned_win(entries: Bodies) -> None:
 
 def win_of_the_rejected(entries: Bodies) -> None:
     confirmation = first(entries, "confirmation")
-    confirmation["verdict"] = {"status": "rejected", "cause": "wrong-output", "reason": "no", "case": "", "max_abs_err": None, "max_ulp": None}
+    confirmation["verdict"] = {
+        "status": "rejected",
+        "cause": "wrong-output",
+        "reason": "no",
+        "case": "",
+        "max_abs_err": None,
+        "max_ulp": None,
+    }
 
 
 def result_without_confirmation(entries: Bodies) -> None:
@@ -164,11 +196,17 @@ def slower_baseline_chosen(entries: Bodies) -> None:
 def duplicate_of_other_code(entries: Bodies) -> None:
     trials = [b for k, b in entries if k == "trial"]
     duplicate = next(t for t in trials if t["status"] == "duplicate")
-    others = [t for t in trials[: duplicate["trial"]] if t["status"] in ("measured", "rejected") and t["artifact"]["id"] != duplicate["artifact"]["id"]]
+    others = [
+        t
+        for t in trials[: duplicate["trial"]]
+        if t["status"] in ("measured", "rejected") and t["artifact"]["id"] != duplicate["artifact"]["id"]
+    ]
     if others:
         duplicate["of"] = others[0]["trial"]
     else:  # its original is the only one before it: let a later one point there
-        later = next(t for t in trials if t["status"] == "duplicate" and t["artifact"]["id"] != duplicate["artifact"]["id"])
+        later = next(
+            t for t in trials if t["status"] == "duplicate" and t["artifact"]["id"] != duplicate["artifact"]["id"]
+        )
         later["of"] = duplicate["of"]
 
 
@@ -257,7 +295,9 @@ FOUND: dict[Change, str] = {
 
 
 @pytest.mark.parametrize("change", FOUND, ids=lambda c: c.__name__)
-def test_a_record_that_contradicts_itself_is_found_though_it_is_signed(change: Change, run: Path, tmp_path: Path) -> None:
+def test_a_record_that_contradicts_itself_is_found_though_it_is_signed(
+    change: Change, run: Path, tmp_path: Path
+) -> None:
     problems = audit(resigned(run, tmp_path / "run", change)).problems
     assert any(FOUND[change] in p for p in problems), problems
 
@@ -285,7 +325,7 @@ def other_figures_at_the_end(entries: Bodies) -> None:
 
 def duplicate_of_a_failed_trial(entries: Bodies) -> None:
     failed = first(entries, "trial", "invalid")["trial"]
-    duplicate = [b for k, b in entries if k == "trial" and b["status"] == "duplicate" and b["trial"] > failed][0]
+    duplicate = next(b for k, b in entries if k == "trial" and b["status"] == "duplicate" and b["trial"] > failed)
     duplicate["of"] = failed
 
 
@@ -336,7 +376,11 @@ def few_pairs(entries: Bodies) -> None:
     """The three best pairs of a confirmation, with figures that follow from them."""
     from kernellab.measure.stats import median, paired_speedup
 
-    timing, stage, result = first(entries, "confirmation")["timing"], first(entries, "calibration"), first(entries, "result")
+    timing, stage, result = (
+        first(entries, "confirmation")["timing"],
+        first(entries, "calibration"),
+        first(entries, "result"),
+    )
     best = sorted(zip(timing["candidate_s"], timing["baseline_s"], strict=True), key=lambda p: p[0] / p[1])[:3]
     timing["candidate_s"], timing["baseline_s"] = [p[0] for p in best], [p[1] for p in best]
     figures, latency = paired_speedup(timing["candidate_s"], timing["baseline_s"]), median(timing["candidate_s"])
@@ -362,7 +406,9 @@ UNFOUNDED: list[Change] = [
 
 
 @pytest.mark.parametrize("change", UNFOUNDED, ids=lambda c: c.__name__)
-def test_a_record_that_says_more_than_its_evidence_is_found_though_it_is_signed(change: Change, run: Path, tmp_path: Path) -> None:
+def test_a_record_that_says_more_than_its_evidence_is_found_though_it_is_signed(
+    change: Change, run: Path, tmp_path: Path
+) -> None:
     assert audit(resigned(run, tmp_path / "run", change)).problems
 
 

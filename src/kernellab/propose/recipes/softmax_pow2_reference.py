@@ -211,7 +211,17 @@ void softmax_rows(const float *restrict x, float *restrict y, long m, long n) {
 """
 
 
-def launch(x, y, UNROLL=8, CONSTANTS="memory", POLYNOMIAL="horner", UNDERFLOW="by_row", PREFETCH=1, SCHEDULE="source", STORES="through"):
+def launch(
+    x,
+    y,
+    UNROLL=8,
+    CONSTANTS="memory",
+    POLYNOMIAL="horner",
+    UNDERFLOW="by_row",
+    PREFETCH=1,
+    SCHEDULE="source",
+    STORES="through",
+):
     if CONSTANTS == "registers" and UNROLL > 6:
         raise ValueError("nine constants and three vectors for each of the unrolled steps do not fit 32 registers")
     m, n = x.shape
