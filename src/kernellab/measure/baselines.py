@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from kernellab.core.ids import canonical_json
 from kernellab.measure.ring import Ring
+from kernellab.run.cpu import Entry, connect
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
@@ -47,25 +48,10 @@ class Baselines:
         located = os.path.abspath(locator) if locator.endswith(".py") else locator
         setup = {"task": located, "baseline": name, "threads": threads, "calls": calls,
                  "path": [os.getcwd(), *(p for p in sys.path if p)]}  # fmt: skip
-        command_read, command_write = os.pipe2(os.O_CLOEXEC)
-        reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
-        setup_fd = os.memfd_create("setup", os.MFD_CLOEXEC)
-        try:
-            os.write(setup_fd, canonical_json(setup))
-            given = [setup_fd, command_read, reply_write, ring.inputs.fd, ring.sides[1].fd]
-            job = self._host.spawn(
-                "kernellab.measure.baseline_job:main", "run", Limits(), given, threads=threads, cpus=cpus
-            )
-        finally:
-            for fd in (setup_fd, command_read, reply_write):
-                os.close(fd)
-        try:
-            return Worker(job, command_write, reply_read, len(calls), threads, _BOOT_S)
-        except BaseException:
-            job.close()
-            os.close(command_write)
-            os.close(reply_read)
-            raise
+        entry = Entry(
+            "kernellab.measure.baseline_job:main", canonical_json(setup), (ring.inputs.fd, ring.sides[1].fd), {}
+        )
+        return connect(self._host, entry, Limits(), len(calls), threads, cpus, _BOOT_S)
 
     def close(self) -> None:
         self._host.close()

@@ -51,27 +51,53 @@ def start(
         processes=2 * threads + 8 if threads > 1 else 8,
         scratch=len(built.code) + (1 << 20),
     )
+    code = os.memfd_create("code", os.MFD_CLOEXEC)
+    reader = inputs.reader()
+    try:
+        os.write(code, built.code)
+        buffers = (reader, outputs.fd, code)
+        entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, {"candidate.so": 8})
+        return connect(sandbox, entry, limits, len(calls), threads, cpus, boot_s=10.0)
+    finally:
+        os.close(reader)
+        os.close(code)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a worker's process runs: its function, its set-up, its further descriptors, files laid out for it."""
+
+    function: str
+    setup: bytes
+    fds: tuple[int, ...]
+    files: dict[str, int]
+
+
+def connect(
+    sandbox: Sandbox, entry: Entry, limits: Limits, calls: int, threads: int, cpus: Sequence[int], boot_s: float
+) -> Worker:
+    """Start a process with a command and a reply pipe, and wait until it has loaded."""
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
-    reader = inputs.reader()
-    setup_fd, code_fd = (os.memfd_create(n, os.MFD_CLOEXEC) for n in ("setup", "code"))
+    setup = os.memfd_create("setup", os.MFD_CLOEXEC)
+    job = None
     try:
-        os.write(setup_fd, canonical_json(setup))
-        os.write(code_fd, built.code)
-        given = [setup_fd, command_read, reply_write, reader, outputs.fd, code_fd]
-        job = sandbox.spawn(
-            "kernellab.run.serve:main", "run", limits, given, threads=threads, cpus=cpus, files={"candidate.so": 8}
-        )
-    finally:
-        for fd in (setup_fd, code_fd, reader, command_read, reply_write):
-            os.close(fd)
-    try:
-        return Worker(job, command_write, reply_read, len(calls), threads, boot_timeout_s=10.0)
+        os.write(setup, entry.setup)
+        given = [setup, command_read, reply_write, *entry.fds]
+        job = sandbox.spawn(entry.function, "run", limits, given, threads=threads, cpus=cpus, files=entry.files)
+        os.close(reply_write)  # so that the end of the process is the end of the pipe
+        reply_write = -1
+        return Worker(job, command_write, reply_read, calls, threads, boot_s)
     except BaseException:
-        job.close()
+        if job is not None:
+            job.close()
         os.close(command_write)
         os.close(reply_read)
         raise
+    finally:
+        for fd in (setup, command_read, reply_write):
+            if fd >= 0:
+                os.close(fd)
 
 
 def _setup(built: Built, calls: Sequence[Call], threads: int) -> dict[str, Any]:
