@@ -275,4 +275,5 @@ def _ending(job: Job) -> str:
 
 def _first_error(log: str) -> str:
     lines = [line for line in log.splitlines() if "error" in line or "undefined" in line]
-    return (lines or log.splitlines() or ["the compiler said nothing"])[0][:300]
+    said = [line for line in log.splitlines() if line.strip()]
+    return (lines or said or ["the compiler said nothing"])[0][:300]

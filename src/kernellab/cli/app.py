@@ -55,20 +55,23 @@ def main() -> None:
     """Run the command line; every foreseen failure becomes a message with a fix and an exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # typer gives an Exit's code back, and 130 for Ctrl-C
     except KlabError as fault:
-        sys.exit(_fail(fault.what, fault.fix, fault.exit_code))
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(_fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130))
+        code = _fail(fault.what, fault.fix, fault.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    except MemoryError:
+        code = _fail("this machine has too little memory for that", "choose a smaller shape", EXIT_ENVIRONMENT)
     except OSError as err:
-        sys.exit(_fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT))
+        code = _fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT)
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
         if getattr(err, "exit_code", None) is None:
             raise
         message = err.format_message() if hasattr(err, "format_message") else str(err)
-        sys.exit(_fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE))
+        code = _fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE)
+    if code == 130:
+        code = _fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(what: str, fix: str, code: int) -> int:
@@ -98,10 +101,11 @@ def _finish(outcome: Any, as_json: bool) -> None:
         _out.print(results_table([r.data for r in outcome.results], _out.width >= 110))
         for result in outcome.results:
             if result.status != "better":
-                _out.print(result.reason, markup=False)
+                _out.print(result.reason, markup=False, soft_wrap=True)
         _out.print(
             f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)",
             markup=False,
+            soft_wrap=True,
         )
     raise typer.Exit(outcome.exit_code)
 

@@ -93,10 +93,8 @@ class LiveDisplay:
 
     def _on_start(self, event: Event) -> None:
         data = event.data
-        self._console.print(
-            f"[bold]{data['task']}[/] on {data['device']}, sandbox {data['tier']}, record in {data['folder']}",
-            highlight=False,
-        )
+        where = f" on {data['device']}, sandbox {data['tier']}, record in {data['folder']}"
+        self._console.print(Text.assemble((data["task"], "bold"), where), soft_wrap=True)
 
     def _on_stage(self, event: Event) -> None:
         self._lines, self._best = [], None
@@ -202,7 +200,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
     for s in shapes:
         dims = ",".join(f"{k}={v}" for k, v in s["dims"].items())
         if s.get("speedup") is None:
-            table.add_row(dims, str(s.get("trial") or "-"), s["status"])
+            table.add_row(dims, "-" if s.get("trial") is None else f"#{s['trial']}", s["status"])
             continue
         mark = "" if s["status"] == "better" else " (no win)"
         row = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,12 @@ def _value(text: str) -> Param:
         return text.lower() == "true"
     for kind in (int, float):
         try:
-            return kind(text)
+            value = kind(text)
         except ValueError:
             continue
+        if not math.isfinite(value):
+            raise UsageError(f"a parameter cannot be {text}", "give a finite number or a word")
+        return value
     return text
 
 
@@ -98,13 +102,13 @@ def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         f"{report.blobs} stored files, signed by key {report.fingerprint}",
         markup=False,
     )
-    console.print(f"ledger root {report.root}", markup=False)
+    console.print(f"ledger root {report.root}", markup=False, soft_wrap=True)
     if not report.ended:
         console.print("the run has not ended: 'klab resume' continues it", style="yellow")
     if report.torn:
         console.print("the last line is torn (a crash while writing); 'klab resume' sets it aside", style="yellow")
     for problem in report.problems:
-        console.print(f"  - {problem}", style="red", markup=False)
+        console.print(f"  - {problem}", style="red", markup=False, soft_wrap=True)
     for row in rows:
         now = (
             f"{row['speedup']:.3f}x [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]"
@@ -115,11 +119,12 @@ def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         console.print(
             f"  trial {row['trial']}: {then}, now {now}: {'agrees' if row['agrees'] else 'DOES NOT AGREE'}",
             markup=False,
+            soft_wrap=True,
         )
 
 
 def replayed(console: Console, row: dict[str, Any]) -> None:
-    console.print(f"trial {row['trial']}: {row['name']} {row['params']}", markup=False)
+    console.print(f"trial {row['trial']}: {row['name']} {row['params']}", markup=False, soft_wrap=True)
     if "same_machine_code" in row:
         console.print(
             "machine code " + ("identical, byte for byte" if row["same_machine_code"] else "DIFFERS from the record")
@@ -129,7 +134,9 @@ def replayed(console: Console, row: dict[str, Any]) -> None:
         if "speedup" in row
         else ""
     )
-    console.print(f"recorded: {row['recorded']}; now: {row['status']} {row['reason']}{figure}", markup=False)
+    console.print(
+        f"recorded: {row['recorded']}; now: {row['status']} {row['reason']}{figure}", markup=False, soft_wrap=True
+    )
     console.print("agrees" if row["agrees"] else "DOES NOT AGREE", style="green" if row["agrees"] else "red")
 
 
@@ -151,7 +158,7 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
         else:
             console.print(trial_line(trial))
             console.print_json(json.dumps(dump(trial)))
-            console.print(source, markup=False)
+            console.print(source, markup=False, soft_wrap=True)
         return
     results = [dict(e.body) for e in read_entries(folder) if e.kind == "result"]
     if as_json:
@@ -216,11 +223,11 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
         f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False
     )
     if compiler_fix:
-        console.print(f"          fix: {compiler_fix}", style="red", markup=False)
+        console.print(f"          fix: {compiler_fix}", style="red", markup=False, soft_wrap=True)
     packages = ", ".join(f"{k} {v}" for k, v in environment["packages"].items())
-    console.print(f"packages  {packages}", markup=False)
+    console.print(f"packages  {packages}", markup=False, soft_wrap=True)
     for name, answer in tiers.items():
-        console.print(f"tier {name}   {answer}{'  (chosen)' if name == tier else ''}", markup=False)
+        console.print(f"tier {name}   {answer}{'  (chosen)' if name == tier else ''}", markup=False, soft_wrap=True)
     table = Table(show_edge=False, pad_edge=False)
     for name in ("attack", "profile", "outcome", "how"):
         table.add_column(name)

@@ -48,9 +48,7 @@ def require_ledger(folder: Path) -> None:
     except OSError as error:
         raise read_fault(folder, error) from error
     if not found:
-        raise LedgerFault(
-            f"{folder} holds no ledger", fix="name the folder of a run (klab optimize --out FOLDER makes one)"
-        )
+        raise LedgerFault(f"{folder} holds no ledger", fix="name the folder of a run (klab run --out FOLDER makes one)")
 
 
 def sync_folder(folder: Path) -> None:

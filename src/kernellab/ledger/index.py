@@ -169,7 +169,7 @@ class _Tail:
         except ValueError as error:
             raise LedgerFault(
                 f"{self._path} line {self._frontier.size + 1} is not the next entry: {error}",
-                fix=f"see what was changed: klab check {self._path.parent}",
+                fix=f"see what was changed: klab audit {self._path.parent}",
             ) from error
 
 

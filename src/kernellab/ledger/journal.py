@@ -68,7 +68,7 @@ def _parsed(folder: Path) -> Iterator[Entry]:
         except ValueError as error:
             raise LedgerFault(
                 f"{folder / LEDGER_FILE} line {number} is not an entry: {error}",
-                fix=f"see what was changed: klab check {folder}",
+                fix=f"see what was changed: klab audit {folder}",
             ) from error
 
 
@@ -341,7 +341,7 @@ def _refuse_unsound(folder: Path, scan: Scan, key: SigningKey) -> None:
     if problems:
         raise LedgerFault(
             f"{folder} does not verify: {'; '.join(problems[:3])}",
-            fix=f"nothing was changed: see klab check {folder}, keep it as evidence, use another --out",
+            fix=f"nothing was changed: see klab audit {folder}, keep it as evidence, use another --out",
         )
     if scan.key != key.public:
         signer = scan.key.fingerprint if scan.key else "nobody"

@@ -17,13 +17,25 @@ from pydantic import ValidationError
 
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import digest
-from kernellab.core.records import TRIAL, Artifact, Confirmation, DuplicateTrial, MeasuredTrial, RejectedTrial, Timing
+from kernellab.core.records import (
+    TRIAL,
+    Artifact,
+    Confirmation,
+    DuplicateTrial,
+    MeasuredTrial,
+    Passed,
+    RejectedTrial,
+    Timing,
+)
+from kernellab.core.settings import EFFORTS
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
+from kernellab.measure.bench import TOO_GOOD
 from kernellab.measure.roofline import Ceilings, floor_of
 from kernellab.measure.stats import median, paired_speedup
 from kernellab.search.archive import AnyTrial
+from kernellab.search.result import FIGURES
 from kernellab.search.stage import noise_floor, win_threshold
 from kernellab.tasks.spec import dims_label
 
@@ -89,6 +101,7 @@ class _Reader:
         self._calibrations: dict[str, dict[str, Any]] = {}
         self._trials: list[AnyTrial] = []
         self._confirmations: dict[int, Confirmation] = {}
+        self._results: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
 
     def problems(self) -> Iterator[str]:
@@ -111,7 +124,10 @@ class _Reader:
         elif kind == "confirmation":
             yield from self._confirmation(Confirmation.model_validate(body))
         elif kind == "result":
+            self._results[_place(body["task"], body["dims"])] = body
             yield from self._result(body)
+        elif kind == "end" and any(self._results.get(_place(r["task"], r["dims"])) != r for r in body["results"]):
+            yield "the results at the end are not the ones recorded before"
 
     def _calibration(self, body: dict[str, Any]) -> Iterator[str]:
         self._calibrations[_place(body["task"], body["dims"])] = body
@@ -136,27 +152,43 @@ class _Reader:
         if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
             yield from self._artifact(trial.artifact)
         if isinstance(trial, DuplicateTrial):
-            first = self._trials[trial.of]
-            if trial.of >= trial.trial or getattr(first, "artifact", trial.artifact).id != trial.artifact.id:
+            first = self._trials[trial.of] if 0 <= trial.of < trial.trial else trial
+            if not isinstance(first, (MeasuredTrial, RejectedTrial)) or first.artifact.id != trial.artifact.id:
                 yield f"calls itself a duplicate of trial {trial.of}, which has other machine code"
         if isinstance(trial, MeasuredTrial):
             yield from self._timing(trial.timing, _place(trial.task, trial.dims))
 
     def _confirmation(self, confirmation: Confirmation) -> Iterator[str]:
+        if confirmation.trial in self._confirmations:
+            yield f"confirms trial {confirmation.trial} a second time"
         self._confirmations[confirmation.trial] = confirmation
         place = _place(confirmation.task, confirmation.dims)
-        if not isinstance(self._trials[confirmation.trial], MeasuredTrial):
-            yield f"confirms trial {confirmation.trial}, which was never measured"
-        earned = False
+        trial = self._trials[confirmation.trial]
+        if not isinstance(trial, MeasuredTrial) or _place(trial.task, trial.dims) != place:
+            yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
+        verdict, earned = confirmation.verdict, False
+        if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
+            yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
         if confirmation.timing is not None:
             yield from self._timing(confirmation.timing, place)
+            yield from self._whole(confirmation.timing)
             threshold = win_threshold(self._settings["win_floor"], self._calibrations[place]["noise_floor"])
             earned = confirmation.verdict.status == "passed" and confirmation.timing.speedup_low > threshold
         if confirmation.win != earned:
             yield f"says win={confirmation.win}, the rule says {earned}"
 
+    def _whole(self, timing: Timing) -> Iterator[str]:
+        """A confirmation has its fixed number of pairs, unless the machine disturbed too many, and beats no ceiling."""
+        wanted = EFFORTS[self._settings["effort"]].confirm_pairs
+        if len(timing.candidate_s) < wanted and len(timing.candidate_s) + len(timing.dropped) < 2 * wanted:
+            yield f"has {len(timing.candidate_s)} pairs, a confirmation at this effort has {wanted}"
+        if timing.latency_s < TOO_GOOD * timing.floor_s:
+            yield f"claims {timing.latency_s} s a call, below what the ceilings allow ({timing.floor_s} s)"
+
     def _result(self, body: dict[str, Any]) -> Iterator[str]:
         if body.get("trial") is None:
+            if body["status"] != "nothing-verified":
+                yield f"says '{body['status']}' without naming a trial"
             return
         confirmation = self._confirmations.get(body["trial"])
         if confirmation is None:
@@ -164,16 +196,13 @@ class _Reader:
             return
         if (body["status"] == "better") != confirmation.win:
             yield f"says '{body['status']}', the confirmation says win={confirmation.win}"
+        if _place(body["task"], body["dims"]) != _place(confirmation.task, confirmation.dims):
+            yield f"publishes trial {body['trial']} for another shape than it was confirmed at"
         if confirmation.timing is not None:
-            for name in (
-                "speedup",
-                "speedup_low",
-                "speedup_high",
-                "latency_s",
-                "gb_per_s",
-                "of_floor",
-                "of_memory_floor",
-            ):
+            said = (body["baseline"], body["threads"], body["win"])
+            if said != (confirmation.timing.baseline, confirmation.timing.threads, confirmation.win):
+                yield f"names {said} as baseline, threads and win; the confirmation says otherwise"
+            for name in FIGURES:
                 yield from self._figure(name, body[name], getattr(confirmation.timing, name))
         for name in ("max_abs_err", "max_ulp"):
             if confirmation.verdict.status == "passed":

@@ -17,7 +17,7 @@ from kernellab.build.compiler import find_compiler
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import canonical_json, sha256_hex
-from kernellab.core.records import TRIAL, Confirmation, Record, dump
+from kernellab.core.records import TRIAL, Confirmation, Param, Record, dump
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
@@ -90,10 +90,18 @@ class Lab:
             stage.calibration))  # fmt: skip
         return stage
 
-    def begin(self, folder: Path, shapes: Sequence[Dims], candidates: Sequence[Candidate], purpose: str) -> None:
+    def begin(
+        self,
+        folder: Path,
+        shapes: Sequence[Dims],
+        candidates: Sequence[Candidate],
+        purpose: str,
+        params: dict[str, Param] | None = None,
+    ) -> None:
         """Start a run folder: genesis, the task (its file is copied in), and the candidates."""
         body = {
             "purpose": purpose,
+            "params": params or {},
             "settings": self.settings.model_dump(mode="json"),
             "environment": self.environment,
             "task": {"name": self.task.name, "fingerprint": self.task.fingerprint(), "builtin": not self._is_file()},

@@ -18,7 +18,6 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import builtin_candidates, load_recipes
-from kernellab.search.archive import Archive
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.result import Result
@@ -111,20 +110,20 @@ def run_search(
             f"there are no candidates for task '{task.name}'",
             "put SOURCE and launch() into the task file ('klab init' shows how) or give --candidate FILE",
         )
-    chosen = tuple(shapes) or task.tune
+    chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
+    borrowed = measured_trials(warm, task.name) if warm is not None else []
     with Lab(settings, task, locator, emit) as lab:
+        lab.archive.elsewhere.extend(borrowed)
         lab.begin(folder, chosen, candidates, "search")
-        if warm is not None:
-            _borrow(lab.archive, warm, task.name)
         return _search(lab, chosen, candidates)
 
 
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
     """`klab resume`: go on where the ledger ends."""
     body = genesis(folder)
+    if extra_trials and body["purpose"] == "try":
+        raise UsageError(f"{folder} holds the trial of one candidate", "start a search with 'klab run' for more trials")
     settings = Settings(**body["settings"])
-    if extra_trials:
-        settings = settings.model_copy(update={"trials": settings.max_trials + extra_trials})
     task, locator = task_of(folder)
     candidates = candidates_of(folder)
     with Lab(settings, task, locator, emit) as lab:
@@ -136,8 +135,10 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
                 {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"], "task": task.name},
             )
         )
-        done = {} if extra_trials else _finished(folder, task)
-        return _search(lab, [in_order(d, task) for d in body["shapes"]], candidates, done)
+        shapes = [in_order(d, task) for d in body["shapes"]]
+        if body["purpose"] == "try":
+            return _try(lab, shapes[0], candidates[0], body["params"], _finished(folder, task))
+        return _search(lab, shapes, candidates, {} if extra_trials else _finished(folder, task), extra_trials)
 
 
 def try_candidate(
@@ -154,17 +155,28 @@ def try_candidate(
     prove(task)
     dims = dims or min(task.tune, key=task.least_bytes)
     with Lab(settings, task, locator, emit) as lab:
-        lab.begin(folder, [dims], [candidate], "try")
-        recipes, unusable = load_recipes(lab.builder, [candidate])
-        defaults: dict[str, Param] = {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
+        recipes, _ = load_recipes(lab.builder, [candidate])
+        space = recipes[0].space if recipes else {}
+        unknown = [name for name in params or {} if recipes and name not in space]
+        if unknown:
+            known = ", ".join(space) or "none"
+            raise UsageError(f"{candidate.name} has no parameter '{unknown[0]}'", f"the names in its SPACE: {known}")
+        chosen: dict[str, Param] = {**{k: v[0] for k, v in space.items()}, **(params or {})}
+        lab.begin(folder, [dims], [candidate], "try", chosen)
+        return _try(lab, dims, candidate, chosen, {})
+
+
+def _try(lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, Result]) -> Outcome:
+    assert lab.ledger is not None
+    result = done.get(dims_label(dims))
+    if result is None:
         stage = lab.stage(dims)
         try:
-            why = recipes[0].why if recipes else unusable.get(candidate.name, "")
-            idea = Idea(candidate, {**defaults, **(params or {})}, why, "user")
+            idea = Idea(candidate, params, "handed in by the user", "user")
             result = search_shape(lab, stage, OneIdea(idea), Budget(1, 0.0))
         finally:
             stage.close()
-        return _end(lab, folder, (result,))
+    return _end(lab, lab.ledger.folder, (result,))
 
 
 def default_folder(name: str, base: Path | None = None) -> Path:
@@ -178,7 +190,11 @@ def default_folder(name: str, base: Path | None = None) -> Path:
 
 
 def _search(
-    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], done: dict[str, Result] | None = None
+    lab: Lab,
+    shapes: Sequence[Dims],
+    candidates: Sequence[Candidate],
+    done: dict[str, Result] | None = None,
+    extra_trials: int = 0,
 ) -> Outcome:
     recipes, unusable = load_recipes(lab.builder, candidates)
     for name, reason in unusable.items():
@@ -206,7 +222,9 @@ def _search(
         )
         stage = lab.stage(dims)
         try:
-            budget = Budget(settings.max_trials, settings.seconds / len(shapes) if settings.seconds else 0.0)
+            known = len(lab.archive.of(lab.task.name, dims))
+            trials = known + extra_trials if extra_trials else settings.max_trials
+            budget = Budget(trials, settings.seconds / len(shapes) if settings.seconds else 0.0)
             results.append(search_shape(lab, stage, tuner, budget))
         finally:
             stage.close()
@@ -259,12 +277,8 @@ def _finished(folder: Path, task: Task) -> dict[str, Result]:
     return found
 
 
-def _borrow(archive: Archive, folder: Path, task: str) -> None:
-    """Remember another run's measured trials for warm starts, without taking them into this one's record."""
-    archive.elsewhere.extend(measured_trials(folder, task))
-
-
 def measured_trials(folder: Path, task: str) -> list[MeasuredTrial]:
+    """Another run's measured trials, for a warm start; they do not enter this run's record."""
     entries = (e.body for e in read_entries(folder) if e.kind == "trial" and e.body.get("status") == "measured")
     return [MeasuredTrial.model_validate(b) for b in entries if b.get("task") == task]
 

@@ -87,7 +87,7 @@ class Judge:
             fault = check_outputs(table.task, table.outputs, call, expected, pattern)
             if fault is not None:
                 return Rejected(
-                    cause="nondeterministic",
+                    cause="out-of-bounds" if fault.cause == "out-of-bounds" else "nondeterministic",
                     reason=f"right at first, then wrong: {_discreet(fault.reason, case)}",
                     case=case.label,
                 )

@@ -4,7 +4,7 @@ catalogue: 20
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output",)
+CAUGHT_BY = ("wrong-output", "non-finite")
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>
