@@ -60,8 +60,8 @@ def main() -> None:
         code = _fail(fault.what, fault.fix, fault.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         code = 130
-    except MemoryError:
-        code = _fail("this machine has too little memory for that", "choose a smaller shape", EXIT_ENVIRONMENT)
+    except MemoryError as err:
+        code = _fail(f"this machine has too little memory: {err}", "choose a smaller shape", EXIT_ENVIRONMENT)
     except OSError as err:
         code = _fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT)
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code

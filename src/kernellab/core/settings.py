@@ -49,7 +49,7 @@ class Settings(BaseModel):
     sandbox: Literal["auto", "T1", "T2", "T3", "none"] = "auto"
     cache: bool = True
     win_floor: float = Field(1.01, ge=1.0)
-    sample_s: float = Field(0.004, gt=0)
+    sample_s: float = Field(0.003, gt=0)
 
     @property
     def profile(self) -> Effort:

@@ -2,12 +2,14 @@
 
 A sample is one command over the first slots of a set, as many as make it long enough to clock; a pair is one sample of
 each arm, in random order, on different sets. A pair in which either process lost the processor to somebody else is set
-aside (and recorded): its inputs are spent, so it is replaced by a new pair, not repeated.
+aside (and recorded): its inputs are spent, so it is replaced by a new pair, not repeated. Both arms of a pair run on the
+same processor (cores of one machine differ by a per cent or more); a disturbed pair sends the next one to another.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -69,6 +71,8 @@ class Bench:
         self.floor = floor
         self._sample_s = sample_s
         self._timeout_s = timeout_s
+        self._cpus = sorted(os.sched_getaffinity(0))
+        self._cpu = self._cpus[-1]
 
     def pair(self, first: Arm, second: Arm, pairs: Pairs, oracle: bool) -> None:
         """One sample of each arm on inputs that an untrusted arm has never seen, checked afterwards."""
@@ -76,6 +80,7 @@ class Bench:
         sets = ring.pick_sets()
         arms = (first, second)
         for number, arm in zip(sets, arms, strict=True):
+            arm.worker.pin(self._cpu)
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
             None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used)
@@ -96,6 +101,7 @@ class Bench:
             return
         if samples[0].preempted or samples[1].preempted:
             pairs.dropped.append((seconds[0], seconds[1]))
+            self._cpu = self._cpus[(self._cpus.index(self._cpu) + 1) % len(self._cpus)]
         else:
             pairs.first.append(seconds[0])
             pairs.second.append(seconds[1])

@@ -200,8 +200,8 @@ class Ring:
 
 
 def slots_for(task: Task, dims: Dims, least_s: float, floor_s: float) -> int:
-    """So many calls a sample that even a kernel at its floor takes `least_s`."""
-    one = floor_s + 0.5e-6
+    """So many calls a sample that a kernel at twice its floor still takes `least_s`."""
+    one = 2 * floor_s + 0.5e-6
     each = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
     most = max(1, min(_MAX_SLOTS, _MAX_BYTES // (SETS * max(each, 1))))
     return max(1, min(most, math.ceil(least_s / one)))
