@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kernellab.core.errors import EnvironmentFault
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Effort
 from kernellab.measure.ring import Ring
@@ -26,7 +27,8 @@ _CHECKS = 12
 _TRIAL_CHECKS = 0
 _DROPS_A_PAIR = 3
 TOO_GOOD = 0.8
-_LOOKS = (5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
+_HOPELESS = 0.8
+_LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 
 
 @dataclass
@@ -59,7 +61,7 @@ class Pairs:
 class Unfit(Exception):
     """A timed call's output was wrong, or the worker broke off: the measurement is a rejection."""
 
-    def __init__(self, rejected: Rejected, arm: str) -> None:
+    def __init__(self, rejected: Rejected, arm: Arm) -> None:
         super().__init__(rejected.reason)
         self.rejected = rejected
         self.arm = arm
@@ -95,7 +97,7 @@ class Bench:
                 fault, checked = ring.check(number, filling, oracle)
                 arm.checked += checked
                 if fault is not None:
-                    raise Unfit(_timed_fault(fault), arm.name)
+                    raise Unfit(_timed_fault(fault), arm)
         seconds = [sample.seconds / arm.calls for sample, arm in zip(samples, arms, strict=True)]
         if self._lengthen(samples, arms):
             return
@@ -111,8 +113,7 @@ class Bench:
         first: Arm,
         second: Arm,
         most: int,
-        least: int,
-        enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
+        enough: Callable[[Pairs], Literal["raced", "narrow"] | None] = lambda _: None,
         checks: int = _CHECKS,
     ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
@@ -123,11 +124,10 @@ class Bench:
         while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
             self.pair(first, second, pairs, oracle=tries in moments)
             tries += 1
-            if len(pairs.first) in _LOOKS and len(pairs.first) >= least:
-                verdict = enough(pairs)
-                if verdict is not None:
-                    return pairs, verdict
-        if len(pairs.first) < least // 2 + 1:  # nearly every pair was disturbed: better noisy figures than none
+            verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
+            if verdict is not None:
+                return pairs, verdict
+        if len(pairs.first) < most // 4 + 1:  # nearly every pair was disturbed: better noisy figures than none
             pairs.first += [d[0] for d in pairs.dropped]
             pairs.second += [d[1] for d in pairs.dropped]
             pairs.dropped = []
@@ -148,7 +148,7 @@ class Bench:
         sample = self._clock(arm, self.ring.set_calls(number, 1))
         fault, _ = self.ring.check(number, filling, oracle)
         if fault is not None:
-            raise Unfit(_timed_fault(fault), arm.name)
+            raise Unfit(_timed_fault(fault), arm)
         return sample
 
     def _warm_up(self, arm: Arm) -> None:
@@ -172,32 +172,33 @@ class Bench:
         """Measure a candidate, giving up early when it is clearly slower than the best so far (`incumbent` speed-up)."""
 
         def enough(pairs: Pairs) -> Literal["raced", "narrow"] | None:
+            if len(pairs.first) < effort.least_pairs:
+                return "raced" if pairs.speedup(0.99).high < _HOPELESS * incumbent else None
             if pairs.speedup(0.99).high < incumbent:
                 return "raced"
             return "narrow" if pairs.speedup().half_width < effort.narrow else None
 
-        return self._measure(candidate, baseline, effort.trial_pairs, effort.least_pairs, enough, _TRIAL_CHECKS)
+        return self._measure(candidate, baseline, effort.trial_pairs, enough, _TRIAL_CHECKS)
 
     def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
         """A fixed number of pairs and one look: no optional stopping behind a claim."""
-        return self._measure(
-            candidate, baseline, effort.confirm_pairs, effort.confirm_pairs + 1, lambda _: None, _CHECKS
-        )
+        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, _CHECKS)
 
     def _measure(
         self,
         candidate: Arm,
         baseline: Arm,
         most: int,
-        least: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
         checks: int,
     ) -> Timing | Rejected:
         try:
-            pairs, stopped = self.compare(candidate, baseline, most, least, enough, checks)
+            pairs, stopped = self.compare(candidate, baseline, most, enough, checks)
         except Unfit as unfit:
-            if unfit.arm != candidate.name:
-                raise
+            if unfit.arm is not candidate:
+                raise EnvironmentFault(
+                    f"the baseline {unfit.arm.name} broke off: {unfit.rejected.reason}", "'klab resume' goes on"
+                ) from None
             return unfit.rejected
         return self._timing(candidate, baseline, pairs, stopped)
 
@@ -239,15 +240,13 @@ class Bench:
         try:
             arm.worker.prepare(calls, self._timeout_s)
         except WorkerFault as fault:
-            raise Unfit(
-                Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm.name
-            ) from None
+            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm) from None
 
     def _clock(self, arm: Arm, calls: list[int]) -> Sample:
         try:
             return arm.worker.run(calls, self._timeout_s, counted=True)
         except WorkerFault as fault:
-            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm.name) from None
+            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
 
 
 def _timed_fault(fault: Mismatch) -> Rejected:

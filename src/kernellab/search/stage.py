@@ -169,7 +169,7 @@ class Stage:
         samples: dict[str, list[list[float]]] = {}
         medians = {}
         for name, arm in self.arms.items():
-            pairs, _ = self.bench.compare(arm, first, _BASELINE_PAIRS, _BASELINE_PAIRS + 1, lambda _: None)
+            pairs, _ = self.bench.compare(arm, first, _BASELINE_PAIRS)
             samples[name] = [pairs.first, pairs.second]
             medians[name] = median(pairs.first)
             self._bay.emit(
@@ -202,7 +202,7 @@ class Stage:
     def _noise_floor(self) -> tuple[float, Pairs]:
         """How far two measurements of the same thing lie apart here and now: |log| of the A/A interval's farther end."""
         arm = self.arms[self.baseline]
-        pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS, _CALIBRATION_PAIRS + 1, lambda _: None)
+        pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs
 
     def label(self) -> str:

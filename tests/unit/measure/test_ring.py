@@ -244,7 +244,7 @@ def test_secret_moments_are_as_many_as_asked_or_as_there_are() -> None:
 
 def test_slots_make_a_sample_long_enough_within_memory() -> None:
     task = make()
-    assert slots_for(task, {"N": 1024}, 0.004, 0.0005) == 8
+    assert slots_for(task, {"N": 1024}, 0.004, 0.0005) == 4
     assert slots_for(task, {"N": 1024}, 0.004, 1.0) == 1
     assert slots_for(task, {"N": 16}, 0.004, 1e-9) == 512
     assert slots_for(task, {"N": 1 << 24}, 0.004, 1e-6) == 1
