@@ -38,6 +38,7 @@ def start(
     threads: int,
     cpus: Sequence[int],
     memory: int = 2 << 30,
+    wait: bool = True,
 ) -> Worker:
     """Load the machine code in a fresh confined process. Raises WorkerFault when that already goes wrong."""
     setup = _setup(built, calls, threads)
@@ -57,7 +58,7 @@ def start(
         os.write(code, built.code)
         buffers = (reader, outputs.fd, code)
         entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, {"candidate.so": 8})
-        return connect(sandbox, entry, limits, len(calls), threads, cpus, boot_s=10.0)
+        return connect(sandbox, entry, limits, len(calls), threads, cpus, 10.0, wait)
     finally:
         os.close(reader)
         os.close(code)
@@ -74,9 +75,16 @@ class Entry:
 
 
 def connect(
-    sandbox: Sandbox, entry: Entry, limits: Limits, calls: int, threads: int, cpus: Sequence[int], boot_s: float
+    sandbox: Sandbox,
+    entry: Entry,
+    limits: Limits,
+    calls: int,
+    threads: int,
+    cpus: Sequence[int],
+    boot_s: float,
+    wait: bool = True,
 ) -> Worker:
-    """Start a process with a command and a reply pipe, and wait until it has loaded."""
+    """Start a process with a command and a reply pipe, and wait until it has loaded, unless the caller will."""
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
     setup = os.memfd_create("setup", os.MFD_CLOEXEC)
@@ -87,7 +95,8 @@ def connect(
         job = sandbox.spawn(entry.function, "run", limits, given, threads=threads, cpus=cpus, files=entry.files)
         os.close(reply_write)  # so that the end of the process is the end of the pipe
         reply_write = -1
-        return Worker(job, command_write, reply_read, calls, threads, boot_s)
+        worker = Worker(job, command_write, reply_read, calls, threads, boot_s)
+        return worker.ready() if wait else worker
     except BaseException:
         if job is not None:
             job.close()

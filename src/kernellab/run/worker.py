@@ -71,8 +71,13 @@ class Worker:
         self.busy_s = 0.0
         self._calls = calls
         self._touched: set[int] = set()
-        self._expect(b"loaded!!", boot_timeout_s, "while it was loaded")
-        process.stop()
+        self._boot_timeout_s = boot_timeout_s
+
+    def ready(self) -> Worker:
+        """Wait until the process has loaded, and stop it; raises WorkerFault when loading already goes wrong."""
+        self._expect(b"loaded!!", self._boot_timeout_s, "while it was loaded")
+        self._process.stop()
+        return self
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""

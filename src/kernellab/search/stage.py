@@ -59,13 +59,19 @@ class Stage:
         self.ring = Ring(task, dims, self._slots, self.seed, self._flush)
         self.bench = Bench(self.ring, self.floor, settings.sample_s)
         self.arms: dict[str, Arm] = {}
+        self._early: tuple[str, Worker] | None = None
         self.failed: dict[str, str] = {}
         self.baseline = ""
         self.calibration = self._calibrate()
 
     def verify(self, built: Built) -> Verdict:
-        """Screening on the stage's own cases."""
-        return self._judge.verify(built, self.table, "screen")
+        """Screening on the stage's own cases; meanwhile the process that measure() will need starts beside it."""
+        self._drop_early()
+        self._early = (built.artifact.id, self.start_worker(built, self.ring, wait=False))
+        verdict = self._judge.verify(built, self.table, "screen")
+        if isinstance(verdict, Rejected):
+            self._drop_early()
+        return verdict
 
     def measure(self, built: Built, incumbent: float) -> Timing | Rejected:
         """A trial's timing against the fastest baseline, in a fresh process."""
@@ -107,13 +113,27 @@ class Stage:
         baseline = self.arms[self.baseline]
         return self._with_arm(built, self.ring, lambda arm: self.bench.confirm(arm, baseline, effort))
 
-    def start_worker(self, built: Built, ring: Ring, side: int = 0) -> Worker:
-        settings = self._bay.settings
-        return cpu.start(
-            self._bay.sandbox, built, ring.inputs, ring.sides[side], ring.calls, settings.threads, self._cpus
-        )
+    def start_worker(self, built: Built, ring: Ring, side: int = 0, wait: bool = True) -> Worker:
+        settings, sandbox = self._bay.settings, self._bay.sandbox
+        outputs = ring.sides[side]
+        return cpu.start(sandbox, built, ring.inputs, outputs, ring.calls, settings.threads, self._cpus, wait=wait)
+
+    def _drop_early(self) -> None:
+        if self._early is not None:
+            self._early[1].close()
+            self._early = None
+
+    def _take_worker(self, built: Built, ring: Ring) -> Worker:
+        """The process that was started during screening, if it is of this artifact and on this ring; else a new one."""
+        early, self._early = self._early, None
+        if early is not None and early[0] == built.artifact.id and ring is self.ring:
+            return early[1]
+        if early is not None:
+            early[1].close()
+        return self.start_worker(built, ring, wait=False)
 
     def close(self) -> None:
+        self._drop_early()
         for arm in self.arms.values():
             arm.worker.close()
         self.arms = {}
@@ -121,13 +141,12 @@ class Stage:
         self.ring.close()
 
     def _with_arm(self, built: Built, ring: Ring, action: Any) -> Timing | Rejected:
+        worker = self._take_worker(built, ring)
         try:
-            worker = self.start_worker(built, ring)
+            result: Timing | Rejected = action(Arm("candidate", worker.ready(), 0))
+            return result
         except WorkerFault as fault:
             return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
-        try:
-            result: Timing | Rejected = action(Arm("candidate", worker, 0))
-            return result
         finally:
             worker.close()
 
