@@ -301,10 +301,11 @@ def replay(
 def show(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only trials with this status, e.g. rejected.")] = None,
     as_json: Json = False,
 ) -> None:
     """What a run holds: results, trials, rejections and why."""
-    pages.show(_out, pages.existing(run_folder), trial, as_json)
+    pages.show(_out, pages.existing(run_folder), trial, status, as_json)
 
 
 @app.command()

@@ -192,25 +192,24 @@ def _params(params: dict[str, Any]) -> str:
 
 
 def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
-    """The figures of a run: no ratio without its baseline, interval, threads and share of the floor."""
+    """The figures of a run: no ratio without its interval, baseline, dtype, threads and share of the floor."""
     table = Table(show_edge=False, pad_edge=False)
-    names = ["shape", "trial", "speed-up, 95 % interval", "over", "latency", "of floor"]
-    for name in [*names, "GB/s", "max ULP", "max error"] if wide else names:
+    names = ["shape", "speed-up [95 %]", "over", "latency", "of floor"]
+    for name in [*names, "trial", "GB/s", "max ULP", "max error"] if wide else names:
         table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
     for s in shapes:
         dims = ",".join(f"{k}={v}" for k, v in s["dims"].items())
         if s.get("speedup") is None:
-            table.add_row(dims, "-" if s.get("trial") is None else f"#{s['trial']}", s["status"])
+            table.add_row(dims, s["status"])
             continue
         mark = "" if s["status"] == "better" else " (no win)"
         row = [
             dims,
-            f"#{s['trial']}",
             f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-            f"{s['baseline']}, {s['threads']} thr",
+            f"{s['baseline']}, {s['dtype']}, {s['threads']} thr",
             f"{s['latency_s'] * 1e3:.3f} ms",
             f"{s['of_floor'] * 100:.0f} %",
         ]
-        more = [f"{s['gb_per_s']:.2f}", f"{s.get('max_ulp') or 0:.1f}", f"{s.get('max_abs_err') or 0:.2g}"]
+        more = [f"#{s['trial']}", f"{s['gb_per_s']:.2f}", f"{s['max_ulp']:.1f}", f"{s['max_abs_err']:.2g}"]
         table.add_row(*row, *(more if wide else []))
     return table

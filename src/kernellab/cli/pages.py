@@ -140,8 +140,9 @@ def replayed(console: Console, row: dict[str, Any]) -> None:
     console.print("agrees" if row["agrees"] else "DOES NOT AGREE", style="green" if row["agrees"] else "red")
 
 
-def show(console: Console, folder: Path, number: int | None, as_json: bool) -> None:
+def show(console: Console, folder: Path, number: int | None, status: str | None, as_json: bool) -> None:
     from kernellab.ledger.check import check
+    from kernellab.ledger.index import count_by_status, open_index
     from kernellab.ledger.journal import read_entries
     from kernellab.ledger.store import Store
     from kernellab.search.replay import read_trials
@@ -160,6 +161,12 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
             console.print_json(json.dumps(dump(trial)))
             console.print(source, markup=False, soft_wrap=True)
         return
+    index = open_index(folder)
+    counts = count_by_status(index)
+    index.close()
+    if status is not None and status not in counts:
+        raise UsageError(f"no trial of this run is '{status}'", f"it has: {', '.join(counts) or 'no trials'}")
+    trials = [t for t in trials if status in (None, t.status)]
     results = [dict(e.body) for e in read_entries(folder) if e.kind == "result"]
     if as_json:
         brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
@@ -168,6 +175,7 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
                 "status": "ok",
                 "run": found.run,
                 "ended": found.ended,
+                "counts": counts,
                 "results": results,
                 "trials": brief,
                 "ledger_root": found.root,
@@ -179,10 +187,9 @@ def show(console: Console, folder: Path, number: int | None, as_json: bool) -> N
     console.print()
     if results:
         console.print(results_table(results, console.width >= 110))
-    console.print(
-        f"\nrun {found.run}, {found.size} entries, root {found.root}{'' if found.ended else ' (not ended)'}",
-        markup=False,
-    )
+    numbers = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no trials"
+    state = "" if found.ended else " (not ended)"
+    console.print(f"\n{numbers}\nrun {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
 
 
 def doctor(console: Console, settings: Settings, as_json: bool) -> bool:

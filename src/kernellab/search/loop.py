@@ -83,7 +83,7 @@ def conclude(lab: Lab, stage: Stage) -> Result:
         if confirmed[-1].win:
             break
     result = summarise(stage.label(), lab.settings.threads, lab.archive.of(task, dims), confirmed)
-    data = {"task": task, "dims": dims, **result.data}
+    data = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, **result.data}
     lab.append("result", data)
     lab.emit(Event("result", result.reason, data))
     return Result(result.status, result.reason, data)

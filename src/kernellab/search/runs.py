@@ -64,6 +64,7 @@ class Outcome:
             "gb_per_s",
             "task",
             "dims",
+            "dtype",
             "threads",
         )
         return {
