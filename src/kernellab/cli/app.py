@@ -98,7 +98,7 @@ def _finish(outcome: Any, as_json: bool) -> None:
         pages.print_json(outcome.data())
     else:
         _out.print()
-        _out.print(results_table([r.data for r in outcome.results], _out.width >= 110))
+        _out.print(results_table([r.data for r in outcome.results], _out.width >= 130))
         for result in outcome.results:
             if result.status != "better":
                 _out.print(result.reason, markup=False, soft_wrap=True)

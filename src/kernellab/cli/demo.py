@@ -87,7 +87,7 @@ def _summary(console: Console, data: dict[str, Any]) -> None:
     console.print()
     for shape in data["shapes"]:
         console.print(shape["task"], style="bold")
-        console.print(results_table([shape], console.width >= 110))
+        console.print(results_table([shape], console.width >= 130))
     cheat = data["cheat"]
     word = "a cheating kernel was handed in and rejected" if cheat["caught"] else "a CHEATING KERNEL PASSED"
     console.print(f"\n{word}: {cheat['reason']}", markup=False, soft_wrap=True)

@@ -140,7 +140,10 @@ class LiveDisplay:
                 style="bold green",
             )
         counts = ", ".join(f"{n} {k}" for k, n in self._counts.items())
-        return Group(self._progress, Text(self._note, style="dim"), *self._lines, Text(counts, style="dim"), best)
+        lines = [Text(self._note, style="dim"), *self._lines, Text(counts, style="dim"), best]
+        for line in lines:
+            line.no_wrap, line.overflow = True, "ellipsis"
+        return Group(self._progress, *lines)
 
 
 def trial_line(trial: AnyTrial) -> Text:

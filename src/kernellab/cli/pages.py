@@ -87,7 +87,7 @@ def verdict(console: Console, outcome: Outcome) -> None:
         Text(data["reason"] or ""),
     )
     if passed and data.get("speedup"):
-        console.print(results_table([outcome.results[0].data], console.width >= 110))
+        console.print(results_table([outcome.results[0].data], console.width >= 130))
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
@@ -186,7 +186,7 @@ def show(console: Console, folder: Path, number: int | None, status: str | None,
         console.print(trial_line(trial), soft_wrap=True)
     console.print()
     if results:
-        console.print(results_table(results, console.width >= 110))
+        console.print(results_table(results, console.width >= 130))
     numbers = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no trials"
     state = "" if found.ended else " (not ended)"
     console.print(f"\n{numbers}\nrun {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
