@@ -145,12 +145,12 @@ def test_more_trials_can_be_added_to_a_finished_run(klab: Klab, copied: Path) ->
     assert (report.problems, report.trials) == ([], len(trials) + 2)
 
 
-def test_more_trials_after_a_single_verdict_are_as_many_as_were_asked_for(
+def test_more_trials_after_a_single_verdict_are_refused_not_turned_into_a_search(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:
     done = klab(
         "verify", files / "good.py", "--task", files / "cube.py", "--shape", 4096, "--out", tmp_path / "run", "--json"
     )
     assert done.json["status"] == "passed"
-    klab("resume", tmp_path / "run", "--more", 1, "--json")
-    assert len(bodies(tmp_path / "run", "trial")) == 2
+    klab("resume", tmp_path / "run", "--more", 1, "--json").failed(2, "the trial of one candidate")
+    assert len(bodies(tmp_path / "run", "trial")) == 1

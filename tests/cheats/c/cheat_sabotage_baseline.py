@@ -4,7 +4,7 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("harmless", "out-of-bounds", "wrong-output", "sandbox", "crash", "hidden-work")
+CAUGHT_BY = ("harmless", "out-of-bounds", "wrong-output", "sandbox", "crash", "hidden-work", "nondeterministic")
 STAGE = "measure"
 HARMLESS = True
 SOURCE = r"""

@@ -119,7 +119,7 @@ def test_a_torn_tail_is_not_indexed_and_a_garbled_line_is_a_fault(tmp_path: Path
     ledger.write_bytes(sound + b"garbage\n" + json.dumps({}).encode() + b"\n")
     with pytest.raises(LedgerFault, match="line 4") as fault:
         open_index(tmp_path)
-    assert "klab check" in fault.value.fix
+    assert "klab audit" in fault.value.fix
 
 
 def test_no_ledger_no_index(tmp_path: Path) -> None:

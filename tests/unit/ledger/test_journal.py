@@ -209,4 +209,4 @@ def test_reading_refuses_what_is_missing_or_garbled(run: Path, tmp_path: Path) -
     (run / "ledger.jsonl").write_bytes(b"\n".join([written[0], b"garbage", *written[2:]]) + b"\n")
     with pytest.raises(LedgerFault, match="line 2") as fault:
         list(read_entries(run))
-    assert "klab check" in fault.value.fix
+    assert "klab audit" in fault.value.fix
