@@ -201,7 +201,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
     for name in [*names, "trial", "GB/s", "max ULP", "max error"] if wide else names:
         table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
     for s in shapes:
-        dims = ",".join(f"{k}={v}" for k, v in s["dims"].items())
+        dims = "x".join(str(v) for v in s["dims"].values())
         if s.get("speedup") is None:
             table.add_row(dims, s["status"])
             continue
@@ -209,7 +209,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
         row = [
             dims,
             f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-            f"{s['baseline']}, {s['dtype']}, {s['threads']} thr",
+            f"{s['baseline']}, {s['dtype'].replace('float', 'f')}, {s['threads']} thr",
             f"{s['latency_s'] * 1e3:.3f} ms",
             f"{s['of_floor'] * 100:.0f} %",
         ]

@@ -141,7 +141,7 @@ def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_th
     )
     lines = text.getvalue().splitlines()
     assert "2.000x [1.900, 2.100] " in lines[2]
-    for words in ("numpy, float32, 1 thr", "50 %", "3.50", "1.5", "1e-07"):
+    for words in ("numpy, f32, 1 thr", "50 %", "3.50", "1.5", "1e-07"):
         assert words in lines[2]
     assert "(no win)" in lines[3]
     assert "nothing-verified" in lines[4]
