@@ -94,6 +94,11 @@ class Job:
             os.kill(self.pid, signal.SIGKILL)
             self._reap()
 
+    def end(self) -> None:
+        """Kill without waiting: the kernel takes the job down while the caller does something else; close() reaps it."""
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+
     def _reap(self) -> None:
         """Take the end of the first process, and without a pid namespace the rest of the job with it.
 

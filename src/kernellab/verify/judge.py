@@ -80,6 +80,7 @@ class Judge:
         """All cases once more in one go; True when every bit comes out as before."""
         patterns = [poison_outputs(table.outputs, call) for call in table.calls]
         worker.run(range(len(table.calls)), sum(table.timeouts))
+        worker.end()
         same = True
         for case, call, expected, pattern, before in zip(
             table.cases, table.calls, table.expected, patterns, first, strict=True
