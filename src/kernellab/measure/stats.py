@@ -31,16 +31,19 @@ class Estimate:
 
 
 def median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+    return _middle(sorted(values))
+
+
+def _middle(ordered: Sequence[float]) -> float:
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
 
 
 def estimate(values: Sequence[float], level: float = LEVEL) -> Estimate:
     """Median and exact-bootstrap percentile interval; the smallest and largest value when there are few."""
     ordered = sorted(values)
     low, high = _ranks(len(ordered), level)
-    return Estimate(median(ordered), ordered[low], ordered[high], len(ordered))
+    return Estimate(_middle(ordered), ordered[low], ordered[high], len(ordered))
 
 
 def paired_speedup(candidate_s: Sequence[float], baseline_s: Sequence[float], level: float = LEVEL) -> Estimate:

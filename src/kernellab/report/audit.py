@@ -103,6 +103,7 @@ class _Reader:
         self._confirmations: dict[int, Confirmation] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
+        self._artifacts: set[tuple[str, ...]] = set()
 
     def problems(self) -> Iterator[str]:
         for entry in read_entries(self._folder):
@@ -235,6 +236,10 @@ class _Reader:
             yield f"{name} is {got!r}, its samples give {wanted!r}"
 
     def _artifact(self, artifact: Artifact) -> Iterator[str]:
+        named = (artifact.id, artifact.code, artifact.plans, artifact.log)
+        if named in self._artifacts:
+            return
+        self._artifacts.add(named)
         if artifact.id != digest([artifact.code, artifact.plans]):
             yield "the artifact's id does not name its code and plans"
         for blob, what in ((artifact.code, "machine code"), (artifact.plans, "plans"), (artifact.log, "build log")):
