@@ -231,7 +231,7 @@ def _macros(params: dict[str, Param], threads: int) -> list[str]:
     macros = [f"-DKLAB_THREADS={threads}"]
     for name, value in sorted(params.items()):
         if isinstance(value, str):
-            macros += [f"-D{name}={value}"] if _is_token(value) else []
+            macros += [f"-D{name}={value}"] if value.isidentifier() else []
             macros += [f"-D{name}_{''.join(c if c.isalnum() else '_' for c in value)}=1"]
         else:
             macros.append(f"-D{name}={int(value) if isinstance(value, bool) else value}")
@@ -241,10 +241,6 @@ def _macros(params: dict[str, Param], threads: int) -> list[str]:
 def _reserved(params: dict[str, Param]) -> str:
     taken = [p for p in params if p.lower().startswith("klab") or p in ("program_id", "_OPENMP") or p.startswith("__")]
     return f"parameter name '{taken[0]}' is reserved" if taken else ""
-
-
-def _is_token(value: str) -> bool:
-    return value.isidentifier()
 
 
 def _fill(flag: str, params: dict[str, Param]) -> str:

@@ -81,7 +81,6 @@ class Timing(Record):
     candidate_s: list[float]
     baseline_s: list[float]
     dropped: list[tuple[float, float]] = []
-    cpu_s: list[float] = []
     speedup: float
     speedup_low: float
     speedup_high: float
