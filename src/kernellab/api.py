@@ -18,6 +18,7 @@ from kernellab.tasks.spec import Dims, parse_dims
 def optimize(
     task: str,
     *,
+    dtype: str = "",
     shapes: Sequence[Dims | str] = (),
     candidates: Sequence[str | Path] = (),
     out: str | Path | None = None,
@@ -27,8 +28,10 @@ def optimize(
 ) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name or the path of a task file.
 
-    Keyword arguments are settings: effort, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
+    `dtype` (f32, bf16, f16) picks the variant of a built-in task.
+    Keyword arguments are settings: effort, device, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
     """
+    task = locate(task, dtype)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
@@ -39,6 +42,7 @@ def verify(
     candidate: str | Path,
     task: str,
     *,
+    dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
     out: str | Path | None = None,
@@ -46,6 +50,7 @@ def verify(
     **settings: Any,
 ) -> Outcome:
     """Judge one candidate file: every case, held-out shapes, timed calls checked. Quick timing."""
+    task = locate(task, dtype)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
     return try_candidate(task, read_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener)
@@ -55,6 +60,7 @@ def measure(
     candidate: str | Path,
     task: str,
     *,
+    dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
     out: str | Path | None = None,
@@ -62,10 +68,16 @@ def measure(
     **settings: Any,
 ) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
+    task = locate(task, dtype)
     chosen = _shape(task, shape) if shape is not None else None
     return try_candidate(
         task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
     )
+
+
+def locate(task: str, dtype: str) -> str:
+    """The name of a built-in task's variant for this dtype; a task file stands for itself."""
+    return load_task(task, dtype).name if dtype else task
 
 
 def _shape(task: str, shape: Dims | str) -> Dims:

@@ -30,7 +30,10 @@ class Described:
 
 @dataclass(frozen=True)
 class Built:
-    """`plans` are in the order of the shapes asked for; `stubs` maps each step's signature to its symbol."""
+    """`plans` are in the order of the shapes asked for; `stubs` maps each step's signature to its symbol.
+
+    `listing` is what a GPU compiler made of it, as text (PTX), for people who read records.
+    """
 
     artifact: Artifact
     code: bytes
@@ -38,6 +41,7 @@ class Built:
     shapes: tuple[Dims, ...]
     stubs: dict[tuple[str, bool, str], str]
     log: str
+    listing: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,31 +9,25 @@ Not covered: what the machine code does; it runs in the run sandbox and is judge
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
+from kernellab.build import exchange
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, check_flags
 from kernellab.build.elf import sections
-from kernellab.build.plan import Plan
+from kernellab.build.plan import IDENTIFIER, Plan
 from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json, digest, sha256_hex
 from kernellab.core.records import Artifact, Param
-from kernellab.sandbox.host import Job, Sandbox
+from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.compile_job", "kernellab.tasks")
 MAX_STATIC = 64 << 10
-_MAX_REPLY = 48 << 20
-_MOST_PARAMETERS, _MOST_CHOICES = 64, 1024
-_PLANS = TypeAdapter(list[Plan])
+_RECORDER = "kernellab.build.recorder:main"
 _PRELUDE = """static _Thread_local long klab_program_id[3];
 #define program_id(axis) (klab_program_id[axis])
 #line 1 "SOURCE"
@@ -55,45 +49,33 @@ class CBuilder:
         self._compile_limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64)
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
-        reply = self._record({"only": "describe", "text": candidate.text, "name": candidate.name})
-        if isinstance(reply, NotBuilt):
-            return reply
-        try:
-            if len(reply["space"]) > _MOST_PARAMETERS or any(len(v) > _MOST_CHOICES for v in reply["space"].values()):
-                return NotBuilt(
-                    "build-failed", f"SPACE has more than {_MOST_PARAMETERS} names or {_MOST_CHOICES} choices"
-                )
-            space = {_name(k): [_param(v) for v in values] for k, values in reply["space"].items()}
-            return Described(space, [str(t) for t in reply["tasks"]], str(reply["about"])[:2000])
-        except (KeyError, TypeError, ValueError, AttributeError) as err:
-            return NotBuilt("build-failed", f"SPACE is not a mapping of names to lists of numbers or words: {err}")
+        return exchange.describe(self._sandbox, _RECORDER, candidate, self._record_limits)
 
     def build(
         self, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
     ) -> Built | NotBuilt:
         started = time.perf_counter()
-        buffers = [*task.inputs, *task.outputs]
-        cases = [[{"shape": list(b.shape(d)), "dtype": b.dtype} for b in buffers] for d in shapes]
-        request = {"text": candidate.text, "name": candidate.name, "params": params, "cases": cases}
-        reply = self._record(request)
-        if isinstance(reply, NotBuilt):
-            return reply
+        request = exchange.recording_request(task, candidate, params, shapes)
+        answer = exchange.ask_recorder(self._sandbox, _RECORDER, request, self._record_limits)
+        if isinstance(answer, NotBuilt):
+            return answer
+        plans = exchange.read_plans(answer[0], task, shapes)
+        if isinstance(plans, NotBuilt):
+            return plans
         try:
-            plans = _PLANS.validate_python(reply["plans"])
-            source, flags = str(reply["source"]), [str(f) for f in reply["flags"]]
-        except (ValidationError, KeyError, TypeError) as err:
-            return NotBuilt("build-failed", f"the recorded plan is not a plan: {str(err)[:300]}")
-        if len(plans) != len(cases):
-            return NotBuilt("build-failed", f"{len(plans)} plans were recorded for {len(cases)} shapes")
-        flags = [_fill(f, params) for f in flags]
-        for fault in (_reserved(params), check_flags(flags), *(plan.faults(len(buffers)) for plan in plans)):
+            source, flags = str(answer[0]["source"]), [str(f) for f in answer[0]["flags"]]
+        except (KeyError, TypeError) as err:
+            return NotBuilt("build-failed", f"the recording has no {err}")
+        flags = [exchange.fill(f, params) for f in flags]
+        for fault in (exchange.reserved(params), check_flags(flags), *(_foreign(plan) for plan in plans)):
             if fault:
                 return NotBuilt("build-failed", fault)
         stubs = {step.signature: "" for plan in plans for step in plan.steps}
         stubs = {signature: f"klab_stub_{i}" for i, signature in enumerate(sorted(stubs))}
         text = _PRELUDE + source + _stubs(stubs)
-        command = [*self._compiler.base_flags(), *flags, *_macros(params, self._threads)]
-        return self._finish(text, command, tuple(plans), tuple(shapes), stubs, started)
+        macros = [f"-DKLAB_THREADS={self._threads}", *exchange.macros(params)]
+        command = [*self._compiler.base_flags(), *flags, *macros]
+        return self._finish(text, command, plans, tuple(shapes), stubs, started)
 
     def _finish(
         self,
@@ -140,64 +122,21 @@ class CBuilder:
         )
         return Built(artifact, code, plans, shapes, stubs, log)
 
-    def _record(self, request: dict[str, Any]) -> dict[str, Any] | NotBuilt:
-        with _Exchange(canonical_json(request), 1) as exchange:
-            job = self._sandbox.spawn("kernellab.build.recorder:main", "build", self._record_limits, exchange.fds)
-            with job:
-                job.wait()
-                reply = exchange.reply()
-                if reply is None:
-                    return NotBuilt("build-failed", f"running the candidate's Python {_ending(job)}", job.log()[:2000])
-        if reply.get("status") in ("recorded", "described"):
-            return reply
-        reason = str(reply.get("reason", "no reason given"))[:1000]
-        return NotBuilt("invalid" if reply.get("status") == "invalid" else "build-failed", reason)
-
     def _compile(self, text: str, flags: list[str]) -> tuple[bytes, str] | NotBuilt:
         request = {
             "source": text,
             "command": [*self._compiler.command, *flags],
             "environment": self._compiler.environment,
         }
-        with _Exchange(canonical_json(request), 2) as exchange:
-            job = self._sandbox.spawn("kernellab.build.compile_job:main", "build", self._compile_limits, exchange.fds)
-            with job:
-                job.wait()
-                reply = exchange.reply()
-                if reply is None:
-                    return NotBuilt("build-failed", f"the compiler {_ending(job)}", job.log()[:2000])
-                code = exchange.output()
+        entry = "kernellab.build.compile_job:main"
+        answer = exchange.ask(self._sandbox, entry, request, self._compile_limits, "the compiler")
+        if isinstance(answer, NotBuilt):
+            return answer
+        reply, code = answer
         log = str(reply.get("log", ""))
         if reply.get("code") != 0:
-            return NotBuilt("build-failed", f"does not compile: {_first_error(log)}", log)
+            return NotBuilt("build-failed", f"does not compile: {exchange.first_error(log)}", log)
         return code, log
-
-
-class _Exchange:
-    """Memory files for one job: a request, a reply, and perhaps an output, none of which can name a path."""
-
-    def __init__(self, request: bytes, replies: int) -> None:
-        self.fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply", "output")[: 1 + replies]]
-        os.write(self.fds[0], request)
-
-    def reply(self) -> dict[str, Any] | None:
-        """What the job said, if it is plain data that a record can hold (no NaN, no broken text, no endless nesting)."""
-        try:
-            value = json.loads(os.pread(self.fds[1], _MAX_REPLY, 0))
-            canonical_json(value)
-        except (ValueError, RecursionError):
-            return None
-        return value if isinstance(value, dict) else None
-
-    def output(self) -> bytes:
-        return os.pread(self.fds[2], _MAX_REPLY, 0)
-
-    def __enter__(self) -> _Exchange:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for fd in self.fds:
-            os.close(fd)
 
 
 def _stubs(stubs: dict[tuple[str, bool, str], str]) -> str:
@@ -227,49 +166,11 @@ def _stubs(stubs: dict[tuple[str, bool, str], str]) -> str:
     return "\n".join(text) + "\n"
 
 
-def _macros(params: dict[str, Param], threads: int) -> list[str]:
-    macros = [f"-DKLAB_THREADS={threads}"]
-    for name, value in sorted(params.items()):
-        if isinstance(value, str):
-            macros += [f"-D{name}={value}"] if value.isidentifier() else []
-            macros += [f"-D{name}_{''.join(c if c.isalnum() else '_' for c in value)}=1"]
-        else:
-            macros.append(f"-D{name}={int(value) if isinstance(value, bool) else value}")
-    return macros
-
-
-def _reserved(params: dict[str, Param]) -> str:
-    taken = [p for p in params if p.lower().startswith("klab") or p in ("program_id", "_OPENMP") or p.startswith("__")]
-    return f"parameter name '{taken[0]}' is reserved" if taken else ""
-
-
-def _fill(flag: str, params: dict[str, Param]) -> str:
-    for name, value in params.items():
-        flag = flag.replace("{" + name + "}", str(value))
-    return flag
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"'{name}' is not a name")
-    return name
-
-
-def _param(value: object) -> Param:
-    if not isinstance(value, (int, float, str, bool)):
-        raise TypeError(f"{value!r} is neither a number, a word nor a truth value")
-    return value
-
-
-def _ending(job: Job) -> str:
-    if job.timed_out:
-        return f"did not end within {job.limits.wall_s:g} s and was killed"
-    if job.signal() is not None:
-        return f"was killed by signal {job.signal()} (time, memory or output limit)"
-    return f"ended without a result (exit code {job.exit_code()})"
-
-
-def _first_error(log: str) -> str:
-    lines = [line for line in log.splitlines() if "error" in line or "undefined" in line]
-    said = [line for line in log.splitlines() if line.strip()]
-    return (lines or said or ["the compiler said nothing"])[0][:300]
+def _foreign(plan: Plan) -> str:
+    """What a C function has no notion of."""
+    for step in plan.steps:
+        if not IDENTIFIER.match(step.kernel):
+            return f"'{step.kernel[:40]}' is not a C identifier"
+        if step.block is not None or step.shared or step.cluster is not None or step.cooperative:
+            return f"{step.kernel}: a C kernel has no blocks, clusters or shared memory"
+    return f"scratch {plan.zeroed[0]}: the C runner does not zero scratch buffers" if plan.zeroed else ""

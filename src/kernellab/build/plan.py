@@ -1,11 +1,12 @@
 """The launch plan: which functions run, in which order, on which buffers, for one shape. Data only, checked on arrival.
 
-A plan comes out of the sandbox in which the candidate's launch() ran, so nothing in it is believed: names must be C
-identifiers, buffer numbers must exist, sizes are bounded.
+A plan comes out of the sandbox in which the candidate's launch() ran, so nothing in it is believed: names must be ones,
+buffer numbers must exist, sizes are bounded.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Literal
 
@@ -13,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 MAX_SCRATCH = 2 << 30
 MAX_STEPS = 256
+MAX_THREADS = 1024
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
+_KERNEL = re.compile(r"[A-Za-z_][A-Za-z0-9_:<>,()&* .+-]{0,255}\Z")  # C++ name expressions too: "softmax<bf16, 256>"
 
 
 class _Data(BaseModel):
@@ -43,16 +46,25 @@ class FloatArg(_Data):
 Arg = Annotated[BufferArg | ScratchArg | IntArg | FloatArg, Field(discriminator="kind")]
 
 
+Extents = Annotated[list[Annotated[int, Field(ge=1, lt=1 << 31)]], Field(min_length=1, max_length=3)]
+
+
 class Step(_Data):
+    """One launch. `block`, `shared` (dynamic shared memory in bytes), `cluster` and `cooperative` are a GPU's."""
+
     kernel: str
-    grid: Annotated[list[Annotated[int, Field(ge=1, lt=1 << 31)]], Field(min_length=1, max_length=3)] | None = None
+    grid: Extents | None = None
     args: Annotated[list[Arg], Field(max_length=64)]
+    block: Extents | None = None
+    shared: Annotated[int, Field(ge=0, le=1 << 20)] = 0
+    cluster: Extents | None = None
+    cooperative: bool = False
 
     @field_validator("kernel")
     @classmethod
-    def _identifier(cls, name: str) -> str:
-        if not IDENTIFIER.match(name):
-            raise ValueError(f"'{name[:40]}' is not a C identifier")
+    def _name(cls, name: str) -> str:
+        if not _KERNEL.match(name):
+            raise ValueError(f"'{name[:40]}' does not name a kernel")
         return name
 
     @property
@@ -63,9 +75,10 @@ class Step(_Data):
 
 
 class Plan(_Data):
-    """`scratch` holds the sizes of the work buffers in bytes."""
+    """`scratch` holds the sizes of the work buffers in bytes; `zeroed` says which are zeroed at every call."""
 
     scratch: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] = []
+    zeroed: Annotated[list[Annotated[int, Field(ge=0, lt=64)]], Field(max_length=64)] = []
     steps: Annotated[list[Step], Field(max_length=MAX_STEPS)]
 
     def faults(self, buffers: int) -> str:
@@ -74,7 +87,11 @@ class Plan(_Data):
             return "launch() launched nothing"
         if sum(self.scratch) > MAX_SCRATCH:
             return f"asks for {sum(self.scratch):.3g} bytes of scratch; {MAX_SCRATCH:.3g} is the most"
+        if any(index >= len(self.scratch) for index in self.zeroed):
+            return "zeroes a scratch buffer that was never asked for"
         for step in self.steps:
+            if step.block is not None and math.prod(step.block) > MAX_THREADS:
+                return f"{step.kernel} has blocks of {math.prod(step.block)} threads; {MAX_THREADS} is the most"
             for arg in step.args:
                 if isinstance(arg, BufferArg) and arg.index >= buffers:
                     return f"{step.kernel} is given buffer {arg.index}, the task has {buffers}"

@@ -22,6 +22,7 @@ _ITEMSIZE = {
     "int32": 4,
     "uint32": 4,
     "float16": 2,
+    "bfloat16": 2,
     "int16": 2,
     "uint8": 1,
     "int8": 1,
@@ -30,6 +31,10 @@ _ITEMSIZE = {
 
 class Invalid(Exception):
     """launch() refused this combination of parameters."""
+
+
+class Failed(Exception):
+    """Compiling or recording failed for a reason that needs no name of an exception before it."""
 
 
 class StandIn:
@@ -52,11 +57,37 @@ class StandIn:
         return f"StandIn(shape={self.shape}, dtype={self.dtype})"
 
 
-class _Launcher:
-    def __init__(self, steps: list[dict[str, Any]], name: str, grid: list[int] | None = None) -> None:
-        self._steps, self._name, self._grid = steps, name, grid
+class Recording:
+    """What one launch() launched so far; `make` makes its scratch buffers."""
 
-    def __getitem__(self, key: Any) -> _Launcher:
+    def __init__(self, make: type[StandIn] = StandIn) -> None:
+        self._make = make
+        self.steps: list[dict[str, Any]] = []
+        self.sizes: list[int] = []
+        self.zeroed: list[int] = []
+
+    def scratch(self, shape: int | tuple[int, ...], dtype: str = "float32", zero: bool = False) -> StandIn:
+        extents = (shape,) if isinstance(shape, int) else tuple(int(s) for s in shape)
+        dtype = getattr(dtype, "__name__", str(dtype))
+        if dtype not in _ITEMSIZE or any(e < 1 for e in extents):
+            raise Invalid(f"scratch({shape}, {dtype}): extents must be positive, dtype one of {', '.join(_ITEMSIZE)}")
+        stand_in = self._make({"kind": "scratch", "index": len(self.sizes)}, extents, dtype)
+        if zero:
+            self.zeroed.append(len(self.sizes))
+        self.sizes.append(stand_in.nbytes)
+        return stand_in
+
+    def plan(self) -> dict[str, Any]:
+        return {"scratch": self.sizes, "zeroed": self.zeroed, "steps": self.steps}
+
+
+class CLauncher:
+    """kernel("name")(...) or kernel("name")[grid](...): a C function, once or once for each grid point."""
+
+    def __init__(self, recording: Recording, name: str, grid: list[int] | None = None) -> None:
+        self._recording, self._name, self._grid = recording, name, grid
+
+    def __getitem__(self, key: Any) -> CLauncher:
         parts = key if isinstance(key, tuple) else (key,)
         if parts and isinstance(parts[0], (tuple, list)):
             grid, extra = list(parts[0]), parts[1:]
@@ -69,13 +100,48 @@ class _Launcher:
             raise Invalid("a C kernel has no blocks or shared memory: write kernel(name)[grid](...) and loop inside")
         if not 1 <= len(grid) <= 3:
             raise Invalid(f"a grid has one to three extents, not {len(grid)}")
-        return _Launcher(self._steps, self._name, [int(g) for g in grid])
+        return CLauncher(self._recording, self._name, [int(g) for g in grid])
 
     def __call__(self, *args: Any) -> None:
-        self._steps.append({"kernel": self._name, "grid": self._grid, "args": [_argument(a) for a in args]})
+        step = {"kernel": self._name, "grid": self._grid, "args": [argument(a) for a in args]}
+        self._recording.steps.append(step)
 
 
-def _argument(value: Any) -> dict[str, Any]:
+class CudaLauncher:
+    """kernel("name")[grid, block, shared](...): shared (bytes of dynamic shared memory) may be left out."""
+
+    def __init__(
+        self, recording: Recording, name: str, cooperative: bool = False, cluster: int | tuple[int, ...] = ()
+    ) -> None:
+        self._recording = recording
+        self._step: dict[str, Any] = {"kernel": str(name), "cooperative": bool(cooperative)}
+        if cluster:
+            self._step["cluster"] = _extents(cluster, "cluster")
+
+    def __getitem__(self, key: Any) -> CudaLauncher:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not 2 <= len(parts) <= 3:
+            raise Invalid("a CUDA launch is kernel(name)[grid, block] or kernel(name)[grid, block, shared]")
+        shared = int(parts[2]) if len(parts) == 3 else 0
+        shaped = CudaLauncher(self._recording, self._step["kernel"])
+        extents = {"grid": _extents(parts[0], "grid"), "block": _extents(parts[1], "block"), "shared": shared}
+        shaped._step = {**self._step, **extents}
+        return shaped
+
+    def __call__(self, *args: Any) -> None:
+        if "block" not in self._step:
+            raise Invalid("a CUDA launch needs a grid and a block: kernel(name)[grid, block](...)")
+        self._recording.steps.append({**self._step, "args": [argument(a) for a in args]})
+
+
+def _extents(value: Any, what: str) -> list[int]:
+    extents = [int(v) for v in (value if isinstance(value, (tuple, list)) else (value,))]
+    if not 1 <= len(extents) <= 3 or min(extents) < 1:
+        raise Invalid(f"a {what} has one to three positive extents, not {extents}")
+    return extents
+
+
+def argument(value: Any) -> dict[str, Any]:
     if isinstance(value, StandIn):
         return value._reference
     if isinstance(value, bool) or hasattr(value, "__index__"):
@@ -85,27 +151,25 @@ def _argument(value: Any) -> dict[str, Any]:
     raise TypeError(f"a launch argument must be a buffer, an int or a float, not {type(value).__name__}")
 
 
-def record_case(launch: Callable[..., Any], buffers: list[dict[str, Any]], params: dict[str, Any]) -> dict[str, Any]:
-    """One plan: launch() on the stand-ins of one shape."""
-    steps: list[dict[str, Any]] = []
-    sizes: list[int] = []
+LAUNCHERS: dict[str, Callable[..., Any]] = {"c": CLauncher, "cuda": CudaLauncher}
 
-    def make_scratch(shape: int | tuple[int, ...], dtype: str = "float32") -> StandIn:
-        extents = (shape,) if isinstance(shape, int) else tuple(int(s) for s in shape)
-        dtype = getattr(dtype, "__name__", str(dtype))
-        if dtype not in _ITEMSIZE or any(e < 1 for e in extents):
-            raise Invalid(f"scratch({shape}, {dtype}): extents must be positive, dtype one of {', '.join(_ITEMSIZE)}")
-        stand_in = StandIn({"kind": "scratch", "index": len(sizes)}, extents, dtype)
-        sizes.append(stand_in.nbytes)
-        return stand_in
 
-    stand_ins = [StandIn({"kind": "buffer", "index": i}, tuple(b["shape"]), b["dtype"]) for i, b in enumerate(buffers)]
-    candidate.bind(lambda name: _Launcher(steps, name), make_scratch)
+def record_case(
+    launch: Callable[..., Any],
+    buffers: list[dict[str, Any]],
+    params: dict[str, Any],
+    launcher: Callable[..., Any] = CLauncher,
+    make: type[StandIn] = StandIn,
+) -> dict[str, Any]:
+    """One plan: launch() on the stand-ins of one shape. `launcher` makes what kernel(...) gives."""
+    recording = Recording(make)
+    stand_ins = [make({"kind": "buffer", "index": i}, tuple(b["shape"]), b["dtype"]) for i, b in enumerate(buffers)]
+    candidate.bind(lambda name, **options: launcher(recording, name, **options), recording.scratch)
     try:
         launch(*stand_ins, **params)
     finally:
         candidate.bind(None, None)
-    return {"scratch": sizes, "steps": steps}
+    return recording.plan()
 
 
 def load(text: str, name: str) -> dict[str, Any]:
@@ -132,31 +196,43 @@ def describe(scope: dict[str, Any]) -> dict[str, Any]:
 
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """Everything the compiler and the runner need, or why there is nothing."""
+    launcher = LAUNCHERS[request.get("backend", "c")]
+    return record_with(request, lambda launch, buffers, params: record_case(launch, buffers, params, launcher), True)
+
+
+def record_with(
+    request: dict[str, Any],
+    record_one: Callable[[Callable[..., Any], list[dict[str, Any]], dict[str, Any]], dict[str, Any]],
+    needs_source: bool,
+) -> dict[str, Any]:
+    """Record every case twice with `record_one`: a launch() that changes its mind is refused."""
     try:
         scope = load(request["text"], request["name"])
     except Exception as err:  # noqa: BLE001  candidate code: any failure is the candidate's
-        return {"status": "build-failed", "reason": f"the file does not run: {_say(err)}"}
+        return {"status": "build-failed", "reason": f"the file does not run: {say(err)}"}
     if "launch" not in scope or not callable(scope["launch"]):
         return {"status": "build-failed", "reason": "the file has no launch() function"}
     try:
         described = describe(scope)
         json.dumps(described)
     except Exception as err:  # noqa: BLE001  candidate data
-        return {"status": "build-failed", "reason": f"SOURCE, FLAGS, SPACE or TASKS is not plain data: {_say(err)}"}
-    if not described["source"].strip():
+        return {"status": "build-failed", "reason": f"SOURCE, FLAGS, SPACE or TASKS is not plain data: {say(err)}"}
+    if needs_source and not described["source"].strip():
         return {"status": "build-failed", "reason": "the file has no SOURCE with C code"}
     accepted = _accepted(scope["launch"], request["params"])
     plans = []
     try:
         for buffers in request["cases"]:
-            plan = record_case(scope["launch"], buffers, accepted)
-            if plan != record_case(scope["launch"], buffers, accepted):
+            plan = record_one(scope["launch"], buffers, accepted)
+            if plan != record_one(scope["launch"], buffers, accepted):
                 return {"status": "build-failed", "reason": "launch() records another plan when it is called again"}
             plans.append(plan)
+    except Failed as err:
+        return {"status": "build-failed", "reason": str(err)}
     except (Invalid, ValueError) as err:
         return {"status": "invalid", "reason": str(err) or "launch() refused the parameters"}
     except Exception as err:  # noqa: BLE001  candidate code
-        return {"status": "build-failed", "reason": f"launch() fails: {_say(err)}"}
+        return {"status": "build-failed", "reason": f"launch() fails: {say(err)}"}
     return {"status": "recorded", **described, "plans": plans}
 
 
@@ -168,13 +244,16 @@ def _accepted(launch: Callable[..., Any], params: dict[str, Any]) -> dict[str, A
     return {k: v for k, v in params.items() if k in wanted}
 
 
-def _say(err: Exception) -> str:
+def say(err: Exception) -> str:
+    """An exception in the candidate's code, with the candidate's own line."""
     where = ""
     trace = err.__traceback__
     while trace is not None:
         if trace.tb_frame.f_globals.get("__name__") == "candidate":
             where = f" (line {trace.tb_lineno})"
         trace = trace.tb_next
+    if isinstance(err, Failed):
+        return f"{err}{where}"
     if isinstance(err, SyntaxError):
         where = f" (line {err.lineno})"
         return f"SyntaxError: {err.msg}{where}"
@@ -195,4 +274,4 @@ def describe_only(request: dict[str, Any]) -> dict[str, Any]:
         json.dumps(described)
         return {"status": "described", **described}
     except Exception as err:  # noqa: BLE001  candidate code
-        return {"status": "build-failed", "reason": f"the file does not run: {_say(err)}"}
+        return {"status": "build-failed", "reason": f"the file does not run: {say(err)}"}

@@ -45,7 +45,8 @@ Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")
 ]
 Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
-Device = Annotated[str | None, typer.Option("--device", help="Where kernels run (default: cpu).")]
+Device = Annotated[str | None, typer.Option("--device", help="auto (the GPU where there is one), cpu or cuda.")]
+Dtype = Annotated[str | None, typer.Option("--dtype", help="f32, bf16 or f16: the variant of a built-in task.")]
 Compiler = Annotated[str | None, typer.Option("--compiler", help="cc, gcc, clang, zig or a path.")]
 SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
 Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
@@ -121,12 +122,16 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 def run(
     task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
     shape: Shape = None,
+    dtype: Dtype = None,
     effort: Effort = None,
     trials: Annotated[int | None, typer.Option(help="Trials a shape.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
     threads: Threads = None,
     seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
     sampler: Annotated[str | None, typer.Option(help="tpe, random or exhaustive.")] = None,
+    gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
+    vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,
+    build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
     device: Device = None,
@@ -145,6 +150,9 @@ def run(
         "threads": threads,
         "seed": seed,
         "sampler": sampler,
+        "gpu_seconds": gpu_seconds,
+        "vram_gb": vram_gb,
+        "build_jobs": build_jobs,
         "device": device,
         "compiler": compiler,
         "sandbox": sandbox,
@@ -154,6 +162,7 @@ def run(
             as_json,
             lambda listener: api.optimize(
                 task,
+                dtype=dtype or "",
                 shapes=shape or (),
                 candidates=candidate or (),
                 out=out,
@@ -171,6 +180,7 @@ def verify(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
     shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    dtype: Dtype = None,
     param: Parameter = None,
     threads: Threads = None,
     effort: Effort = None,
@@ -188,6 +198,7 @@ def verify(
         lambda listener: api.verify(
             file,
             task,
+            dtype=dtype or "",
             shape=shape,
             params=pages.parse_params(param),
             out=out,
@@ -212,6 +223,7 @@ def bench(
     file: Annotated[Path, typer.Argument(help="A candidate file.")],
     task: Annotated[str, typer.Option("--task", help="The task it is for.")],
     shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    dtype: Dtype = None,
     param: Parameter = None,
     threads: Threads = None,
     effort: Effort = None,
@@ -230,6 +242,7 @@ def bench(
             lambda listener: api.measure(
                 file,
                 task,
+                dtype=dtype or "",
                 shape=shape,
                 params=pages.parse_params(param),
                 out=out,

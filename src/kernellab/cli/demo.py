@@ -52,7 +52,7 @@ def run_demo(console: Console, out: Path | None, as_json: bool) -> int:
     """Returns the exit code: 0 when a better kernel was found, the cheat caught and every audit passed."""
     started = time.monotonic()
     base = out or default_folder("demo")
-    settings = load_settings({"effort": "quick"})
+    settings = load_settings({"effort": "quick", "device": "cpu"})
     shapes: list[dict[str, Any]] = []
     audits = []
     for task, dims, trials, seconds in _PLAN:

@@ -195,6 +195,7 @@ def show(console: Console, folder: Path, number: int | None, status: str | None,
 def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     """Compiler, tiers and the self-attack, in the tier that runs would use."""
     from kernellab.build.compiler import find_compiler
+    from kernellab.run.cpu import cpu_name
     from kernellab.run.device import describe_environment
     from kernellab.sandbox.attacks import self_attack
     from kernellab.sandbox.tiers import open_sandbox, survey
@@ -211,7 +212,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     tried = [r for r in results if r.applicable]
     blocked = sum(r.blocked for r in tried)
     good = blocked == len(tried) and not compiler_fix
-    environment = describe_environment(compiler_text, tier, settings.threads)
+    environment = describe_environment(cpu_name(), compiler_text, tier, settings.threads)
     if as_json:
         print_json(
             {

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 Dims = dict[str, int]
+Trust = Literal["native", "device-only", "host"]
 Param = int | float | str | bool
 Cause = Literal[
     "wrong-output", "non-finite", "nondeterministic", "out-of-bounds", "input-written", "crash", "timeout",
@@ -73,6 +74,7 @@ class Timing(Record):
     `speedup` is the median of the paired ratios baseline/candidate with its exact-bootstrap 95 % interval.
     `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures.
     `floor_s` is the least time that the device's measured ceilings allow for one call.
+    `conditions`: clocks, heat and what held the device back, read right after the last pair.
     """
 
     baseline: str
@@ -92,6 +94,7 @@ class Timing(Record):
     of_memory_floor: float
     checked: int
     stopped: Literal["raced", "narrow", "budget"]
+    conditions: dict[str, int | str] = {}
 
     @model_validator(mode="after")
     def _paired(self) -> Timing:
@@ -137,7 +140,7 @@ class DuplicateTrial(_Trial):
 
 class MeasuredTrial(_Trial):
     status: Literal["measured"] = "measured"
-    trust: Literal["native", "device-only", "host"]
+    trust: Trust
     artifact: Artifact
     verdict: Passed
     inputs_seed: str

@@ -15,7 +15,8 @@ EffortName = Literal["quick", "standard", "full"]
 
 
 class Effort(BaseModel):
-    """How hard to look. Pairs: at least and at most for a trial, and for a confirmation; `narrow` ends a measurement."""
+    """How hard to look. Pairs: at least and at most for a trial, and for a confirmation; `narrow` ends a measurement;
+    `checks`: how many timed calls of a confirmation are judged in full."""
 
     model_config = ConfigDict(frozen=True)
     least_pairs: int
@@ -24,10 +25,11 @@ class Effort(BaseModel):
     narrow: float
     trials: int
     confirmations: int
+    checks: int = 12
 
 
 EFFORTS: dict[str, Effort] = {
-    "quick": Effort(least_pairs=5, trial_pairs=11, confirm_pairs=41, narrow=0.02, trials=24, confirmations=2),
+    "quick": Effort(least_pairs=5, trial_pairs=11, confirm_pairs=41, narrow=0.02, trials=24, confirmations=2, checks=6),
     "standard": Effort(least_pairs=7, trial_pairs=31, confirm_pairs=201, narrow=0.003, trials=80, confirmations=3),
     "full": Effort(least_pairs=9, trial_pairs=61, confirm_pairs=401, narrow=0.002, trials=240, confirmations=5),
 }
@@ -38,7 +40,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     effort: EffortName = "standard"
-    device: str = "cpu"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    target: str = ""
     threads: int = Field(1, ge=1, le=1024)
     seed: int = 0
     trials: int = Field(0, ge=0)
@@ -46,10 +49,13 @@ class Settings(BaseModel):
     sampler: Literal["tpe", "random", "exhaustive"] = "tpe"
     compiler: str = ""
     build_timeout_s: float = Field(20.0, gt=0)
+    build_jobs: int = Field(0, ge=0, le=1024)
+    vram_gb: float = Field(0.0, ge=0)
+    gpu_seconds: float = Field(0.0, ge=0)
     sandbox: Literal["auto", "T1", "T2", "T3", "none"] = "auto"
     cache: bool = True
     win_floor: float = Field(1.01, ge=1.0)
-    sample_s: float = Field(0.003, gt=0)
+    sample_s: float = Field(0.0, ge=0)
 
     @property
     def profile(self) -> Effort:

@@ -55,4 +55,10 @@ def _torch(threads: int) -> Any:
 
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    return torch.from_numpy
+
+    def wrap(array: np.ndarray[Any, Any]) -> Any:
+        if array.dtype == np.dtype("bfloat16"):  # torch knows the type, but not NumPy's name for it
+            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        return torch.from_numpy(array)
+
+    return wrap

@@ -17,13 +17,12 @@ from typing import Literal
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Effort
-from kernellab.measure.ring import Ring
+from kernellab.measure.base import Slots
 from kernellab.measure.roofline import Floor
 from kernellab.measure.stats import Estimate, median, paired_speedup
-from kernellab.run.worker import Sample, Worker, WorkerFault
+from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
-_CHECKS = 12
 _TRIAL_CHECKS = 0
 _DROPS_A_PAIR = 3
 TOO_GOOD = 0.8
@@ -37,7 +36,7 @@ class Arm:
     entries its process has seen. A trusted arm (a baseline) needs cold inputs, but no new ones and no checks."""
 
     name: str
-    worker: Worker
+    worker: Runner
     side: int
     trusted: bool = False
     calls: int = 1
@@ -68,11 +67,19 @@ class Unfit(Exception):
 
 
 class Bench:
-    def __init__(self, ring: Ring, floor: Floor, sample_s: float, timeout_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        ring: Slots,
+        floor: Floor,
+        sample_s: float,
+        timeout_s: float = 30.0,
+        conditions: Callable[[], dict[str, int | str]] = dict,
+    ) -> None:
         self.ring = ring
         self.floor = floor
         self._sample_s = sample_s
         self._timeout_s = timeout_s
+        self._conditions = conditions
         self._cpus = sorted(os.sched_getaffinity(0))
         self._cpu = self._cpus[-1]
 
@@ -85,7 +92,7 @@ class Bench:
             arm.worker.pin(self._cpu)
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used, known=oracle)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
@@ -114,7 +121,7 @@ class Bench:
         second: Arm,
         most: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None] = lambda _: None,
-        checks: int = _CHECKS,
+        checks: int = 0,
     ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
         for arm in (first, second):
@@ -144,7 +151,7 @@ class Bench:
     def _once(self, arm: Arm, oracle: bool) -> Sample:
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, 1))
-        filling = self.ring.fill(number, 1, arm.side, None)
+        filling = self.ring.fill(number, 1, arm.side, set() if oracle else None, known=oracle)
         sample = self._clock(arm, self.ring.set_calls(number, 1))
         fault, _ = self.ring.check(number, filling, oracle)
         if fault is not None:
@@ -182,7 +189,7 @@ class Bench:
 
     def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
         """A fixed number of pairs and one look: no optional stopping behind a claim."""
-        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, _CHECKS)
+        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, effort.checks)
 
     def _measure(
         self,
@@ -234,6 +241,7 @@ class Bench:
             of_memory_floor=self.floor.memory_s / latency,
             checked=candidate.checked,
             stopped=stopped,
+            conditions=self._conditions(),
         )
 
     def _prepare(self, arm: Arm, calls: list[int]) -> None:

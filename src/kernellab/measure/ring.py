@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from kernellab.measure.base import SETS, Filling, Slots
 from kernellab.run.arena import Arena
-from kernellab.run.cpu import Call
+from kernellab.run.base import Call
+from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.inputs import draw_inputs, draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 from kernellab.verify.judge import check_outputs, poison_outputs
 from kernellab.verify.numeric import Mismatch
 
-SETS = 2
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
@@ -35,30 +35,15 @@ _SPOTS = 64
 _BASES = 4
 
 
-@dataclass
-class Filling:
-    """What lies in the first slots of a set right now: known answers by slot, and the poison of every slot."""
+class Ring(Slots):
+    inputs: Arena
+    sides: tuple[Arena, Arena]
 
-    side: int
-    known: dict[int, list[Expected]] = field(default_factory=dict)
-    patterns: list[list[int]] = field(default_factory=list)
-
-
-class Ring:
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int, pool: bool = True) -> None:
-        self.task = task
-        self.dims = dims
-        self.seed = seed
-        self.slots = slots
-        self._rng = np.random.default_rng(np.frombuffer(seed, np.uint32))
-        self._secret = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+        super().__init__(task, dims, slots, seed)
         self.inputs = Arena("timed-inputs", seed[:16])
         self.sides = (Arena("timed-outputs", seed[16:32]), Arena("timed-outputs-2", seed[16:32]))
-        self.calls = []
-        for _ in range(SETS * slots):
-            inputs = tuple(self.inputs.declare(b.shape(dims), b.dtype) for b in task.inputs)
-            outputs = [tuple(side.declare(b.shape(dims), b.dtype) for b in task.outputs) for side in self.sides]
-            self.calls.append(Call(dims, inputs, outputs[0]))  # both sides are laid out alike
+        self._declare()
         for arena in (self.inputs, *self.sides):
             arena.open()
         self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
@@ -73,26 +58,10 @@ class Ring:
         for call in self.calls:
             self._refresh(call)
 
-    def set_calls(self, number: int, count: int) -> list[int]:
-        """The numbers of the first `count` calls of one set."""
-        return list(range(number * self.slots, number * self.slots + count))
-
-    def pick_sets(self) -> tuple[int, int]:
-        """Two different sets, in secret."""
-        first, second = self._secret.choice(SETS, 2, replace=False)
-        return int(first), int(second)
-
-    def toss(self) -> bool:
-        return bool(self._secret.random() < 0.5)
-
-    def fill(self, number: int, count: int, side: int, used: set[int] | None) -> Filling:
-        """New inputs and poison for `count` slots of a set.
-
-        `used` remembers which pool entries an arm's process has had; None keeps the pool out of it.
-        """
+    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
         filling = Filling(side)
         left = [] if used is None else [e for e in range(len(self._pool)) if e not in used]
-        witness = int(self._secret.integers(count)) if left and self.toss() else -1
+        witness = int(self._secret.integers(count)) if left and (known or self.toss()) else -1
         for slot in range(count):
             call = self.calls[number * self.slots + slot]
             if slot == witness and used is not None:
@@ -105,16 +74,10 @@ class Ring:
             filling.patterns.append(poison_outputs(self.sides[side], call))
         return filling
 
-    def secret_moments(self, among: int, count: int) -> set[int]:
-        """So many of the numbers 0..among-1, for checks that nobody can foresee."""
-        return {int(v) for v in self._secret.choice(among, min(count, among), replace=False)}
-
-    def flush(self) -> float:
-        """Push everything out of the caches."""
-        return float(self._junk.max())
+    def flush(self) -> None:
+        float(self._junk.max())
 
     def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
-        """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked, spots everywhere."""
         known = dict(filling.known)
         if oracle and not known:
             slot = int(self._secret.integers(len(filling.patterns)))
@@ -141,7 +104,7 @@ class Ring:
                 broken = outputs.intact(region)
                 if broken:
                     return Mismatch("out-of-bounds", f"wrote {broken} the buffer of '{buffer.name}'", None, None)
-                if np.dtype(buffer.dtype).kind != "f":
+                if not is_float(buffer.dtype):
                     continue  # any integer may be an answer; the checked slots speak for these
                 bits = outputs.array(region).reshape(-1).view(f"u{np.dtype(buffer.dtype).itemsize}")
                 spots = self._secret.integers(bits.size, size=min(_SPOTS, bits.size))
@@ -188,7 +151,7 @@ class Ring:
 
     def _mix(self, buffer: Buffer, target: Array, index: int) -> None:
         """roll(A, a) + roll(B, b): the bases are scaled so that the sum is standard normal again."""
-        if target.dtype.kind != "f" or target.size < 64:
+        if not is_float(target.dtype) or target.size < 64:
             target[...] = draw_normal(self._secret, buffer, self.dims).reshape(-1)
             return
         first, second = (self._bases[int(k)][index] for k in self._secret.choice(_BASES, 2, replace=False))

@@ -8,7 +8,7 @@ Not covered: data that stays in a cache between calls on purpose; the protocol k
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.ring import Ring, slots_for
-from kernellab.run.worker import Worker
+from kernellab.run.base import Runner
 from kernellab.tasks.inputs import draw_normal, draw_offset
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
@@ -83,7 +83,7 @@ _LAUNCH = {
 }
 _PEAK_FLOPS = 2 * 8 * 8_000_000
 
-Start = Callable[[Built, Ring], Worker]
+Start = Callable[[Built, Ring], Runner]
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def measure_ceilings(
 ) -> Ceilings:
     """Ceilings at about the size of a task: `nbytes` moved by one call."""
     n = max(1 << 14, min(nbytes, 512 << 20) // 8) // 1024 * 1024
-    copy = _fastest(builder, start, "copy", _task("copy", n, n, lambda x: x), n, flush_bytes, sample_s)
-    read = _fastest(builder, start, "read", _task("read", n, 1, _total), n, flush_bytes, sample_s)
-    peak_s = _fastest(builder, start, "peak", _task("peak", 64, max(threads, 64), _zeros), 64, flush_bytes, 1e-9)
+    copy = _fastest(builder, start, "copy", ceiling_task("copy", n, n, lambda x: x), n, flush_bytes, sample_s)
+    read = _fastest(builder, start, "read", ceiling_task("read", n, 1, total), n, flush_bytes, sample_s)
+    peak_s = _fastest(builder, start, "peak", ceiling_task("peak", 64, max(threads, 64), zeros), 64, flush_bytes, 1e-9)
     flops = _PEAK_FLOPS * threads / peak_s
     return Ceilings(copy=8.0 * n / copy, read=4.0 * n / read, flops=flops)
 
@@ -164,7 +164,7 @@ def _fastest(builder: Builder, start: Start, name: str, task: Task, n: int, flus
         ring.close()
 
 
-def _task(name: str, n: int, m: int, reference: Callable[[Array], Array]) -> Task:
+def ceiling_task(name: str, n: int, m: int, reference: Callable[[Array], Array]) -> Task:
     return Task(
         name=f"ceiling_{name}",
         about="a ceiling of this machine",
@@ -178,15 +178,9 @@ def _task(name: str, n: int, m: int, reference: Callable[[Array], Array]) -> Tas
     )
 
 
-def _total(x: Array) -> Array:
+def total(x: Array) -> Array:
     return np.array([x.sum()])
 
 
-def _zeros(x: Array) -> Array:
+def zeros(x: Array) -> Array:
     return np.zeros(64)
-
-
-def threads_cpus(threads: int) -> Sequence[int]:
-    """One thread may run anywhere (it cannot become two); several are bound to that many processors."""
-    own = sorted(os.sched_getaffinity(0))
-    return own if threads == 1 else own[:threads]

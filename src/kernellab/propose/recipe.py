@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 
@@ -41,15 +43,23 @@ def read_candidate(path: str | Path) -> Candidate:
         ) from None
 
 
-def builtin_candidates(task_name: str) -> list[Candidate]:
-    """The built-in files that name this task, in the order of their names."""
+def builtin_candidates(task_name: str, device: str = "cpu") -> list[Candidate]:
+    """The built-in files for this device that name this task, in the order of their folders and names."""
     found = []
-    for path in sorted(FOLDER.glob("*.py")):
-        text = path.read_text()
-        header = text.split("SOURCE", 1)[0]
-        if f'"{task_name}"' in header:
-            found.append(Candidate(text, path.stem))
+    for backend in (b for b, d in DEVICE_OF.items() if d == device):
+        for path in sorted((FOLDER / backend).glob("*.py")):
+            text = path.read_text()
+            if task_name in _tasks(text):
+                found.append(Candidate(text, f"{path.stem}_{backend}" if device == "cuda" else path.stem))
     return found
+
+
+def _tasks(text: str) -> tuple[str, ...]:
+    """The constant TASKS of a candidate file, read without running it."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "TASKS":
+            return tuple(ast.literal_eval(node.value))
+    return ()
 
 
 def load_recipes(builder: Builder, candidates: Sequence[Candidate]) -> tuple[list[Recipe], dict[str, str]]:

@@ -11,33 +11,16 @@ import fcntl
 import math
 import mmap
 import os
-from dataclasses import dataclass
 
 import numpy as np
 
 from kernellab.core.errors import EnvironmentFault
+from kernellab.run.base import Region
 from kernellab.tasks.spec import Array
 
 PAGE = mmap.PAGESIZE
 ALIGN = 64
 _ADD_SEALS, _SEAL_SHRINK_GROW = 1033, 1 | 2 | 4
-
-
-@dataclass(frozen=True)
-class Region:
-    """One buffer: pages [start, start+length) of the file, `count` elements in `nbytes` bytes at `data`."""
-
-    start: int
-    length: int
-    data: int
-    shape: tuple[int, ...]
-    dtype: str
-    count: int
-    nbytes: int
-
-    def wire(self) -> list[int]:
-        """What the worker needs: where to map from, how much, and where the data starts."""
-        return [self.start, self.length, self.data - self.start]
 
 
 class Arena:
@@ -82,6 +65,16 @@ class Arena:
     def array(self, region: Region) -> Array:
         """The laboratory's own view of a buffer."""
         return np.frombuffer(self._memory(), region.dtype, region.count, region.data).reshape(region.shape)
+
+    def write(self, region: Region, values: Array) -> None:
+        np.copyto(self.array(region), values)
+
+    def read(self, region: Region) -> Array:
+        return self.array(region)
+
+    def fill(self, region: Region, pattern: int) -> None:
+        self.rearm(region)
+        self.array(region).view(f"u{np.dtype(region.dtype).itemsize}").fill(pattern)
 
     def intact(self, region: Region) -> str:
         """Which guard band was overwritten, or ''."""

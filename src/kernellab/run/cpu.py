@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kernellab.build.base import Built
 from kernellab.build.plan import BufferArg, FloatArg, IntArg, Plan, ScratchArg
+from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json
-from kernellab.run.arena import Arena, Region
+from kernellab.core.records import Trust
+from kernellab.run.arena import Arena
+from kernellab.run.base import SLOWNESS, Call, Memory, Region
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
-from kernellab.tasks.spec import Dims
 
 PRELOAD = ("kernellab.run.serve",)
 _LOG_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Call:
-    """One ready-made call: a shape and the regions of its inputs and outputs, in the task's order."""
+class CpuDevice:
+    """This machine's processors: each runner is a confined process of its own."""
 
-    dims: Dims
-    inputs: tuple[Region, ...]
-    outputs: tuple[Region, ...]
+    kind = "cpu"
+    slowness = SLOWNESS
+    thrifty = False
+    trust: Trust = "native"
+
+    def __init__(self, sandbox: Sandbox, threads: int, cpus: Sequence[int]) -> None:
+        self.name = cpu_name()
+        self.threads = threads
+        self.cpus = cpus
+        self._sandbox = sandbox
+
+    def memory(self, name: str, seed: bytes) -> Arena:
+        return Arena(name, seed)
+
+    def start(self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True) -> Worker:
+        assert isinstance(inputs, Arena)
+        assert isinstance(outputs, Arena)
+        return start(self._sandbox, built, inputs, outputs, calls, self.threads, self.cpus, wait=wait)
+
+    def fresh(self) -> None:
+        """Every runner is a new process anyway."""
+
+    def close(self) -> None:
+        """The sandbox belongs to the laboratory."""
+
+
+def cpu_name() -> str:
+    return f"{cpu_model()} ({platform.machine()}, {os.cpu_count()} cores)"
 
 
 def start(

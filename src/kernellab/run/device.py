@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import digest
 
+_PACKAGES = ("kernellab", "numpy", "torch", "optuna", "cryptography", "pydantic")
+_GPU_PACKAGES = ("triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py")
 
-def describe_environment(compiler: str, tier: str, threads: int) -> dict[str, Any]:
-    """Hardware, kernel, interpreter and library versions."""
+
+def describe_environment(
+    device: str, compiler: str, tier: str, threads: int, gpu: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Hardware, kernel, interpreter and library versions; `gpu` is what a GPU's driver says of itself."""
     versions = {}
-    for package in ("kernellab", "numpy", "torch", "optuna", "cryptography", "pydantic"):
+    for package in (*_PACKAGES, *(_GPU_PACKAGES if gpu is not None else ())):
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             versions[package] = "absent"
     facts = {
-        "device": f"{cpu_model()} ({platform.machine()}, {os.cpu_count()} cores)",
+        "device": device,
+        **(gpu or {}),
         "kernel": platform.release(),
         "python": sys.version.split()[0],
         "libc": " ".join(platform.libc_ver()),

@@ -14,10 +14,10 @@ import signal
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from kernellab.core.records import Cause
+from kernellab.run.base import Sample, WorkerFault
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 
@@ -36,23 +36,6 @@ class Process(Protocol):
     def close(self) -> None: ...
     def log(self) -> str: ...
     def flooded(self) -> bool: ...
-
-
-class WorkerFault(Exception):
-    """The worker broke off: what it did, in the judge's words."""
-
-    def __init__(self, cause: Cause, reason: str) -> None:
-        super().__init__(reason)
-        self.cause: Cause = cause
-        self.reason = reason
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One clocked command: seconds, and whether the scheduler took the processor away meanwhile."""
-
-    seconds: float
-    preempted: bool
 
 
 class Worker:

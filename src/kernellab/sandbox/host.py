@@ -12,8 +12,9 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from kernellab.core.errors import EnvironmentFault, UsageError
@@ -150,13 +151,18 @@ class Sandbox:
     """A zygote in one tier. `preload` names the modules whose functions serve as job entries.
 
     Jobs may read `trees` beside system and interpreter. A private root has no /proc; for a compiler that finds its
-    parts through /proc/self/exe, `self_exe` is put there.
+    parts through /proc/self/exe, `self_exe` is put there. `environment` is added to the little that jobs see.
     """
 
-    def __init__(self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = (), self_exe: str = "") -> None:
+    def __init__(
+        self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = (), self_exe: str = "",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         if tier not in get_args(Tier):
             raise UsageError(f"there is no sandbox tier '{tier}'", "choose T1, T2, T3, or leave it at auto")
         self.tier = tier
+        self._environment = {**ENVIRONMENT, **(environment or {})}
+        self._spawning = threading.Lock()
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -189,7 +195,7 @@ class Sandbox:
         command = [sys.executable, "-I", "-c", _BOOT, json.dumps(arguments)]
         # Line-buffered diagnostics of the zygote itself are of no use to anybody but its developers.
         return subprocess.Popen(
-            command, env=ENVIRONMENT, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command, env=self._environment, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
@@ -214,22 +220,28 @@ class Sandbox:
         log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log_fd, *fds]))]
-            self._control.sendmsg([request.encode()], rights)
-            pid = forked = 0
-            while not forked or not pid:
-                data, sender, _, _ = self._receive()
-                if data == b"hello":
-                    pid = sender
-                elif data == b"forked":
-                    forked = 1
-                else:
-                    raise EnvironmentFault(f"the sandbox cannot start a job: {data.decode(errors='replace')}",
-                                           "run 'klab doctor'; a lower tier may work")  # fmt: skip
+            with self._spawning:  # several threads may build at once
+                pid = self._forked(request, rights)
         except (OSError, EnvironmentFault):
             os.close(log_fd)
             scratch.remove(folder)
             raise
         return Job(pid, log_fd, limits, folder, group=self.tier not in NAMESPACED)
+
+    def _forked(self, request: Request, rights: list[tuple[int, int, array.array[int]]]) -> int:
+        """Send one request and wait for the new job's pid."""
+        self._control.sendmsg([request.encode()], rights)
+        pid = forked = 0
+        while not forked or not pid:
+            data, sender, _, _ = self._receive()
+            if data == b"hello":
+                pid = sender
+            elif data == b"forked":
+                forked = 1
+            else:
+                raise EnvironmentFault(f"the sandbox cannot start a job: {data.decode(errors='replace')}",
+                                       "run 'klab doctor'; a lower tier may work")  # fmt: skip
+        return pid
 
     def close(self) -> None:
         self._control.close()

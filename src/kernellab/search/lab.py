@@ -4,80 +4,69 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernellab.build import c as c_backend
-from kernellab.build.base import Built, Candidate
-from kernellab.build.c import CBuilder
-from kernellab.build.cache import CodeCache, default_folder
-from kernellab.build.compiler import find_compiler
+from kernellab.build.base import Builder, Built, Candidate
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import canonical_json, sha256_hex
-from kernellab.core.records import TRIAL, Confirmation, Param, Record, dump
+from kernellab.core.records import TRIAL, Confirmation, Param, Record, Trust, dump
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
-from kernellab.measure.baselines import Baselines, available
-from kernellab.run import cpu
-from kernellab.run.device import describe_environment
-from kernellab.sandbox.tiers import open_sandbox
 from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.stage import Bay, Stage
+from kernellab.search.workshop import open_workshop
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task
 
 TASK_FILE = "task.py"
-DEVICES = ("cpu",)
 
 
 @dataclass
 class Budget:
-    """Trials and seconds for one shape; zero seconds means no limit."""
+    """Trials and seconds for one shape (zero seconds: no limit), and whether the run's GPU time is spent."""
 
     trials: int
     seconds: float
     started: float = field(default_factory=time.monotonic)
+    spent: Callable[[], bool] = lambda: False
 
     def left(self, done: int) -> bool:
-        return done < self.trials and (not self.seconds or time.monotonic() - self.started < self.seconds)
+        in_time = not self.seconds or time.monotonic() - self.started < self.seconds
+        return done < self.trials and in_time and not self.spent()
 
 
 class Lab:
-    """Opens sandbox, compiler and baselines; `begin` or `reopen` attach a run folder. Use as a context manager."""
+    """Opens what the device needs; `begin` or `reopen` attach a run folder. Use as a context manager."""
 
     def __init__(
         self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True
     ) -> None:
         self.settings = settings
-        self.task = task
+        self.task = task = task.on(settings.device)
         self.locator = locator
         self.emit = emit
         self.archive = Archive()
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        if settings.device not in DEVICES:
-            raise UsageError(
-                f"there is no device '{settings.device}' here", f"this version runs on: {', '.join(DEVICES)}"
-            )
-        compiler = find_compiler(settings.compiler)
-        preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
-        self.sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
-        cache = CodeCache(default_folder() if settings.cache else None)
-        self.builder = CBuilder(self.sandbox, compiler, cache, settings.threads, settings.build_timeout_s)
-        names, self.missing = available(task)
-        names = names if torch else [n for n in names if not n.startswith("torch")]
-        self.baselines = Baselines(with_torch=any(n.startswith("torch") for n in names))
-        self._bay = Bay(self.sandbox, self.builder, self.baselines, tuple(names), settings, emit)
-        self.environment = describe_environment(compiler.identity, self.sandbox.tier, settings.threads)
+        self.workshop = open_workshop(settings, task, torch)
+        self.builder: Builder = self.workshop.builder
+        self.missing = self.workshop.missing
+        self.environment = self.workshop.environment
+        self._bay = Bay(self.workshop.rig, settings, emit, self.workshop.workers)
 
     @property
     def tier(self) -> str:
-        return self.sandbox.tier
+        return self.workshop.sandbox.tier
+
+    @property
+    def trust(self) -> Trust:
+        return self.workshop.rig.device.trust
 
     def stage(self, dims: Dims) -> Stage:
         """Set up one shape and record its calibration."""
@@ -157,9 +146,14 @@ class Lab:
             plans = [[d, p.model_dump(mode="json")] for d, p in zip(built.shapes, built.plans, strict=True)]
             self.store.put(canonical_json(plans))
 
+    def keep_listing(self, built: Built) -> None:
+        """PTX and machine code in words, for people, of what is about to be confirmed."""
+        if self.ledger is not None and self.store is not None and built.listing:
+            sha = self.store.put(built.listing.encode())
+            self.append("listing", {"artifact": built.artifact.id, "text": sha})
+
     def close(self) -> None:
-        self.sandbox.close()
-        self.baselines.close()
+        self.workshop.close()
         if self.ledger is not None:
             self.ledger.close()
 
@@ -186,7 +180,7 @@ def task_of(folder: Path) -> tuple[Task, str]:
     facts = body["task"]
     locator = str(facts["name"]) if facts["builtin"] else str(folder / TASK_FILE)
     task = load_task(locator)
-    if task.fingerprint() != facts["fingerprint"]:
+    if task.on(body["settings"]["device"]).fingerprint() != facts["fingerprint"]:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",
                          "use the version of kernellab (or the task file) that made the run")  # fmt: skip
     return task, locator

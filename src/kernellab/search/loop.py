@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
-from kernellab.build.base import Candidate, NotBuilt
+from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import (
@@ -19,6 +20,7 @@ from kernellab.core.records import (
     RejectedTrial,
 )
 from kernellab.propose.base import Idea, Proposer
+from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
 from kernellab.search.result import Result, summarise
@@ -31,22 +33,27 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget) -> 
     for trial in done:
         proposer.learn(_idea_of(trial), score(lab, trial))
     count = len(done)
-    while budget.left(count):
-        idea = proposer.propose()
-        if idea is None:
-            lab.emit(Event("note", "every combination has been tried"))
-            break
-        trial = step(lab, stage, idea)
-        proposer.learn(idea, score(lab, trial))
-        count += 1
+    with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+        while budget.left(count):
+            found = ahead.next(budget.trials - count)
+            if found is None:
+                lab.emit(Event("note", "every combination has been tried"))
+                break
+            idea, built = found
+            trial = step(lab, stage, idea, built)
+            proposer.learn(idea, score(lab, trial))
+            count += 1
     return conclude(lab, stage)
 
 
-def step(lab: Lab, stage: Stage, idea: Idea) -> AnyTrial:
-    """One trial, from idea to committed record. A candidate that fails anywhere is data."""
+def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
+    return lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+
+
+def step(lab: Lab, stage: Stage, idea: Idea, built: Built | NotBuilt) -> AnyTrial:
+    """One trial, from built idea to committed record. A candidate that fails anywhere is data."""
     started = time.perf_counter()
     seed = stage.table.seed.hex()
-    built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
     common: dict[str, Any] = _common(lab, stage, idea)
     if isinstance(built, NotBuilt):
         lab.keep(idea.candidate, None)
@@ -69,7 +76,7 @@ def step(lab: Lab, stage: Stage, idea: Idea) -> AnyTrial:
     if isinstance(outcome, Rejected):
         return lab.record(RejectedTrial(**common, verdict=outcome))
     assert not isinstance(verdict, Rejected)
-    return lab.record(MeasuredTrial(**common, trust="native", verdict=verdict, timing=outcome))
+    return lab.record(MeasuredTrial(**common, trust=lab.trust, verdict=verdict, timing=outcome))
 
 
 def conclude(lab: Lab, stage: Stage) -> Result:
@@ -100,13 +107,18 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
     text = f"confirming trial {trial.trial} in a fresh process on fresh inputs"
     lab.emit(Event("confirming", text, {"trial": trial.trial}))
     idea = _idea_of(trial, lab)
-    built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+    built = _build(lab, stage, idea)
+    whole = built
+    if stage.every_shape != stage.shapes and not isinstance(built, NotBuilt):
+        whole = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
     verdict: Passed | Rejected
-    if isinstance(built, NotBuilt) or built.artifact.id != trial.artifact.id:
-        why = built.reason if isinstance(built, NotBuilt) else "the build gave other machine code than before"
+    if isinstance(built, NotBuilt) or isinstance(whole, NotBuilt) or built.artifact.id != trial.artifact.id:
+        failed = next((b.reason for b in (built, whole) if isinstance(b, NotBuilt)), "")
+        why = failed or "the build gave other machine code than before"
         verdict, timing, seed = Rejected(cause="plan", reason=why), None, ""
     else:
-        verdict, timing, seed = stage.confirm(built)
+        lab.keep_listing(whole)
+        verdict, timing, seed = stage.confirm(built, whole)
     win = timing is not None and timing.speedup_low > threshold
     confirmation = Confirmation(
         trial=trial.trial, task=trial.task, dims=trial.dims, verdict=verdict, timing=timing, win=win, inputs_seed=seed

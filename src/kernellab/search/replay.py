@@ -40,7 +40,7 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
                 "run": str(folder),
                 "trial": number,
                 "tier": lab.tier,
-                "trust": "native",
+                "trust": lab.trust,
                 **_again(lab, stage, trial, Store(folder)),
             }
         finally:
@@ -70,7 +70,7 @@ def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, A
 def _lab(folder: Path, emit: Listener) -> Lab:
     task, locator = task_of(folder)
     recorded = genesis(folder)["settings"]
-    kept = {k: recorded[k] for k in ("effort", "threads", "sample_s", "build_timeout_s") if k in recorded}
+    kept = {k: recorded[k] for k in ("effort", "device", "threads", "sample_s", "build_timeout_s") if k in recorded}
     return Lab(Settings(**kept), task, locator, emit)
 
 

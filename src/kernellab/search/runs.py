@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import MeasuredTrial, Param
+from kernellab.core.records import MeasuredTrial, Param, Trust
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.propose.base import Idea
@@ -22,6 +23,7 @@ from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.result import Result
 from kernellab.search.tune import make_tuner
+from kernellab.search.workshop import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.verify.controls import prove
@@ -36,6 +38,7 @@ class Outcome:
 
     folder: Path
     tier: str
+    trust: Trust
     ledger_root: str
     results: tuple[Result, ...]
 
@@ -70,7 +73,7 @@ class Outcome:
         return {
             "status": self.status,
             "reason": head.reason,
-            "trust": "native",
+            "trust": self.trust,
             "tier": self.tier,
             **{k: head.data.get(k) for k in keys},
             "run": str(self.folder),
@@ -104,8 +107,12 @@ def run_search(
 ) -> Outcome:
     """`klab run`: search every shape with the built-in recipes and the given candidates."""
     task = load_task(locator)
+    own = [*_own_candidate(locator), *extra]
+    builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
+    settings = choose_device(settings, own, builtin)
+    task = task.on(settings.device)
     prove(task)
-    candidates = [*builtin_candidates(task.name), *_own_candidate(locator), *extra]
+    candidates = [*builtin_candidates(task.name, settings.device), *own]
     if not candidates:
         raise UsageError(
             f"there are no candidates for task '{task.name}'",
@@ -152,7 +159,8 @@ def try_candidate(
     emit: Listener = silent,
 ) -> Outcome:
     """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial."""
-    task = load_task(locator)
+    settings = choose_device(settings, [candidate])
+    task = load_task(locator).on(settings.device)
     prove(task)
     dims = dims or min(task.tune, key=task.least_bytes)
     with Lab(settings, task, locator, emit) as lab:
@@ -225,12 +233,17 @@ def _search(
         try:
             known = len(lab.archive.of(lab.task.name, dims))
             trials = known + extra_trials if extra_trials else settings.max_trials
-            budget = Budget(trials, settings.seconds / len(shapes) if settings.seconds else 0.0)
+            seconds = settings.seconds / len(shapes) if settings.seconds else 0.0
+            budget = Budget(trials, seconds, spent=partial(_gpu_time_spent, lab))
             results.append(search_shape(lab, stage, tuner, budget))
         finally:
             stage.close()
     assert lab.ledger is not None
     return _end(lab, lab.ledger.folder, tuple(results))
+
+
+def _gpu_time_spent(lab: Lab) -> bool:
+    return 0 < lab.settings.gpu_seconds <= lab.workshop.gpu_seconds()
 
 
 def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
@@ -241,7 +254,7 @@ def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
             assert isinstance(trial, MeasuredTrial)
             _write_best(lab, folder, trial, result)
     lab.append("end", {"results": [r.data for r in results]})
-    outcome = Outcome(folder, lab.tier, lab.ledger.root, results)
+    outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results)
     lab.emit(Event("end", outcome.status, outcome.data()))
     return outcome
 
@@ -294,5 +307,5 @@ def describe_task(task: Task) -> dict[str, Any]:
         "tune": [dims_label(d) for d in task.tune],
         "distributions": list(task.distributions),
         "baselines": list(task.baselines),
-        "candidates": [c.name for c in builtin_candidates(task.name)],
+        "candidates": [c.name for d in ("cpu", "cuda") for c in builtin_candidates(task.name, d)],
     }

@@ -1,108 +1,121 @@
-"""A stage: one task at one shape on this machine, set up for measuring: cases, ring, ceilings, baselines, noise floor."""
+"""A stage: one task at one shape on one device, set up for measuring: cases, ring, ceilings, baselines, noise floor."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from kernellab.build.base import Builder, Built
+from kernellab.build.base import Built
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort, Settings
-from kernellab.measure.baselines import Baselines
+from kernellab.measure.base import Slots
 from kernellab.measure.bench import Arm, Bench, Pairs
-from kernellab.measure.ring import Ring, flush_size, slots_for
-from kernellab.measure.roofline import Ceilings, Floor, floor_for, measure_ceilings, threads_cpus
+from kernellab.measure.rig import Rig, Starter
+from kernellab.measure.roofline import Floor, floor_for
 from kernellab.measure.stats import median
-from kernellab.run import cpu
-from kernellab.run.worker import Worker, WorkerFault
-from kernellab.sandbox.host import Sandbox
+from kernellab.run.base import Runner, WorkerFault
 from kernellab.tasks.spec import Dims, Task, dims_label
-from kernellab.verify.cases import CaseTable, all_shapes, full_cases, screen_cases
+from kernellab.verify.cases import CaseTable, all_shapes, full_cases, screen_cases, shapes_of
 from kernellab.verify.judge import Judge
 
 _BASELINE_PAIRS = 5
 _CALIBRATION_PAIRS = 15
+_TRIAL_POOL = 4
 
 
 @dataclass(frozen=True)
 class Bay:
-    """The parts of the laboratory that a stage works with."""
+    """The parts of the laboratory that a stage works with. `workers` compute answers ahead, where that disturbs nobody."""
 
-    sandbox: Sandbox
-    builder: Builder
-    baselines: Baselines
-    names: tuple[str, ...]
+    rig: Rig
     settings: Settings
     emit: Listener
+    workers: Executor | None = None
 
 
 class Stage:
     def __init__(self, bay: Bay, task: Task, locator: str, dims: Dims) -> None:
         self._bay = bay
+        self._rig = bay.rig
         self.task = task
         self.locator = locator
         self.dims = dims
-        self.shapes = all_shapes(task, dims)
-        settings = bay.settings
-        self._cpus: Sequence[int] = threads_cpus(settings.threads)
-        self._flush = flush_size()
-        self._judge = Judge(bay.sandbox, settings.threads, self._cpus)
-        self.ceilings = self._measure_ceilings()
-        self.floor: Floor = floor_for(task, dims, self.ceilings, settings.threads)
-        self._slots = slots_for(task, dims, settings.sample_s, self.floor.seconds)
-        self.table = CaseTable(task, screen_cases(task), os.urandom(32))
+        screen = screen_cases(task, bay.rig.device.thrifty)
+        self.shapes = shapes_of(screen, dims) if bay.rig.device.thrifty else all_shapes(task, dims)
+        self.every_shape = all_shapes(task, dims)
+        self._judge = Judge(bay.rig.device, bay.workers)
+        self.ceilings = bay.rig.ceilings(task.least_bytes(dims))
+        self.floor: Floor = floor_for(task, dims, self.ceilings, bay.rig.threads)
+        self._slots = bay.rig.slots(task, dims, self.floor.seconds)
         self.seed = os.urandom(32)
-        self.ring = Ring(task, dims, self._slots, self.seed, self._flush)
-        self.bench = Bench(self.ring, self.floor, settings.sample_s)
+        self.ring = bay.rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
+        coming = bay.rig.start_baselines(task, locator, bay.rig.names, self.ring)
+        self._ahead = self._prepare_confirmation() if bay.workers is not None else None
+        self.table = CaseTable(task, screen, os.urandom(32), bay.rig.device)
+        self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
-        self._early: tuple[str, Worker] | None = None
+        self._early: tuple[str, Runner] | None = None
         self.failed: dict[str, str] = {}
         self.baseline = ""
-        self.calibration = self._calibrate()
+        self.calibration = self._calibrate(coming)
 
     def verify(self, built: Built) -> Verdict:
         """Screening on the stage's own cases; meanwhile the process that measure() will need starts beside it."""
         self._drop_early()
-        self._early = (built.artifact.id, self.start_worker(built, self.ring, wait=False))
+        try:
+            self._early = (built.artifact.id, self.start_worker(built, self.ring, wait=False))
+        except WorkerFault as fault:
+            return Rejected(cause=fault.cause, reason=fault.reason, case="loading")
         verdict = self._judge.verify(built, self.table, "screen")
         if isinstance(verdict, Rejected):
             self._drop_early()
         return verdict
 
     def measure(self, built: Built, incumbent: float) -> Timing | Rejected:
-        """A trial's timing against the fastest baseline, in a fresh process."""
+        """A trial's timing against the fastest baseline, freshly loaded."""
         return self._with_arm(
             built,
             self.ring,
             lambda arm: self.bench.trial(arm, self.arms[self.baseline], self._bay.settings.profile, incumbent),
         )
 
-    def confirm(self, built: Built) -> tuple[Verdict, Timing | None, str]:
-        """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs."""
-        seed = os.urandom(32)
-        with CaseTable(self.task, full_cases(self.task, self.dims), seed) as table:
-            verdict = self._judge.verify(built, table, "full")
-        if verdict.status != "passed":
-            return verdict, None, seed.hex()
-        ring = Ring(self.task, self.dims, self._slots, seed, self._flush)
+    def confirm(self, built: Built, whole: Built) -> tuple[Verdict, Timing | None, str]:
+        """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.
+
+        `built` is timed; `whole` is the same candidate with plans for every shape, and judged on all of them.
+        """
+        ahead, self._ahead = self._ahead, None
+        seed, table, ring = ahead or self._prepare_confirmation()
         baseline = None
         try:
-            baseline = self._start_baseline(self.baseline, ring)
-            bench = Bench(ring, self.floor, self._bay.settings.sample_s)
-            timing = self._with_arm(built, ring, lambda arm: bench.confirm(arm, baseline, self._bay.settings.profile))
+            self._rig.device.fresh()
+            verdict = self._judge.verify(whole, table, "full")
+            table.close()
+            if verdict.status != "passed":
+                return verdict, None, seed.hex()
+            self._rig.device.fresh()
+            coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], ring)[self.baseline]
+            baseline = Arm(self.baseline, coming(), 1, trusted=True)
+            bench, effort = self._make_bench(ring), self._bay.settings.profile
+            timing = self._with_arm(built, ring, lambda arm: bench.confirm(arm, baseline, effort))
+        except WorkerFault as fault:
+            raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
+                                   "'klab resume' goes on") from None  # fmt: skip
         finally:
             if baseline is not None:
                 baseline.worker.close()
+            table.close()
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
 
     def judge_again(self, built: Built, seed: bytes) -> Verdict:
         """Screening on inputs drawn from a recorded seed."""
-        with CaseTable(self.task, screen_cases(self.task), seed) as table:
+        with CaseTable(self.task, self.table.cases, seed, self._rig.device) as table:
             return self._judge.verify(built, table, "screen")
 
     def examine(self, built: Built, table: CaseTable, effort: Effort) -> Verdict | Timing:
@@ -113,17 +126,39 @@ class Stage:
         baseline = self.arms[self.baseline]
         return self._with_arm(built, self.ring, lambda arm: self.bench.confirm(arm, baseline, effort))
 
-    def start_worker(self, built: Built, ring: Ring, side: int = 0, wait: bool = True) -> Worker:
-        settings, sandbox = self._bay.settings, self._bay.sandbox
-        outputs = ring.sides[side]
-        return cpu.start(sandbox, built, ring.inputs, outputs, ring.calls, settings.threads, self._cpus, wait=wait)
+    def start_worker(self, built: Built, ring: Slots, side: int = 0, wait: bool = True) -> Runner:
+        return self._rig.device.start(built, ring.inputs, ring.sides[side], ring.calls, wait)
+
+    def close(self) -> None:
+        self._drop_early()
+        for arm in self.arms.values():
+            arm.worker.close()
+        self.arms = {}
+        if self._ahead is not None:
+            self._ahead[1].close()
+            self._ahead[2].close()
+        self.table.close()
+        self.ring.close()
+
+    def label(self) -> str:
+        return f"{self.task.name} {dims_label(self.dims)}"
+
+    def _prepare_confirmation(self) -> tuple[bytes, CaseTable, Slots]:
+        """Secret inputs and their answers for one confirmation: no candidate has seen them when it is built."""
+        seed, rig = os.urandom(32), self._rig
+        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.workers)
+        ring = rig.ring(self.task, self.dims, self._slots, seed, self._bay.settings.profile.checks)
+        return seed, table, ring
+
+    def _make_bench(self, ring: Slots) -> Bench:
+        return Bench(ring, self.floor, self._rig.sample_s, conditions=self._rig.conditions)
 
     def _drop_early(self) -> None:
         if self._early is not None:
             self._early[1].close()
             self._early = None
 
-    def _take_worker(self, built: Built, ring: Ring) -> Worker:
+    def _take_worker(self, built: Built, ring: Slots) -> Runner:
         """The process that was started during screening, if it is of this artifact and on this ring; else a new one."""
         early, self._early = self._early, None
         if early is not None and early[0] == built.artifact.id and ring is self.ring:
@@ -132,45 +167,23 @@ class Stage:
             early[1].close()
         return self.start_worker(built, ring, wait=False)
 
-    def close(self) -> None:
-        self._drop_early()
-        for arm in self.arms.values():
-            arm.worker.close()
-        self.arms = {}
-        self.table.close()
-        self.ring.close()
-
-    def _with_arm(self, built: Built, ring: Ring, action: Any) -> Timing | Rejected:
-        worker = self._take_worker(built, ring)
+    def _with_arm(self, built: Built, ring: Slots, action: Any) -> Timing | Rejected:
+        worker = None
         try:
+            worker = self._take_worker(built, ring)
             result: Timing | Rejected = action(Arm("candidate", worker.ready(), 0))
             return result
         except WorkerFault as fault:
             return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
         finally:
-            worker.close()
+            if worker is not None:
+                worker.close()
 
-    def _measure_ceilings(self) -> Ceilings:
-        settings = self._bay.settings
-        nbytes = self.task.least_bytes(self.dims)
-        return measure_ceilings(
-            self._bay.builder, self.start_worker, nbytes, self._flush, settings.threads, settings.sample_s
-        )
-
-    def _start_baseline(self, name: str, ring: Ring) -> Arm:
-        settings = self._bay.settings
-        return Arm(
-            name,
-            self._bay.baselines.start(self.task, self.locator, name, ring, settings.threads, self._cpus),
-            1,
-            trusted=True,
-        )
-
-    def _calibrate(self) -> dict[str, Any]:
-        """Start every baseline, find the fastest, and compare it with itself for the noise floor."""
-        for name in self._bay.names:
+    def _calibrate(self, coming: Mapping[str, Starter]) -> dict[str, Any]:
+        """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
+        for name, starter in coming.items():
             try:
-                arm = self._start_baseline(name, self.ring)
+                arm = Arm(name, starter(), 1, trusted=True)
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
                 continue
@@ -198,24 +211,24 @@ class Stage:
         for name in [n for n in self.arms if n != self.baseline]:
             self.arms.pop(name).worker.close()
         noise, aa = self._noise_floor()
+        return {**self._facts(), "baselines": samples, "failed": self.failed, "fastest": self.baseline,
+                "noise_floor": noise, "aa": [aa.first, aa.second]}  # fmt: skip
+
+    def _facts(self) -> dict[str, Any]:
         return {
             "task": self.task.name,
             "dims": self.dims,
             "bytes": self.task.least_bytes(self.dims),
             "written": sum(b.nbytes(self.dims) for b in self.task.outputs),
             "flops": self.task.least_flops(self.dims),
-            "threads": self._bay.settings.threads,
+            "threads": self._rig.threads,
             "slots": self._slots,
             "ceilings": {"copy": self.ceilings.copy, "read": self.ceilings.read, "flops": self.ceilings.flops},
             "floor_s": self.floor.seconds,
             "memory_floor_s": self.floor.memory_s,
             "bound": self.floor.bound,
-            "baselines": samples,
-            "failed": self.failed,
-            "fastest": self.baseline,
-            "noise_floor": noise,
-            "aa": [aa.first, aa.second],
             "inputs_seed": self.seed.hex(),
+            "conditions": self._rig.conditions(),
         }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
@@ -223,9 +236,6 @@ class Stage:
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs
-
-    def label(self) -> str:
-        return f"{self.task.name} {dims_label(self.dims)}"
 
 
 def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:

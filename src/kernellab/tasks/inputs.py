@@ -7,13 +7,14 @@ from types import MappingProxyType
 
 import numpy as np
 
+from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
 
 
 def draw_normal(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Standard normal for floats, the whole range -1000..1000 (0..255 for bytes) for integers."""
     shape, dtype = buffer.shape(dims), np.dtype(buffer.dtype)
-    if dtype.kind == "f":
+    if is_float(dtype):
         kind = np.float32 if dtype.itemsize <= 4 else np.float64
         return rng.standard_normal(shape, dtype=kind).astype(dtype, copy=False)
     low, high = (0, 256) if dtype.kind == "u" else (-1000, 1001)
@@ -27,7 +28,7 @@ def draw_offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Student-t with two degrees of freedom: a few elements dominate."""
-    if np.dtype(buffer.dtype).kind != "f":
+    if not is_float(buffer.dtype):
         return draw_normal(rng, buffer, dims)
     values = rng.standard_t(2.0, buffer.shape(dims))
     return np.clip(values, -80.0, 80.0).astype(buffer.dtype)
@@ -35,7 +36,7 @@ def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Arr
 
 def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Magnitudes around a thousand: overflows what forgets to subtract a maximum."""
-    if np.dtype(buffer.dtype).kind != "f":
+    if not is_float(buffer.dtype):
         return draw_normal(rng, buffer, dims)
     return (draw_normal(rng, buffer, dims) * 1000).astype(buffer.dtype, copy=False)
 

@@ -10,15 +10,17 @@ import traceback
 from types import ModuleType
 
 from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.spec import Task
 
 
-def load_task(locator: str) -> Task:
-    """`locator` is a built-in name or a path to a .py file."""
+def load_task(locator: str, dtype: str = "") -> Task:
+    """`locator` is a built-in name or a path to a .py file; `dtype` picks the variant of a built-in family."""
     from kernellab.tasks.builtin import TASKS
 
+    wanted = _precision(dtype)
     if locator in TASKS:
-        return TASKS[locator]
+        return TASKS[_variant(locator, wanted)]
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
@@ -28,7 +30,30 @@ def load_task(locator: str) -> Task:
         )
     if not os.path.isfile(locator):
         raise UsageError(f"there is no file {locator}", "'klab init NAME' writes an example to start from")
+    if wanted:
+        raise UsageError(
+            f"{locator} is a task file: a dtype cannot be asked of it",
+            "leave the dtype out; a file says it in its buffers, as Buffer(..., dtype)",
+        )
     return _one_task(_import_file(locator), locator)
+
+
+def _precision(dtype: str) -> str:
+    """ "bf16" or "bfloat16" as "bfloat16"; nothing stays nothing."""
+    found = next((name for name, short in PRECISIONS.items() if dtype in (name, short)), "")
+    if dtype and not found:
+        raise UsageError(f"there is no dtype '{dtype}'", f"use one of {', '.join(PRECISIONS.values())}")
+    return found
+
+
+def _variant(name: str, wanted: str) -> str:
+    if not wanted:
+        return name
+    family = next((name.removesuffix(f"_{s}") for s in PRECISIONS.values() if name.endswith(f"_{s}")), name)
+    variant = variant_name(family, wanted)
+    if name not in (family, variant):
+        raise UsageError(f"'{name}' is not a {wanted} task", f"write '{family}' with that dtype, or leave it out")
+    return variant
 
 
 def _import_file(path: str) -> ModuleType:

@@ -4,6 +4,10 @@ Error is counted in ULPs of the element's scale (|expected|, or the task's own s
 the largest of four times the trusted same-dtype implementation's own error on these very inputs, twice the error of the
 task's plain-order implementation where it gives one (a running sum loses digits that pairwise summation keeps), and
 4 + sqrt(terms summed) ULP, never above 1024 ULP for the floor: half precision in disguise starts at 4096.
+
+16-bit outputs are storage: an honest kernel computes in float32 and rounds once. Their scale is therefore |expected|, for
+that rounding, plus the float32 floor on the task's scale; the floor is one ULP of that, and four times the trusted
+implementation's half ULP makes about two. Sixteen bits anywhere on the way cost more.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
+from kernellab.tasks.dtypes import is_float, is_short, limits, widen
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
 
 _TRUSTED_MULTIPLE = 4.0
 _PLAIN_MULTIPLE = 2.0
 _FLOOR_ULP = 4.0
 _FLOOR_CAP = 1024.0
+_SHORT_FLOOR_ULP = 1.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Expected:
 
 def run_reference(task: Task, inputs: list[Array]) -> tuple[Array, ...]:
     """The reference on float64 copies (exact tasks: on the inputs as they are)."""
-    given = [a.copy() if task.exact or a.dtype.kind != "f" else a.astype(np.float64) for a in inputs]
+    given = [a.copy() if task.exact or not is_float(a.dtype) else a.astype(np.float64) for a in inputs]
     with np.errstate(all="ignore"):
         result = task.reference(*given)
     results = result if isinstance(result, tuple) else (result,)
@@ -73,51 +79,58 @@ def expect(task: Task, dims: Dims, inputs: list[Array], budgets: Sequence[float]
     if task.exact:
         cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
         return [Expected(v, v, 0.0, v, v, True) for v in cast]
-    if budgets:
-        scales = _scales(task, inputs, values)
-        triples = zip(values, scales, budgets, task.outputs, strict=True)
-        return [_interval(v, s, budget, b.dtype) for v, s, budget, b in triples]
-    trusted = run_trusted(task, inputs, dims)
-    plain = _run_plain(task, inputs) or trusted
-    scales = _scales(task, inputs, values)
-    floor = _FLOOR_ULP + math.sqrt(task.reduction(dims) if task.reduction else 1)
-    return [
-        _interval(v, s, _budget(v, s, t, p, min(floor, _FLOOR_CAP)), b.dtype)
-        for v, s, t, p, b in zip(values, scales, trusted, plain, task.outputs, strict=True)
-    ]
+    terms = task.reduction(dims) if task.reduction else 1
+    floor = min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
+    scales = _scales(task, inputs, values, floor)
+    if not budgets:
+        trusted = run_trusted(task, inputs, dims)
+        plain = _run_plain(task, inputs) or trusted
+        floors = [_SHORT_FLOOR_ULP if is_short(b.dtype) else floor for b in task.outputs]
+        budgets = [_budget(*each) for each in zip(values, scales, trusted, plain, floors, strict=True)]
+    triples = zip(values, scales, budgets, task.outputs, strict=True)
+    return [_interval(v, s, budget, b.dtype) for v, s, budget, b in triples]
 
 
 def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, int]:
     """Largest error: absolute, in ULPs of the scale, and where. Non-finite values must match exactly."""
-    info = np.finfo(got.dtype)
+    info = limits(got.dtype)
     with np.errstate(all="ignore"):
-        difference = np.abs(got.astype(np.float64) - expected)
-        same = ~np.isfinite(expected) & ((got == expected) | (np.isnan(got) & np.isnan(expected)))
+        wide = got.astype(np.float64)
+        difference = np.abs(wide - expected)
+        same = ~np.isfinite(expected) & ((wide == expected) | (np.isnan(wide) & np.isnan(expected)))
         difference[same] = 0.0
         difference[np.isnan(difference)] = np.inf
-        ulps = np.maximum(difference - 4 * float(info.tiny), 0.0) / (
-            float(info.eps) * np.maximum(scale, float(info.tiny))
-        )
+        ulps = np.maximum(difference - info.quiet, 0.0) / (info.eps * np.maximum(scale, info.tiny))
         ulps[same] = 0.0
     worst = int(np.argmax(ulps))
     return float(difference.max()), float(ulps.flat[worst]), worst
 
 
-def _scales(task: Task, inputs: list[Array], values: tuple[Array, ...]) -> list[Array]:
+def _scales(task: Task, inputs: list[Array], values: tuple[Array, ...], floor: float) -> list[Array]:
     if task.scale is None:
-        return [np.abs(v) for v in values]
-    with np.errstate(all="ignore"):
-        given = task.scale(*(a.astype(np.float64) for a in inputs))
-    scales = given if isinstance(given, tuple) else (given,)
-    return [np.broadcast_to(np.asarray(s, np.float64), v.shape) for s, v in zip(scales, values, strict=True)]
+        scales = [np.abs(v) for v in values]
+    else:
+        with np.errstate(all="ignore"):
+            given = task.scale(*(a.astype(np.float64) for a in inputs))
+        arrays = given if isinstance(given, tuple) else (given,)
+        scales = [np.broadcast_to(np.asarray(s, np.float64), v.shape) for s, v in zip(arrays, values, strict=True)]
+    triples = zip(values, scales, task.outputs, strict=True)
+    return [_short_scale(v, s, floor, b.dtype) if is_short(b.dtype) else s for v, s, b in triples]
+
+
+def _short_scale(value: Array, scale: Array, floor: float, dtype: str) -> Array:
+    """One ULP of it is one rounding to the dtype and the float32 floor: computing costs float32 ULPs, not 16-bit ones."""
+    return np.asarray(np.abs(value) + floor * limits("float32").eps / limits(dtype).eps * scale)
 
 
 def _run_plain(task: Task, inputs: list[Array]) -> list[Array] | None:
     if task.plain is None:
         return None
     with np.errstate(all="ignore"):
-        result = task.plain(*(a.copy() for a in inputs))
-    return list(result) if isinstance(result, tuple) else [result]
+        result = task.plain(*(widen(a.copy()) for a in inputs))
+        results = list(result) if isinstance(result, tuple) else [result]
+        pairs = zip(results, task.outputs, strict=True)
+        return [r.astype(b.dtype) if is_short(b.dtype) else r for r, b in pairs]
 
 
 def _budget(value: Array, scale: Array, trusted: Array, plain: Array, floor: float) -> float:
@@ -126,10 +139,24 @@ def _budget(value: Array, scale: Array, trusted: Array, plain: Array, floor: flo
 
 
 def _interval(value: Array, scale: Array, budget: float, dtype: str) -> Expected:
-    info = np.finfo(dtype)
+    info = limits(dtype)
     with np.errstate(all="ignore"):
-        slack = budget * float(info.eps) * np.maximum(scale, float(info.tiny)) + 4 * float(info.tiny)
-        low, high = (value - slack).astype(dtype), (value + slack).astype(dtype)
+        slack = budget * info.eps * np.maximum(scale, info.tiny) + info.quiet
+        if is_short(dtype):
+            low, high = _at_least(value - slack, dtype), -_at_least(-value - slack, dtype)
+        else:
+            low, high = (value - slack).astype(dtype), (value + slack).astype(dtype)
     odd = ~np.isfinite(value)
     low[odd] = high[odd] = value[odd]
     return Expected(value, scale, budget, low, high, False)
+
+
+def _at_least(limit: Array, dtype: str) -> Array:
+    """The smallest numbers of the dtype that are not below: to the nearest would give away half an ULP of about two.
+
+    What rounds to an infinity stays one: an honest result inside the interval may do so too.
+    """
+    near = np.asarray(limit.astype(dtype))
+    below = np.isfinite(near) & (near.astype(np.float64) < limit)
+    near[below] = np.nextafter(near[below], np.array(np.inf, dtype))
+    return near

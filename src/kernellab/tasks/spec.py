@@ -7,20 +7,23 @@ what is checked is whether its judge could be fooled (verify/controls.py), not w
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
+from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype
 
 Dims = dict[str, int]
 Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
 
-DTYPES = ("float32", "float64", "int32", "int64", "uint8")
+_GROUPS = ("tune", "held_out", "edge")
+
+__all__ = ["DTYPES", "Array", "Buffer", "Dims", "Draw", "Sizes", "Task", "dims_label", "parse_dims"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,20 @@ class Buffer:
         return tuple(e if isinstance(e, int) else _extent(e, dims) for e in self.extents)
 
     def nbytes(self, dims: Dims) -> int:
-        return int(np.prod(self.shape(dims), dtype=np.int64)) * np.dtype(self.dtype).itemsize
+        return int(np.prod(self.shape(dims), dtype=np.int64)) * np_dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Shapes for one kind of device, where the task's own would not keep it busy."""
+
+    tune: tuple[Dims, ...]
+    held_out: tuple[Dims, ...]
+    edge: tuple[Dims, ...]
+
+    def __post_init__(self) -> None:
+        for group in _GROUPS:
+            object.__setattr__(self, group, tuple(dict(d) for d in getattr(self, group)))
 
 
 @dataclass(frozen=True)
@@ -51,8 +67,12 @@ class Task:
     baselines   what a user would pick instead: name -> f(*inputs, *outputs), writing the outputs in place.
                 "numpy" gets NumPy arrays; names that start with "torch" get torch tensors over the same memory.
                 Without "numpy" the reference itself, run in the task's own dtype, takes its place; that
-                implementation is also the trusted one whose error sets the budget.
+                implementation is also the trusted one whose error sets the budget. 16-bit floats reach "numpy" as
+                float32 arrays and its results are rounded once, as in an honest kernel.
+    gpu_baselines   the same for a GPU: name -> f(*input tensors) -> output tensor or tuple, plain allocating torch code.
+                "torch" is run eager, as a CUDA graph and compiled; other names are vendor paths, run as they are.
     tune, held_out, edge   shapes searched on, shapes no proposer sees, odd and tiny shapes
+    sizes       other shapes for a kind of device ("cuda"); `on(kind)` is the task with those
     distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
     scale       float64 magnitude of the terms behind each output element, where cancellation makes |output| too
                 small a yardstick for rounding error (default: |output|)
@@ -78,15 +98,28 @@ class Task:
     reduction: Callable[[Dims], int] | None = None
     plain: Callable[..., Any] | None = None
     exact: bool = False
+    sizes: Mapping[str, Sizes] = field(default_factory=dict)
+    gpu_baselines: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "outputs", tuple(self.outputs))
         if "numpy" not in self.baselines:
             object.__setattr__(self, "baselines", {"numpy": _in_own_dtype(self.reference), **self.baselines})
-        for group in ("tune", "held_out", "edge"):
+        for group in _GROUPS:
             object.__setattr__(self, group, tuple(dict(d) for d in getattr(self, group)))
         _check(self)
+        if not self.exact and any(is_short(b.dtype) for b in (*self.inputs, *self.outputs)):
+            rounding_once = in_float32(self.baselines["numpy"], len(self.inputs))
+            object.__setattr__(self, "baselines", {**self.baselines, "numpy": rounding_once})
+
+    def on(self, kind: str) -> Task:
+        """The task with its shapes for this kind of device: a copy, or itself where it has none of its own."""
+        sizes = self.sizes.get(kind)
+        if sizes is None:
+            return self
+        # `plain` excuses one running sum over everything, which no kernel of such a device does
+        return replace(self, tune=sizes.tune, held_out=sizes.held_out, edge=sizes.edge, plain=None)
 
     @property
     def dim_names(self) -> tuple[str, ...]:
@@ -104,8 +137,14 @@ class Task:
     def fingerprint(self) -> str:
         """Changes when the task changes: its data and the source text of its functions."""
         functions = [self.reference, self.scale, self.plain, self.bytes_moved, self.flops, self.reduction]
+        gpu: dict[str, Any] = {}  # absent where unused: records of tasks without them stay valid
+        if self.sizes:
+            gpu["sizes"] = {k: [list(s.tune), list(s.held_out), list(s.edge)] for k, s in self.sizes.items()}
+        if self.gpu_baselines:
+            gpu["gpu_baselines"] = {k: _source(f) for k, f in self.gpu_baselines.items()}
         return digest(
             {
+                **gpu,
                 "name": self.name,
                 "inputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.inputs],
                 "outputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.outputs],
@@ -175,35 +214,46 @@ def _source(function: Callable[..., Any] | None) -> str:
 
 
 def _check(task: Task) -> None:
-    def refuse(what: str, fix: str) -> None:
-        raise TaskRefused(f"task '{task.name}': {what}", fix)
-
     if not task.name.replace("_", "").replace("-", "").isalnum():
-        refuse("the name may hold letters, digits, '-' and '_' only", "rename the task")
+        raise _refusal(task, "the name may hold letters, digits, '-' and '_' only", "rename the task")
     if not task.inputs or not task.outputs:
-        refuse("needs at least one input and one output", "add Buffer(...) entries to inputs and outputs")
+        raise _refusal(task, "needs at least one input and one output", "add Buffer(...) entries to inputs and outputs")
     names = [b.name for b in (*task.inputs, *task.outputs)]
     if len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
-        refuse(f"buffer names {names} must be distinct identifiers", "rename the buffers")
+        raise _refusal(task, f"buffer names {names} must be distinct identifiers", "rename the buffers")
     for buffer in (*task.inputs, *task.outputs):
         if buffer.dtype not in DTYPES:
-            refuse(f"buffer '{buffer.name}' has dtype {buffer.dtype}", f"use one of {', '.join(DTYPES)}")
-    if not task.exact and any(np.dtype(b.dtype).kind != "f" for b in task.outputs):
-        refuse("has integer outputs", "set exact=True: integers are compared bit for bit")
-    for group, least in (("tune", 1), ("held_out", 1), ("edge", 1)):
-        shapes: Sequence[Dims] = getattr(task, group)
-        if len(shapes) < least:
-            refuse(f"has no {group} shapes", f"give at least {least}: a judge without them can be fooled")
-        for dims in shapes:
-            if set(dims) != set(task.dim_names):
-                refuse(f"{group} shape {dims} does not have the dims {task.dim_names}", "name every dim in every shape")
-            for buffer in (*task.inputs, *task.outputs):
-                if any(e < 1 for e in buffer.shape(dims)):
-                    refuse(f"buffer '{buffer.name}' is empty at {dims_label(dims)}", "drop that shape")
-    if any(d in task.tune for d in task.held_out):
-        refuse("a held-out shape is also a tuning shape", "held-out shapes must be ones no proposer ever sees")
+            fix = f"use one of {', '.join(DTYPES)}"
+            raise _refusal(task, f"buffer '{buffer.name}' has dtype {buffer.dtype}", fix)
+    if not task.exact and any(not is_float(b.dtype) for b in task.outputs):
+        raise _refusal(task, "has integer outputs", "set exact=True: integers are compared bit for bit")
+    _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")
+    for kind, sizes in task.sizes.items():
+        _check_shapes(task, sizes, f"{kind} ")
     if len(task.distributions) < 2 and not task.exact:
-        refuse(
+        raise _refusal(
+            task,
             "has fewer than two input distributions",
             "add offset, heavy-tailed or large inputs (kernellab.tasks.inputs)",
         )
+
+
+def _check_shapes(task: Task, sizes: Sizes, kind: str) -> None:
+    for group in _GROUPS:
+        shapes: tuple[Dims, ...] = getattr(sizes, group)
+        if not shapes:
+            raise _refusal(task, f"has no {kind}{group} shapes", "give at least 1: a judge without them can be fooled")
+        for dims in shapes:
+            if set(dims) != set(task.dim_names):
+                what = f"{kind}{group} shape {dims} does not have the dims {task.dim_names}"
+                raise _refusal(task, what, "name every dim in every shape")
+            for buffer in (*task.inputs, *task.outputs):
+                if any(e < 1 for e in buffer.shape(dims)):
+                    raise _refusal(task, f"buffer '{buffer.name}' is empty at {dims_label(dims)}", "drop that shape")
+    if any(d in sizes.tune for d in sizes.held_out):
+        what = f"a {kind}held-out shape is also a tuning shape"
+        raise _refusal(task, what, "held-out shapes must be ones no proposer ever sees")
+
+
+def _refusal(task: Task, what: str, fix: str) -> TaskRefused:
+    return TaskRefused(f"task '{task.name}': {what}", fix)

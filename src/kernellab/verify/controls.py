@@ -10,9 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+import ml_dtypes
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
+from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import Expected, expect, run_reference, run_trusted
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
@@ -21,7 +23,11 @@ from kernellab.verify.numeric import within
 
 _T = TypeVar("_T")
 Control = Callable[[Task, Dims, list[Array], list[Expected]], list[Array] | None]
-_HALF = {"float32": np.float16, "float64": np.float32}
+_EIGHT_BITS = np.dtype(ml_dtypes.float8_e5m2)
+_HALF = {
+    "float64": np.dtype(np.float32), "float32": np.dtype(np.float16),
+    "float16": _EIGHT_BITS, "bfloat16": _EIGHT_BITS,
+}  # fmt: skip
 
 
 def prove(task: Task, seed: int = 0) -> int:
@@ -90,10 +96,10 @@ def _one(dims: Dims) -> int:
 
 def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array], expected: list[Expected]) -> None:
     again = run_reference(task, inputs)
-    if any(not np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(inputs, before, strict=True)):
+    if any(not np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(inputs, before, strict=True)):
         raise TaskRefused(f"task '{task.name}': a function of the task changes its inputs", "work on copies")
     for value, wanted in zip(again, expected, strict=True):
-        if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=value.dtype.kind == "f"):
+        if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=is_float(value.dtype)):
             raise TaskRefused(
                 f"task '{task.name}': the reference gives two answers for one input ({case.label})",
                 "make the reference deterministic",
@@ -116,8 +122,8 @@ def _sane_scale(expected: Expected) -> bool:
     if not finite.any():
         return True
     value = np.abs(expected.value[finite])
-    width = (expected.high.astype(np.float64) - expected.low)[finite]
-    return bool(np.median(width) <= 0.05 * max(float(value.max()), 1e-30))
+    width = (expected.high.astype(np.float64) - expected.low.astype(np.float64))[finite]
+    return bool(np.median(width) <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
 
 
 def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
@@ -166,7 +172,9 @@ def _zeros(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]
 
 
 def _constant(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    return [np.full_like(o, o[np.isfinite(o)].mean() if np.isfinite(o).any() else 0) for o in _right(task, expected)]
+    finite = [o[np.isfinite(o)] for o in _right(task, expected)]
+    means = [f.mean(dtype=np.float64) if f.size else 0.0 for f in finite]
+    return [np.full_like(o, mean) for o, mean in zip(_right(task, expected), means, strict=True)]
 
 
 def _identity(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:

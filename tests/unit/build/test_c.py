@@ -196,7 +196,16 @@ def test_an_invalid_combination_is_a_record_of_its_own_kind(attempt: Any) -> Non
     [
         ("def launch(x, y):\n    pass\n", "launch() launched nothing"),
         ("def launch(x, y):\n    kernel('k')[0](x, y, 1)\n", "the recorded plan is not a plan"),
-        ("def launch(x, y):\n    kernel('k k')(x, y, 1)\n", "the recorded plan is not a plan"),
+        ("def launch(x, y):\n    kernel('k;')(x, y, 1)\n", "the recorded plan is not a plan"),
+        ("def launch(x, y):\n    kernel('k k')(x, y, 1)\n", "'k k' is not a C identifier"),
+        ("def launch(x, y):\n    kernel('k(')(x, y, 1)\n", "'k(' is not a C identifier"),
+        ("def launch(x, y):\n    kernel('k<1>')(x, y, 1)\n", "'k<1>' is not a C identifier"),
+        ("def launch(x, y):\n    kernel('a' * 129)(x, y, 1)\n", "is not a C identifier"),
+        ("def launch(x, y):\n    kernel('k', cooperative=True)(x, y, 1)\n", "unexpected keyword argument"),
+        (
+            "def launch(x, y):\n    kernel('k')(x, y, scratch(4, zero=True))\n",
+            "the C runner does not zero scratch buffers",
+        ),
         ("def launch(x, y):\n    kernel('k')(x, y, 1 << 64)\n", "the recorded plan is not a plan"),
         ("def launch(x, y):\n    kernel('k')(x, y, scratch(1 << 30))\n", "bytes of scratch"),
         ("def launch(x, y):\n    for i in range(300): kernel('k')(x, y, 1)\n", "the recorded plan is not a plan"),
@@ -235,6 +244,16 @@ def forging(reply: str) -> str:
 )
 def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Any) -> None:
     assert failed(attempt(K, forging(reply))).reason
+
+
+@pytest.mark.parametrize("extra", ['"block": [32]', '"shared": 16', '"cluster": [2]', '"cooperative": true'])
+def test_a_forged_plan_with_blocks_is_refused(extra: str, attempt: Any) -> None:
+    plan = f'{{"steps": [{{"kernel": "k", "args": [], {extra}}}]}}'
+    reply = f'{{"status": "recorded", "plans": [{plan}, {plan}], "source": "void k(void) {{}}", "flags": []}}'
+    assert (
+        failed(attempt(K, forging(repr(reply.encode())))).reason
+        == "k: a C kernel has no blocks, clusters or shared memory"
+    )
 
 
 def test_source_that_is_no_text_is_a_reason_not_a_crash(attempt: Any) -> None:

@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kernellab.build.plan import MAX_SCRATCH, MAX_STEPS, BufferArg, FloatArg, IntArg, Plan, ScratchArg, Step
+from kernellab.build.plan import (
+    IDENTIFIER,
+    MAX_SCRATCH,
+    MAX_STEPS,
+    MAX_THREADS,
+    BufferArg,
+    FloatArg,
+    IntArg,
+    Plan,
+    ScratchArg,
+    Step,
+)
 
 BUFFER = {"kind": "buffer", "index": 0}
 
@@ -32,11 +43,67 @@ def test_a_plan_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "1k", "k-1", "k k", "k;", "k(", "k\n", "k\n#include", 'k"', "ké", "a" * 129, "../k", "k\0", "$k"],
-)
-def test_a_kernel_name_that_is_no_c_identifier_is_refused(name: str) -> None:
+    ["", "1k", "k;", "k\n", "k\n#include", 'k"', "ké", "a" * 257, "../k", "k\0", "$k", "k{", "k}", "k'", "k\\", "k=1", "(k)",
+     "<k>", " k", "k[0]", "k#", "k|k", "k\tk"],
+)  # fmt: skip
+def test_a_name_that_could_be_more_than_a_name_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         plan(steps=[step(kernel=name)])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["k", "_k1", "softmax<bf16, 256, 8>", "a::b<const float *, -1>", "k<(3 + 4)>", "k<1.5>", "k<int &>", "a" * 256],
+)
+def test_name_expressions_name_kernels_too(name: str) -> None:
+    assert plan(steps=[step(kernel=name)]).steps[0].kernel == name
+
+
+@pytest.mark.parametrize("name", ["k-1", "k k", "k(", "a" * 129, "k<1>"])
+def test_only_identifiers_name_c_functions(name: str) -> None:
+    assert IDENTIFIER.match("k_1")
+    assert not IDENTIFIER.match(name)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"block": [0]}, {"block": [1, 1, 1, 1]}, {"block": []}, {"block": 32}, {"block": [True]}, {"block": [1 << 31]},
+        {"shared": -1}, {"shared": (1 << 20) + 1}, {"shared": 1.0}, {"shared": "1"}, {"shared": None}, {"cluster": [0]},
+        {"cluster": [1, 1, 1, 1]}, {"cluster": 2}, {"cooperative": 1}, {"cooperative": "yes"}, {"cooperative": None},
+        {"stream": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_hostile_block_cluster_or_shared_size_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        plan(steps=[step(**changes)])
+
+
+def test_a_gpus_launch_is_read_as_it_was_written() -> None:
+    read = plan(steps=[step(grid=[4, 2], block=[32, 4], shared=102400, cluster=[2, 1], cooperative=True)]).steps[0]
+    assert (read.grid, read.block, read.shared, read.cluster, read.cooperative) == (
+        [4, 2],
+        [32, 4],
+        102400,
+        [2, 1],
+        True,
+    )
+    plain = plan().steps[0]
+    assert (plain.block, plain.shared, plain.cluster, plain.cooperative) == (None, 0, None, False)
+
+
+def test_blocks_have_at_most_so_many_threads() -> None:
+    assert plan(steps=[step(block=[32, 32])]).faults(1) == ""
+    assert plan(steps=[step(block=[32, 33])]).faults(1) == f"k has blocks of 1056 threads; {MAX_THREADS} is the most"
+
+
+def test_only_scratch_that_was_asked_for_can_be_zeroed() -> None:
+    assert plan(scratch=[64, 64], zeroed=[1]).faults(1) == ""
+    assert plan(scratch=[64], zeroed=[1]).faults(1) == "zeroes a scratch buffer that was never asked for"
+    for zeroed in ([-1], [64], [True], [0.0], "0", None):
+        with pytest.raises(ValidationError):
+            plan(scratch=[64], zeroed=zeroed)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ BUFFERS = [{"shape": [4, 6], "dtype": "float32"}, {"shape": [4], "dtype": "float
 SOURCE = "SOURCE = 'void k(void) {}'\n"
 
 
-def record(text: str, params: dict[str, Any] | None = None, cases: int = 1) -> dict[str, Any]:
-    return recorder.record({"text": text, "name": "test.py", "params": params or {}, "cases": [BUFFERS] * cases})
+def record(text: str, params: dict[str, Any] | None = None, cases: int = 1, backend: str = "c") -> dict[str, Any]:
+    request = {"text": text, "name": "test.py", "params": params or {}, "cases": [BUFFERS] * cases}
+    return recorder.record(request | {"backend": backend})
 
 
 def launch(body: str, signature: str = "x, y") -> str:
@@ -196,3 +197,77 @@ def test_a_description_that_makes_no_sense_is_build_failed(line: str) -> None:
 @pytest.mark.parametrize("line", ["SPACE = 5", "FLAGS = 5", "TASKS = 5"])
 def test_data_that_makes_no_sense_is_build_failed_with_a_reason(line: str) -> None:
     assert record(f"{line}\n{launch('kernel(chr(107))(x)')}")["status"] == "build-failed"
+
+
+def cuda_steps(body: str) -> list[dict[str, Any]]:
+    reply = record(launch(body), backend="cuda")
+    assert reply["status"] == "recorded", reply
+    Plan.model_validate(json.loads(json.dumps(reply["plans"][0])))
+    return reply["plans"][0]["steps"]
+
+
+def test_without_a_back_end_the_launches_are_c_functions() -> None:
+    request = {"text": launch("kernel('k')(x)"), "name": "t", "params": {}, "cases": [BUFFERS]}
+    assert recorder.record(request) == record(launch("kernel('k')(x)"))
+
+
+@pytest.mark.parametrize(
+    ("index", "shape"),
+    [
+        ("5, 32", ([5], [32], 0)), ("(2, 3), 32", ([2, 3], [32], 0)), ("5, (32, 4)", ([5], [32, 4], 0)),
+        ("(2, 3, 4), (8, 8, 2), 102400", ([2, 3, 4], [8, 8, 2], 102400)), ("[5], [32], 16", ([5], [32], 16)),
+        ("x.shape[0], 32", ([4], [32], 0)), ("__import__('numpy').int64(5), 32", ([5], [32], 0)),
+    ],
+)  # fmt: skip
+def test_a_cuda_launch_has_grid_block_and_shared_memory(index: str, shape: tuple[list[int], list[int], int]) -> None:
+    step = cuda_steps(f"kernel('k')[{index}](x, 1, 0.5)")[0]
+    assert (step["grid"], step["block"], step["shared"]) == shape
+    assert [a["kind"] for a in step["args"]] == ["buffer", "int", "float"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    ["5", "(5,)", "5, 32, 0, 0", "(), 32", "5, ()", "0, 32", "5, 0", "-1, 32", "(1, 2, 3, 4), 32", "(5, 0), 32"],
+)
+def test_a_cuda_launch_of_another_shape_is_invalid(index: str) -> None:
+    assert record(launch(f"kernel('k')[{index}](x)"), backend="cuda")["status"] == "invalid"
+
+
+def test_a_cuda_launch_without_a_grid_is_invalid() -> None:
+    reply = record(launch("kernel('k')(x)"), backend="cuda")
+    assert (reply["status"], "needs a grid and a block" in reply["reason"]) == ("invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("options", "cluster", "cooperative"),
+    [
+        ("", None, False), (", cooperative=True", None, True), (", cluster=(2, 1, 1)", [2, 1, 1], False), (", cluster=4", [4], False),
+        (", cluster=(2,), cooperative=True", [2], True),
+    ],
+)  # fmt: skip
+def test_clusters_and_cooperative_launches_are_recorded(options: str, cluster: Any, cooperative: bool) -> None:
+    step = cuda_steps(f"kernel('k<float, 4>'{options})[4, 32](x)")[0]
+    assert (step["kernel"], step.get("cluster"), step["cooperative"]) == ("k<float, 4>", cluster, cooperative)
+
+
+def test_a_kernel_can_be_launched_in_several_shapes() -> None:
+    body = "k = kernel('k', cluster=2)\nsmall, large = k[2, 32], k[4, 64, 16]\nsmall(x)\nlarge(y)\nsmall(y)"
+    steps = cuda_steps(body)
+    assert [(s["grid"], s["block"], s["shared"], s["cluster"]) for s in steps] == [
+        ([2], [32], 0, [2]), ([4], [64], 16, [2]), ([2], [32], 0, [2]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ["stream=1", "cluster=(1, 2, 3, 4)", "cluster=(0,)", "cluster='x'"])
+def test_options_that_make_no_sense_are_refused(options: str) -> None:
+    assert record(launch(f"kernel('k', {options})[1, 32](x)"), backend="cuda")["status"] != "recorded"
+
+
+def test_scratch_can_be_asked_for_zeroed() -> None:
+    body = "a, b, c = scratch(4), scratch(8, 'bfloat16', zero=True), scratch((2, 2), zero=True)\nkernel('k')[1, 32](a, b, c)"
+    plan = record(launch(body), backend="cuda")["plans"][0]
+    assert (plan["scratch"], plan["zeroed"]) == ([16, 16, 16], [1, 2])
+
+
+def test_a_failure_that_needs_no_name_keeps_its_words() -> None:
+    assert recorder.say(recorder.Failed("does not compile")) == "does not compile"

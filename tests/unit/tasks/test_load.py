@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
+from kernellab.verify.controls import CONTROLS, prove
 
 GOOD = """
 from kernellab.tasks import STANDARD, Buffer, Task
@@ -43,6 +45,46 @@ def test_a_name_like_nothing_else_still_says_how_to_go_on() -> None:
         load_task("qqqq")
     assert "klab tasks" in caught.value.fix
     assert "did you mean" not in caught.value.fix
+
+
+@pytest.mark.parametrize("family", ["softmax", "stencil3x3", "stencil5x5", "particle_filter"])
+@pytest.mark.parametrize(
+    ("dtype", "suffix"),
+    [
+        ("", ""),
+        ("f32", ""),
+        ("float32", ""),
+        ("bf16", "_bf16"),
+        ("bfloat16", "_bf16"),
+        ("f16", "_f16"),
+        ("float16", "_f16"),
+    ],
+)
+def test_a_dtype_picks_the_variant_of_a_family(family: str, dtype: str, suffix: str) -> None:
+    assert load_task(family, dtype) is TASKS[family + suffix]
+
+
+def test_a_variants_own_name_may_be_given_with_its_dtype() -> None:
+    assert load_task("softmax_bf16") is load_task("softmax_bf16", "bf16") is TASKS["softmax_bf16"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("softmax_bf16", "f16"), ("softmax_f16", "f32")])
+def test_a_variant_is_not_asked_for_another_dtype(name: str, dtype: str) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' is not a float") as caught:
+        load_task(name, dtype)
+    assert "'softmax'" in caught.value.fix
+
+
+def test_an_unknown_dtype_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no dtype 'fp8'") as caught:
+        load_task("softmax", "fp8")
+    assert "f32, bf16, f16" in caught.value.fix
+
+
+def test_a_dtype_cannot_be_asked_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a dtype cannot be asked") as caught:
+        load_task(write(tmp_path, GOOD), "bf16")
+    assert "Buffer" in caught.value.fix
 
 
 def test_a_file_gives_its_task(tmp_path: Path) -> None:
@@ -93,3 +135,9 @@ def test_a_refusal_by_the_task_itself_comes_through_unchanged(tmp_path: Path) ->
 def test_a_file_that_exits_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskRefused):
         load_task(write(tmp_path, "raise SystemExit(0)\n"))
+
+
+def test_the_example_in_the_documentation_is_a_task_that_proves_its_judge(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text()
+    task = load_task(write(tmp_path, page.split("```python\n")[1].split("```")[0]))
+    assert prove(task) == prove(task.on("cuda")) == len(CONTROLS)

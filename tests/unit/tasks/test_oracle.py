@@ -3,17 +3,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from kernellab.core.errors import TaskRefused
 from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.dtypes import limits
 from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
 from kernellab.tasks.oracle import error_ulp, expect, run_reference, run_trusted
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.verify.numeric import within
 
 EPS = float(np.finfo(np.float32).eps)
+HALF = {"float32": np.float16, "float16": ml_dtypes.float8_e5m2, "bfloat16": ml_dtypes.float8_e5m2}
+SHORT = ("float16", "bfloat16")
 
 
 def make(reference: Any = lambda x: x, **changes: Any) -> Task:
@@ -103,9 +107,10 @@ def test_half_precision_is_outside_at_every_edge_shape_of_the_built_in_tasks(nam
         for expected in expect(task, dims, inputs):
             if expected.value.size < 16:
                 continue
-            half = expected.value.astype(np.float16).astype(np.float32)
+            dtype = expected.low.dtype
+            half = expected.value.astype(HALF[dtype.name]).astype(dtype)
             assert not within(half, expected)
-            assert within(expected.value.astype(np.float32), expected)
+            assert within(expected.value.astype(dtype), expected)
 
 
 def test_the_interval_is_the_budget_wide() -> None:
@@ -186,3 +191,125 @@ def test_a_reference_with_the_wrong_number_of_outputs_is_refused() -> None:
 def test_a_reference_of_the_wrong_shape_is_refused_with_the_shape() -> None:
     with pytest.raises(TaskRefused, match=r"gives shape \(7,\) for 'y' at N=8, declared \(8,\)"):
         expect(make(lambda x: x[1:]), {"N": 8}, [ones()])
+
+
+def short(dtype: str, reference: Any = lambda x: x * 3, **changes: Any) -> Task:
+    return make(reference, inputs=(Buffer("x", ("N",), dtype),), outputs=(Buffer("y", ("N",), dtype),), **changes)
+
+
+def draws(dtype: str, n: int = 999) -> Array:
+    return np.random.default_rng(7).standard_normal(n).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_16_bit_outputs_may_be_off_by_about_two_ulp(dtype: str) -> None:
+    (expected,) = expect(short(dtype), {"N": 999}, [draws(dtype)])
+    assert 1.5 < expected.budget_ulp <= 2.01
+    assert expected.low.dtype == expected.high.dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_where_rounding_loses_nothing_16_bit_outputs_may_be_off_by_one_ulp(dtype: str) -> None:
+    assert expect(short(dtype, lambda x: x * 2), {"N": 999}, [draws(dtype)])[0].budget_ulp == 1.0
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_plain_summation_runs_in_float32_too(dtype: str) -> None:
+    seen = []
+
+    def plain(x: Array) -> Array:
+        seen.append(x.dtype)
+        return x * 3
+
+    assert expect(short(dtype, plain=plain), {"N": 999}, [draws(dtype)])[0].budget_ulp <= 2.01
+    assert seen == [np.float32]
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_float32_outputs_of_16_bit_inputs_are_held_to_float32(dtype: str) -> None:
+    task = make(lambda x: x * 3, inputs=(Buffer("x", ("N",), dtype),))
+    (expected,) = expect(task, {"N": 999}, [draws(dtype)])
+    assert (expected.budget_ulp, expected.low.dtype) == (5.0, np.float32)
+    assert not within(expected.value.astype(dtype).astype(np.float32), expected)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_a_large_scale_buys_float32_ulps_not_16_bit_ones(dtype: str) -> None:
+    """Terms a hundred times the result: float32 sums stay inside, the same sum rounded on the way does not."""
+    task = short(dtype, lambda x: x + 100 - 100, scale=lambda x: np.abs(x) + 200)
+    x = draws(dtype)
+    (expected,) = expect(task, {"N": 999}, [x])
+    assert within((x.astype(np.float32) + 100 - 100).astype(dtype), expected)
+    rounded = (x.astype(np.float32) + 100).astype(dtype).astype(np.float32) - 100
+    assert not within(rounded.astype(dtype), expected)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_the_interval_of_16_bit_outputs_holds_what_the_budget_allows_and_nothing_else(dtype: str) -> None:
+    x = np.concatenate([draws(dtype, 400), draws(dtype, 100) * np.array(1e-4, dtype), np.zeros(3, dtype)])
+    (expected,) = expect(short(dtype), {"N": len(x)}, [x])
+    right = expected.value.astype(dtype)
+    info = limits(dtype)
+    slack = expected.budget_ulp * info.eps * np.maximum(expected.scale, info.tiny) + info.quiet
+    for steps in range(-6, 7):
+        got = (right.view(np.int16) + np.int16(steps)).view(dtype)
+        off = np.abs(got.astype(np.float64) - expected.value)
+        with np.errstate(invalid="ignore"):  # below zero's own bits there are NaNs
+            inside = (got >= expected.low) & (got <= expected.high)
+        sure = np.abs(off / slack - 1) > 1e-9
+        assert np.array_equal(inside[sure], off[sure] < slack[sure])
+
+
+def test_on_the_budget_is_within_and_the_next_number_is_not() -> None:
+    value = np.array([1.5])
+    eps = limits("bfloat16").eps
+    for steps, accepted in ((2, True), (3, False), (-2, True), (-3, False)):
+        got = (value + steps * eps).astype("bfloat16")
+        wanted = expect(short("bfloat16", lambda x: x), {"N": 1}, [value.astype("bfloat16")], [2 / 1.5])[0]
+        assert bool(wanted.low[0] <= got[0] <= wanted.high[0]) is accepted
+        assert within(got, wanted) is accepted
+
+
+def test_small_float16_outputs_are_not_excused() -> None:
+    """Below float16's smallest normal number there are ordinary softmax outputs: zero is wrong there."""
+    x = np.full(64, 3e-5, np.float16)
+    (expected,) = expect(short("float16", lambda x: x * 0.7), {"N": 64}, [x])
+    assert within((x.astype(np.float32) * np.float32(0.7)).astype(np.float16), expected)
+    assert not within(np.zeros(64, np.float16), expected)
+
+
+def test_a_value_beyond_float16_expects_infinity() -> None:
+    (expected,) = expect(short("float16", lambda x: x * 1e6), {"N": 8}, [np.ones(8, np.float16)])
+    assert within(np.full(8, np.inf, np.float16), expected)
+    assert not within(np.full(8, 65504, np.float16), expected)
+    assert not within(np.full(8, np.nan, np.float16), expected)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_non_finite_16_bit_values_must_match_in_kind_and_sign(value: float, dtype: str) -> None:
+    x = np.array([1, value], dtype)
+    (expected,) = expect(short(dtype, lambda x: x), {"N": 2}, [x])
+    assert within(x, expected)
+    assert not any(
+        within(np.array([1, v], dtype), expected)
+        for v in (math.inf, -math.inf, math.nan, 0.0)
+        if v != value and not (math.isnan(v) and math.isnan(value))
+    )
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_softmax_summed_or_shifted_in_16_bits_is_refused(dtype: str) -> None:
+    task = TASKS[f"softmax_{'f16' if dtype == 'float16' else 'bf16'}"]
+    dims = {"M": 17, "N": 513}
+    (x,) = draw_inputs(task, dims, "normal", np.random.default_rng(2))
+    (expected,) = expect(task, dims, [x])
+    wide = x.astype(np.float32)
+    e = np.exp(wide - wide.max(axis=1, keepdims=True))
+    assert within((e / e.sum(axis=1, keepdims=True)).astype(dtype), expected)
+    total = np.zeros((17, 1), dtype)
+    for k in range(513):
+        total = total + e[:, k : k + 1].astype(dtype)
+    assert not within((e / total.astype(np.float32)).astype(dtype), expected)
+    shifted = np.exp((x - x.max(axis=1, keepdims=True)).astype(np.float32))
+    assert not within((shifted / shifted.sum(axis=1, keepdims=True)).astype(dtype), expected)

@@ -8,7 +8,7 @@ import pytest
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.tasks.inputs import STANDARD, draw_normal
-from kernellab.tasks.spec import Array, Buffer, Task, dims_label, parse_dims
+from kernellab.tasks.spec import Array, Buffer, Sizes, Task, dims_label, parse_dims
 
 
 def add(x: Array, b: Array) -> Array:
@@ -28,6 +28,15 @@ def make(**changes: Any) -> Task:
         "distributions": STANDARD,
     }
     return Task(**{**fields, **changes})
+
+
+def sizes(**changes: Any) -> Sizes:
+    fields: dict[str, Any] = {
+        "tune": ({"M": 80, "N": 40},),
+        "held_out": ({"M": 90, "N": 50},),
+        "edge": ({"M": 1, "N": 1},),
+    }
+    return Sizes(**{**fields, **changes})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +60,10 @@ def test_an_extent_that_is_no_integer_is_refused(extent: str) -> None:
         Buffer("x", (extent,)).shape({"M": 4, "N": 10})
 
 
-@pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("float64", 8), ("int32", 4), ("int64", 8), ("uint8", 1)])
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [("float32", 4), ("float64", 8), ("int32", 4), ("int64", 8), ("uint8", 1), ("float16", 2), ("bfloat16", 2)],
+)
 def test_nbytes_counts_elements_times_item_size(dtype: str, size: int) -> None:
     assert Buffer("x", ("M", "N"), dtype).nbytes({"M": 3, "N": 5}) == 15 * size
 
@@ -66,7 +78,7 @@ def test_nbytes_counts_elements_times_item_size(dtype: str, size: int) -> None:
         ({"outputs": ()}, "at least one input and one output"),
         ({"outputs": (Buffer("x", ("M", "N")),)}, "distinct identifiers"),
         ({"outputs": (Buffer("y-1", ("M", "N")),)}, "distinct identifiers"),
-        ({"outputs": (Buffer("y", ("M", "N"), "float16"),)}, "dtype float16"),
+        ({"outputs": (Buffer("y", ("M", "N"), "float8_e5m2"),)}, "dtype float8_e5m2"),
         ({"inputs": (Buffer("x", ("M", "N"), "complex64"),)}, "dtype complex64"),
         ({"outputs": (Buffer("y", ("M", "N"), "int32"),)}, "integer outputs"),
         ({"tune": ()}, "no tune shapes"),
@@ -79,6 +91,10 @@ def test_nbytes_counts_elements_times_item_size(dtype: str, size: int) -> None:
         ({"held_out": ({"N": 4, "M": 8},)}, "held-out shape is also a tuning shape"),
         ({"distributions": {"normal": draw_normal}}, "fewer than two input distributions"),
         ({"inputs": (Buffer("x", ("M", "K")),)}, None),
+        ({"sizes": {"cuda": sizes(tune=())}}, "no cuda tune shapes"),
+        ({"sizes": {"cuda": sizes(edge=({"M": 1},))}}, "cuda edge shape .* does not have the dims"),
+        ({"sizes": {"cuda": sizes(edge=({"M": 0, "N": 1},))}}, "is empty at M=0,N=1"),
+        ({"sizes": {"cuda": sizes(held_out=({"N": 40, "M": 80},))}}, "cuda held-out shape is also a tuning shape"),
     ],
 )
 def test_a_task_that_could_not_be_judged_is_refused(changes: dict[str, Any], what: str | None) -> None:
@@ -173,6 +189,12 @@ def test_the_fingerprint_is_stable_and_changes_with_every_part() -> None:
         {"distributions": {"normal": draw_normal, "other": STANDARD["large"]}},
         {"scale": lambda x, b: x},
         {"inputs": (Buffer("x", ("M", "N"), constant=True), Buffer("b", ("N",)))},
+        {"outputs": (Buffer("y", ("M", "N"), "bfloat16"),)},
+        {"sizes": {"cuda": sizes()}},
+        {"sizes": {"hip": sizes()}},
+        {"sizes": {"cuda": sizes(edge=({"M": 2, "N": 1},))}},
+        {"gpu_baselines": {"torch": lambda x, b: x + b}},
+        {"gpu_baselines": {"torch": lambda x, b: b + x}},
     ]
     prints = [make(**c).fingerprint() for c in changes]
     assert len({base, *prints}) == 1 + len(changes)
@@ -181,3 +203,45 @@ def test_the_fingerprint_is_stable_and_changes_with_every_part() -> None:
 def test_a_task_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         make().name = "x"  # type: ignore[misc]
+
+
+def test_on_a_device_with_sizes_of_its_own_the_task_has_those_shapes() -> None:
+    task = make(sizes={"cuda": sizes(tune=[{"M": 80, "N": 40}])})
+    there = task.on("cuda")
+    assert (there.tune, there.held_out) == (({"M": 80, "N": 40},), ({"M": 90, "N": 50},))
+    assert (there.name, there.reference, there.dim_names) == (task.name, task.reference, task.dim_names)
+    assert there.on("cuda") == there
+    assert there.fingerprint() != task.fingerprint()
+    assert task.tune == ({"M": 8, "N": 4},)
+
+
+def test_on_a_device_without_sizes_of_its_own_the_task_is_itself() -> None:
+    task = make(sizes={"cuda": sizes()})
+    assert task.on("cpu") is task
+    assert make().on("cuda").sizes == {}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_numpy_baseline_of_16_bit_buffers_computes_in_float32_and_rounds_once(dtype: str) -> None:
+    seen = []
+
+    def with_numpy(x: Array, b: Array, y: Array) -> None:
+        seen.extend(a.dtype for a in (x, b, y))
+        y[...] = x + b + np.float32(1e-3) - b
+
+    buffers = (Buffer("x", ("M", "N"), dtype), Buffer("b", ("N",), dtype))
+    task = make(inputs=buffers, outputs=(Buffer("y", ("M", "N"), dtype),), baselines={"numpy": with_numpy})
+    x, b, y = np.zeros((2, 3), dtype), np.full(3, 8, dtype), np.ones((2, 3), dtype)
+    task.on("cuda").baselines["numpy"](x, b, y)
+    assert seen == [np.float32] * 3
+    assert y.dtype == np.dtype(dtype)
+    assert np.allclose(y.astype(np.float64), 1e-3, rtol=1e-2)
+    assert not x.astype(np.float32).any()
+
+
+def test_an_exact_task_of_16_bit_buffers_computes_in_them() -> None:
+    buffers = (Buffer("x", ("M", "N"), "bfloat16"), Buffer("b", ("N",), "bfloat16"))
+    task = make(inputs=buffers, outputs=(Buffer("y", ("M", "N"), "bfloat16"),), exact=True)
+    x, b, y = np.full((2, 3), 256, "bfloat16"), np.ones(3, "bfloat16"), np.zeros((2, 3), "bfloat16")
+    task.baselines["numpy"](x, b, y)
+    assert y.astype(np.float32).tolist() == [[256.0] * 3] * 2

@@ -41,6 +41,7 @@ def refused(task: Task) -> TaskRefused:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_built_in_task_is_proven(name: str) -> None:
     assert prove(TASKS[name]) == len(CONTROLS)
+    assert prove(TASKS[name].on("cuda")) == len(CONTROLS)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -142,3 +143,24 @@ def test_a_task_with_a_scalar_output_is_proven_or_refused_but_never_crashes() ->
     task = make(lambda x: np.abs(x).sum(), outputs=(Buffer("y", ()),), reduction=lambda d: d["M"] * d["N"])
     with contextlib.suppress(TaskRefused):
         assert prove(task) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_16_bit_task_of_ones_own_is_proven_and_a_fooled_one_refused(dtype: str) -> None:
+    buffers = {"inputs": (Buffer("x", ("M", "N"), dtype),), "outputs": (Buffer("y", ("M", "N"), dtype),)}
+    assert prove(make(lambda x: np.tanh(x) + x, **buffers)) == len(CONTROLS)
+    assert "'copy an input'" in refused(make(lambda x: x, **buffers)).what
+    assert "does not depend" in refused(make(lambda x: np.zeros_like(x), **buffers)).what
+    assert "scale= is so large" in refused(make(lambda x: x + 1, scale=lambda x: 1e7 + x, **buffers)).what
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_kept_in_16_bits_by_the_baseline_itself_are_seen(dtype: str) -> None:
+    """The trusted implementation gets float32 arrays, so one that insists on 16 bits has lost digits and shows it."""
+
+    def insists(x: Array, y: Array) -> None:
+        y[...] = (x.astype(dtype) + np.array(64, dtype)).astype(np.float32) - 64
+
+    buffers = {"inputs": (Buffer("x", ("M", "N"), dtype),), "outputs": (Buffer("y", ("M", "N"), dtype),)}
+    error = refused(make(lambda x: x, baselines={"numpy": insists}, **buffers))
+    assert "fit the budget" in error.what or "copy an input" in error.what

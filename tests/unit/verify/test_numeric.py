@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import DTYPES, Array, Buffer, Task
-from kernellab.verify.numeric import errors, explain, poison, within
+from kernellab.verify.numeric import errors, explain, poison, poison_pattern, within
 
-FLOATS = ("float32", "float64")
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def expected(value: Any, dtype: str) -> Expected:
@@ -42,8 +42,9 @@ def test_the_right_answer_is_within_and_has_no_error(dtype: str) -> None:
 def test_an_element_is_within_up_to_the_budget_and_not_beyond(dtype: str) -> None:
     right = np.array([1.0, 1.5, -1.25], dtype)
     wanted = expected(right, dtype)
-    assert wanted.budget_ulp == 5.0
-    assert within(nudged(right, 5), wanted)
+    budget = 1 if right.itemsize == 2 else 5
+    assert wanted.budget_ulp == budget
+    assert within(nudged(right, budget), wanted)
     for place in range(3):
         wrong = right.copy()
         wrong[place] = nudged(right, 9)[place]
@@ -80,9 +81,10 @@ def test_exact_floats_with_nan_accept_the_right_answer() -> None:
 def test_poison_of_floats_is_a_quiet_nan_with_the_secret_in_it(dtype: str, secret: int) -> None:
     array = np.zeros(4, dtype)
     pattern = poison(array, secret)
+    assert pattern == poison_pattern(dtype, secret)
     assert np.isnan(array).all()
     assert (array.view(f"u{array.dtype.itemsize}") == pattern).all()
-    payload = 22 if dtype == "float32" else 51
+    payload = {"float32": 22, "float64": 51, "float16": 9, "bfloat16": 6}[dtype]
     assert pattern % (1 << payload) == secret % (1 << payload)
 
 
@@ -145,7 +147,7 @@ def test_a_non_finite_value_is_its_own_cause(value: float, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_finite_value_where_infinity_belongs_is_wrong(dtype: str) -> None:
     wanted = expected(np.array([1.0, -np.inf]), dtype)
-    got = np.array([1.0, -1e30], dtype)
+    got = np.array([1.0, -6e4], dtype)
     assert not within(got, wanted)
     assert explain("y", got, wanted, 0).cause == "wrong-output"
 

@@ -1,5 +1,5 @@
-"""The built-in operators: the three families of the seeds."""
+"""The built-in operators: the three families of the seeds, each in float32, bfloat16 and float16."""
 
 from kernellab.tasks.builtin import particle_filter, softmax, stencil
 
-TASKS = {t.name: t for t in (softmax.TASK, *stencil.TASKS, particle_filter.TASK)}
+TASKS = {t.name: t for t in (*softmax.TASKS, *stencil.TASKS, *particle_filter.TASKS)}

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, draw_normal
-from kernellab.tasks.spec import Array, Buffer, Dims, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
 
 
 def reference(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
@@ -50,10 +51,26 @@ def with_numpy(x: Array, lw: Array, z: Array, w: Array, ess: Array) -> None:
 def with_torch(x: Any, lw: Any, z: Any, w: Any, ess: Any) -> None:
     import torch
 
-    torch.sub(z, x, out=w)
+    torch.sub(z.float(), x.float(), out=w)
     w.mul_(w).mul_(-0.5).add_(lw)
     torch.softmax(w, 0, out=w)
     ess.copy_(1 / (w * w).sum())
+
+
+def on_gpu(x: Any, lw: Any, z: Any) -> tuple[Any, Any]:
+    """The formula; 16-bit inputs are widened first, since (z - x)^2 would lose digits and overflow in float16."""
+    log_weight = lw.float() - 0.5 * (z.float() - x.float()).square()
+    e = (log_weight - log_weight.max()).exp()
+    total = e.sum()
+    return e / total, (total * total / (e * e).sum()).reshape(1)
+
+
+def on_gpu_softmax(x: Any, lw: Any, z: Any) -> tuple[Any, Any]:
+    """The weights are a softmax, and their squares' sum is one dot product."""
+    import torch
+
+    w = torch.softmax(lw.float() - 0.5 * (z.float() - x.float()).square(), 0)
+    return w, torch.dot(w, w).reciprocal().reshape(1)
 
 
 def draw_far(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
@@ -66,19 +83,34 @@ def flops(dims: Dims) -> int:
     return 20 * dims["N"]
 
 
-TASK = Task(
-    name="particle_filter",
-    about="weights w[N] and effective sample size from predictions x[N], log-weights lw[N] and an observation z",
-    inputs=(Buffer("x", ("N",)), Buffer("lw", ("N",)), Buffer("z", (1,))),
-    outputs=(Buffer("w", ("N",)), Buffer("ess", (1,))),
-    reference=reference,
-    baselines={"numpy": with_numpy, "torch": with_torch},
-    tune=({"N": 1 << 22}, {"N": 1 << 20}, {"N": 1 << 16}),
-    held_out=({"N": 1_500_007}, {"N": 300_000}, {"N": 12_345}),
-    edge=({"N": 1}, {"N": 2}, {"N": 7}, {"N": 100}, {"N": 1025}, {"N": 4099}),
-    distributions={**STANDARD, "large": draw_far},
-    flops=flops,
-    scale=scale,
-    plain=plain,
-    reduction=lambda dims: dims["N"],
+_CUDA = Sizes(
+    tune=({"N": 1 << 24}, {"N": 1 << 20}, {"N": 1 << 16}),
+    held_out=({"N": 10_000_019}, {"N": 1_500_007}, {"N": 300_000}),
+    edge=({"N": 1}, {"N": 7}, {"N": 1025}, {"N": 4099}),
 )
+
+
+def _task(dtype: str) -> Task:
+    """Predictions, log-weights and observation in `dtype`; weights and effective sample size in float32 always."""
+    about = "weights w[N] and effective sample size from predictions x[N], log-weights lw[N] and an observation z"
+    return Task(
+        name=variant_name("particle_filter", dtype),
+        about=about + ("" if dtype == "float32" else f", {dtype} inputs"),
+        inputs=(Buffer("x", ("N",), dtype), Buffer("lw", ("N",), dtype), Buffer("z", (1,), dtype)),
+        outputs=(Buffer("w", ("N",)), Buffer("ess", (1,))),
+        reference=reference,
+        baselines={"numpy": with_numpy, "torch": with_torch},
+        gpu_baselines={"torch": on_gpu, "torch.softmax": on_gpu_softmax},
+        tune=({"N": 1 << 22}, {"N": 1 << 20}, {"N": 1 << 16}),
+        held_out=({"N": 1_500_007}, {"N": 300_000}, {"N": 12_345}),
+        edge=({"N": 1}, {"N": 2}, {"N": 7}, {"N": 100}, {"N": 1025}, {"N": 4099}),
+        sizes={"cuda": _CUDA},
+        distributions={**STANDARD, "large": draw_far},
+        flops=flops,
+        scale=scale,
+        plain=plain,
+        reduction=lambda dims: dims["N"],
+    )
+
+
+TASKS = tuple(_task(dtype) for dtype in PRECISIONS)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial
+from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, draw_normal
-from kernellab.tasks.spec import Array, Buffer, Dims, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
 
 
 def reference(x: Array) -> Array:
@@ -42,6 +44,13 @@ def with_torch(x: Any, y: Any) -> None:
     torch.softmax(x, 1, out=y)
 
 
+def on_gpu(x: Any) -> Any:
+    """torch's own kernel: float32 inside, rounded once to the dtype of x."""
+    import torch
+
+    return torch.softmax(x, 1)
+
+
 def draw_masked(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """A third of the entries is -inf, as after an attention mask; the first of each row never is."""
     values = draw_normal(rng, buffer, dims)
@@ -56,26 +65,39 @@ def flops(dims: Dims) -> int:
     return 14 * dims["M"] * dims["N"]
 
 
-TASK = Task(
-    name="softmax",
-    about="row-softmax over the last axis of x[M, N]",
-    inputs=(Buffer("x", ("M", "N")),),
-    outputs=(Buffer("y", ("M", "N")),),
-    reference=reference,
-    baselines={"numpy": with_numpy, "torch": with_torch},
-    tune=({"M": 4096, "N": 4096}, {"M": 8192, "N": 1024}, {"M": 8192, "N": 512}, {"M": 4096, "N": 781}),
-    held_out=({"M": 1531, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
-    edge=(
-        {"M": 1, "N": 1},
-        {"M": 3, "N": 7},
-        {"M": 2, "N": 33},
-        {"M": 65, "N": 100},
-        {"M": 17, "N": 513},
-        {"M": 5, "N": 4095},
-    ),
-    distributions={**STANDARD, "masked": draw_masked},
-    flops=flops,
-    scale=scale,
-    plain=plain,
-    reduction=lambda dims: dims["N"],
+_CUDA = Sizes(
+    tune=({"M": 16384, "N": 4096}, {"M": 65536, "N": 1024}, {"M": 131072, "N": 512}, {"M": 16384, "N": 781}),
+    held_out=({"M": 24576, "N": 2048}, {"M": 10000, "N": 1537}, {"M": 50000, "N": 640}),
+    edge=({"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 17, "N": 513}, {"M": 5, "N": 4095}),
 )
+
+
+def _task(dtype: str) -> Task:
+    return Task(
+        name=variant_name("softmax", dtype),
+        about="row-softmax over the last axis of x[M, N]" + ("" if dtype == "float32" else f", {dtype}"),
+        inputs=(Buffer("x", ("M", "N"), dtype),),
+        outputs=(Buffer("y", ("M", "N"), dtype),),
+        reference=reference,
+        baselines={"numpy": with_numpy, "torch": with_torch},
+        gpu_baselines={"torch": on_gpu, "triton-tutorial": as_in_the_tutorial},
+        tune=({"M": 4096, "N": 4096}, {"M": 8192, "N": 1024}, {"M": 8192, "N": 512}, {"M": 4096, "N": 781}),
+        held_out=({"M": 1531, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
+        edge=(
+            {"M": 1, "N": 1},
+            {"M": 3, "N": 7},
+            {"M": 2, "N": 33},
+            {"M": 65, "N": 100},
+            {"M": 17, "N": 513},
+            {"M": 5, "N": 4095},
+        ),
+        sizes={"cuda": _CUDA},
+        distributions={**STANDARD, "masked": draw_masked},
+        flops=flops,
+        scale=scale,
+        plain=plain,
+        reduction=lambda dims: dims["N"],
+    )
+
+
+TASKS = tuple(_task(dtype) for dtype in PRECISIONS)

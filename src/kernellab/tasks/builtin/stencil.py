@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD
-from kernellab.tasks.spec import Array, Buffer, Dims, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
 """Binomial weights by radius: exact in binary, so that separable evaluation is exact up to rounding."""
@@ -35,42 +37,113 @@ def _numpy(radius: int) -> Callable[[Array, Array], None]:
 
 
 def _torch_conv(radius: int) -> Callable[[Any, Any], None]:
-    """Depth-wise convolution, which torch offers for this: channels-last memory is the field as it lies."""
+    """Depth-wise convolution, which torch offers for this: channels-last memory is the field as it lies.
+
+    In float32 always: on some CPUs torch sums float16 in float16.
+    """
 
     def with_torch_conv2d(x: Any, y: Any) -> None:
         import torch
 
-        taps = torch.tensor(TAPS[radius], dtype=x.dtype)
+        taps = torch.tensor(TAPS[radius])
         channels = x.shape[2]
         weight = torch.outer(taps, taps).expand(channels, 1, -1, -1)
-        y.copy_(
-            torch.nn.functional.conv2d(x.permute(2, 0, 1)[None], weight, padding=radius, groups=channels)[0].permute(
-                1, 2, 0
-            )
-        )
+        field = x.float().permute(2, 0, 1)[None]
+        y.copy_(torch.nn.functional.conv2d(field, weight, padding=radius, groups=channels)[0].permute(1, 2, 0))
 
     return with_torch_conv2d
 
 
 def _torch_shifts(radius: int) -> Callable[[Any, Any], None]:
-    """Separable shifted sums: what a careful torch user writes."""
+    """Separable shifted sums: what a careful torch user writes. 16-bit fields are summed in float32."""
 
     def with_torch_shifts(x: Any, y: Any) -> None:
         import torch
 
         h, w, _ = x.shape
-        padded = torch.nn.functional.pad(x, (0, 0, radius, radius, radius, radius))
+        padded = torch.nn.functional.pad(x.float(), (0, 0, radius, radius, radius, radius))
         columns = padded[0:h] * TAPS[radius][0]
         for k in range(1, 2 * radius + 1):
             columns.add_(padded[k : k + h], alpha=TAPS[radius][k])
-        torch.mul(columns[:, 0:w], TAPS[radius][0], out=y)
+        out = y if y.dtype == columns.dtype else torch.empty_like(y, dtype=columns.dtype)
+        torch.mul(columns[:, 0:w], TAPS[radius][0], out=out)
         for k in range(1, 2 * radius + 1):
-            y.add_(columns[:, k : k + w], alpha=TAPS[radius][k])
+            out.add_(columns[:, k : k + w], alpha=TAPS[radius][k])
+        if out is not y:
+            y.copy_(out)
 
     return with_torch_shifts
 
 
-def _task(radius: int) -> Task:
+def _gpu_shifts(radius: int) -> Callable[[Any], Any]:
+    """The separable sums once more, as an expression that a compiler can fuse; float32 inside, rounded once."""
+
+    def shifts_on_gpu(x: Any) -> Any:
+        import torch
+
+        h, w, _ = x.shape
+        taps = TAPS[radius]
+        padded = torch.nn.functional.pad(x.float(), (0, 0, radius, radius, radius, radius))
+        columns = padded[0:h] * taps[0]
+        for k in range(1, 2 * radius + 1):
+            columns = columns.add(padded[k : k + h], alpha=taps[k])
+        out = columns[:, 0:w] * taps[0]
+        for k in range(1, 2 * radius + 1):
+            out = out.add(columns[:, k : k + w], alpha=taps[k])
+        return out.to(x.dtype)
+
+    return shifts_on_gpu
+
+
+@cache
+def _weight(radius: int, channels: int, dtype: Any, device: Any) -> Any:
+    """The filter as a user keeps it: on the device, made once. Its values are exact in every float dtype."""
+    import torch
+
+    taps = torch.tensor(TAPS[radius], dtype=dtype, device=device)
+    return torch.outer(taps, taps).expand(channels, 1, -1, -1).contiguous()
+
+
+def _conv(x: Any, weight: Any, radius: int, groups: int) -> Any:
+    """cuDNN as fast as it goes at the precision asked for: its own trials of algorithms, no TF32."""
+    import torch
+
+    with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=False):
+        return torch.nn.functional.conv2d(x, weight, padding=radius, groups=groups)
+
+
+def _gpu_depthwise(radius: int) -> Callable[[Any], Any]:
+    """Depth-wise on the field as it lies, which is channels-last memory; the result is a view in the field's order."""
+
+    def depthwise_on_gpu(x: Any) -> Any:
+        channels = x.shape[2]
+        weight = _weight(radius, channels, x.dtype, x.device)
+        return _conv(x.permute(2, 0, 1)[None], weight, radius, channels)[0].permute(1, 2, 0)
+
+    return depthwise_on_gpu
+
+
+def _gpu_planes(radius: int) -> Callable[[Any], Any]:
+    """Each channel an image of its own: a view with one channel; with more, torch gathers the planes first."""
+
+    def planes_on_gpu(x: Any) -> Any:
+        weight = _weight(radius, 1, x.dtype, x.device)
+        return _conv(x.permute(2, 0, 1)[:, None], weight, radius, 1)[:, 0].permute(1, 2, 0)
+
+    return planes_on_gpu
+
+
+_CUDA = Sizes(
+    tune=({"H": 4096, "W": 4096, "C": 1}, {"H": 2048, "W": 2048, "C": 16}),
+    held_out=({"H": 3000, "W": 5000, "C": 1}, {"H": 1500, "W": 2100, "C": 3}, {"H": 1000, "W": 1024, "C": 16}),
+    edge=(
+        {"H": 1, "W": 1, "C": 1}, {"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, {"H": 67, "W": 129, "C": 1},
+        {"H": 33, "W": 50, "C": 16},
+    ),
+)  # fmt: skip
+
+
+def _task(radius: int, dtype: str) -> Task:
     size = 2 * radius + 1
 
     def reference(x: Array) -> Array:
@@ -84,18 +157,23 @@ def _task(radius: int) -> Task:
         return 4 * size * dims["H"] * dims["W"] * dims["C"]
 
     return Task(
-        name=f"stencil{size}x{size}",
-        about=f"{size}x{size} binomial smoothing of x[H, W, C], zero padding",
-        inputs=(Buffer("x", ("H", "W", "C")),),
-        outputs=(Buffer("y", ("H", "W", "C")),),
+        name=variant_name(f"stencil{size}x{size}", dtype),
+        about=f"{size}x{size} binomial smoothing of x[H, W, C], zero padding"
+        + ("" if dtype == "float32" else f", {dtype}"),
+        inputs=(Buffer("x", ("H", "W", "C"), dtype),),
+        outputs=(Buffer("y", ("H", "W", "C"), dtype),),
         reference=reference,
         baselines={"numpy": _numpy(radius), "torch": _torch_shifts(radius), "torch.conv2d": _torch_conv(radius)},
+        gpu_baselines={
+            "torch": _gpu_shifts(radius), "cudnn": _gpu_depthwise(radius), "cudnn-planes": _gpu_planes(radius),
+        },
         tune=({"H": 2048, "W": 2048, "C": 1}, {"H": 1024, "W": 1024, "C": 4}, {"H": 512, "W": 512, "C": 16}),
         held_out=({"H": 1000, "W": 1500, "C": 1}, {"H": 700, "W": 333, "C": 3}, {"H": 300, "W": 500, "C": 8}),
         edge=(
             {"H": 1, "W": 1, "C": 1}, {"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, {"H": 3, "W": 2, "C": 5},
             {"H": 67, "W": 129, "C": 1}, {"H": 33, "W": 50, "C": 16},
         ),
+        sizes={"cuda": _CUDA},
         distributions=STANDARD,
         flops=flops,
         scale=scale,
@@ -103,4 +181,4 @@ def _task(radius: int) -> Task:
     )  # fmt: skip
 
 
-TASKS = (_task(1), _task(2))
+TASKS = tuple(_task(radius, dtype) for radius in TAPS for dtype in PRECISIONS)

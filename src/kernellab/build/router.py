@@ -1,0 +1,50 @@
+"""Which back end a candidate file is for, and one builder that stands for all that a device has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
+from kernellab.core.records import Param
+from kernellab.tasks.spec import Dims, Task
+
+_TRITON = re.compile(r"^\s*(import|from)\s+triton\b|@triton\.jit\b", re.MULTILINE)
+DEVICE_OF = {"c": "cpu", "triton": "cuda", "cuda": "cuda"}
+
+
+def backend_of(text: str) -> str:
+    """By what the file must hold: Triton is imported, CUDA C++ has __global__ functions, the rest is C."""
+    if _TRITON.search(text):
+        return "triton"
+    return "cuda" if "__global__" in text else "c"
+
+
+class Router:
+    """A builder for every back end of one device."""
+
+    backend = "any"
+
+    def __init__(self, device: str, builders: Mapping[str, Builder], missing: Mapping[str, str]) -> None:
+        self._device = device
+        self._builders = builders
+        self._missing = missing  # back ends of this device that cannot build here, and why
+
+    def describe(self, candidate: Candidate) -> Described | NotBuilt:
+        builder = self._of(candidate)
+        return builder if isinstance(builder, NotBuilt) else builder.describe(candidate)
+
+    def build(
+        self, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
+    ) -> Built | NotBuilt:
+        builder = self._of(candidate)
+        return builder if isinstance(builder, NotBuilt) else builder.build(task, candidate, params, shapes)
+
+    def _of(self, candidate: Candidate) -> Builder | NotBuilt:
+        backend = backend_of(candidate.text)
+        if backend in self._builders:
+            return self._builders[backend]
+        if DEVICE_OF[backend] != self._device:
+            reason = f"is a kernel for --device {DEVICE_OF[backend]} ({backend}), this run is on {self._device}"
+            return NotBuilt("build-failed", reason)
+        return NotBuilt("build-failed", self._missing.get(backend, f"there is no {backend} back end here"))

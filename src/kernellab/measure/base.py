@@ -1,0 +1,91 @@
+"""What the bench needs of the buffers of timed calls, whatever device they lie on; and the secret dice they share."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernellab.run.base import Call, Memory
+from kernellab.tasks.oracle import Expected
+from kernellab.tasks.spec import Dims, Task
+from kernellab.verify.numeric import Mismatch
+
+SETS = 2
+
+
+@dataclass
+class Filling:
+    """What lies in the first slots of a set right now: known answers by slot, and the poison of every slot.
+
+    `entries` names the pool entry behind a known slot, where the answers lie elsewhere.
+    """
+
+    side: int
+    known: dict[int, list[Expected]] = field(default_factory=dict)
+    patterns: list[list[int]] = field(default_factory=list)
+    entries: dict[int, int] = field(default_factory=dict)
+
+
+class Slots(ABC):
+    """Sets of slots, each an input buffer and one output buffer for either side of a comparison."""
+
+    inputs: Memory
+    sides: tuple[Memory, Memory]
+
+    def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes) -> None:
+        self.task = task
+        self.dims = dims
+        self.seed = seed
+        self.slots = slots
+        self.calls: list[Call] = []
+        self._rng = np.random.default_rng(np.frombuffer(seed, np.uint32))
+        self._secret = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
+
+    def set_calls(self, number: int, count: int) -> list[int]:
+        """The numbers of the first `count` calls of one set."""
+        return list(range(number * self.slots, number * self.slots + count))
+
+    def pick_sets(self) -> tuple[int, int]:
+        """Two different sets, in secret."""
+        first, second = self._secret.choice(SETS, 2, replace=False)
+        return int(first), int(second)
+
+    def toss(self) -> bool:
+        return bool(self._secret.random() < 0.5)
+
+    def secret_moments(self, among: int, count: int) -> set[int]:
+        """So many of the numbers 0..among-1, for checks that nobody can foresee."""
+        return {int(v) for v in self._secret.choice(among, min(count, among), replace=False)}
+
+    def _declare(self) -> None:
+        """Lay out every slot; both sides are laid out alike."""
+        for _ in range(SETS * self.slots):
+            inputs = tuple(self.inputs.declare(b.shape(self.dims), b.dtype) for b in self.task.inputs)
+            first, _ = (
+                tuple(side.declare(b.shape(self.dims), b.dtype) for b in self.task.outputs) for side in self.sides
+            )
+            self.calls.append(Call(self.dims, inputs, first))
+
+    @abstractmethod
+    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
+        """New inputs and poison for `count` slots of a set.
+
+        `used` remembers which pool entries an arm's process has had; None keeps the pool out of it. `known` asks for
+        a slot with a known answer, as long as the pool has one that is new to the arm.
+        """
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Push everything out of the caches that the bench itself can reach."""
+
+    @abstractmethod
+    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
+        """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked and none is known,
+        every slot for writes outside and for elements never written. The fault, and how many slots were checked in full.
+        """
+
+    @abstractmethod
+    def close(self) -> None: ...

@@ -1,0 +1,64 @@
+"""Measuring on a GPU: device rings, ceilings by our own kernels, torch baselines, NVML conditions."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from kernellab.build.base import Builder
+from kernellab.measure.base import SETS, Slots
+from kernellab.measure.device_ring import DeviceRing
+from kernellab.measure.gpu_baselines import GpuBaselines
+from kernellab.measure.gpu_roofline import measure_gpu_ceilings
+from kernellab.measure.rig import Starter
+from kernellab.measure.roofline import Ceilings
+from kernellab.run.cuda import CudaDevice
+from kernellab.tasks.spec import Dims, Task
+
+SAMPLE_S = 60e-6
+_MOST_SLOTS = 64
+_MOST_BYTES = 8 << 30
+_POOL_BYTES = 24 << 30
+
+
+class CudaRig:
+    threads = 1
+
+    def __init__(self, device: CudaDevice, builder: Builder, names: Sequence[str], sample_s: float = SAMPLE_S) -> None:
+        self.device = device
+        self.sample_s = sample_s
+        self.names = tuple(names)
+        self.workers = ThreadPoolExecutor(max(1, min(8, (os.cpu_count() or 2) // 2)), "oracle")
+        self._builder = builder
+        self._baselines = GpuBaselines(device) if names else None
+
+    def ceilings(self, nbytes: int) -> Ceilings:
+        return measure_gpu_ceilings(self._builder, self.device, nbytes, self.workers)
+
+    def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
+        """So many that even a kernel at its floor fills a sample."""
+        each = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
+        most = max(1, min(_MOST_SLOTS, _MOST_BYTES // (SETS * max(each, 1))))
+        return max(1, min(most, math.ceil(self.sample_s / (floor_s + 2e-6))))
+
+    def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> DeviceRing:
+        each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
+        pool = max(2, min(checks, _POOL_BYTES // max(each, 1)))
+        return DeviceRing(self.device, task, dims, slots, seed, pool, self.workers)
+
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
+        """All at once: compiling takes them many seconds."""
+        assert isinstance(ring, DeviceRing)
+        assert self._baselines is not None
+        return self._baselines.start(task, locator, names, ring)
+
+    def conditions(self) -> dict[str, int | str]:
+        return self.device.gauges.read()
+
+    def close(self) -> None:
+        if self._baselines is not None:
+            self._baselines.close()
+        self.workers.shutdown(cancel_futures=True)
+        self.device.close()

@@ -1,0 +1,93 @@
+"""Everything that measuring on one kind of device takes, behind one face: rings, ceilings, baselines, conditions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from kernellab.build.base import Builder, Built
+from kernellab.measure.base import Slots
+from kernellab.measure.baselines import Baselines
+from kernellab.measure.ring import Ring, flush_size, slots_for
+from kernellab.measure.roofline import Ceilings, measure_ceilings
+from kernellab.run.base import Device, Runner
+from kernellab.run.cpu import CpuDevice
+from kernellab.sandbox.host import Sandbox
+from kernellab.tasks.spec import Dims, Task
+
+Starter = Callable[[], Runner]
+
+
+class Rig(Protocol):
+    """`names`: the baselines that can run here."""
+
+    threads: int
+    sample_s: float
+    names: tuple[str, ...]
+
+    @property
+    def device(self) -> Device: ...
+
+    def ceilings(self, nbytes: int) -> Ceilings:
+        """At about the size of a task: `nbytes` moved by one call."""
+
+    def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
+        """How many calls a sample may take."""
+
+    def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Slots:
+        """Buffers for timed calls; `checks`: how many known answers a process will need at most."""
+
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
+        """What to call for each of these baselines to have it running; that call raises WorkerFault where it fails."""
+
+    def conditions(self) -> dict[str, int | str]:
+        """Clocks, heat and the like, for the record."""
+
+    def close(self) -> None: ...
+
+
+class CpuRig:
+    """`threads` for candidates and baselines alike."""
+
+    def __init__(self, sandbox: Sandbox, builder: Builder, names: Sequence[str], threads: int, sample_s: float) -> None:
+        self.threads = threads
+        self.sample_s = sample_s
+        self.names = tuple(names)
+        self.device = CpuDevice(sandbox, threads, threads_cpus(threads))
+        self._builder = builder
+        self._baselines = Baselines(with_torch=any(n.startswith("torch") for n in names))
+        self._flush = flush_size()
+
+    def ceilings(self, nbytes: int) -> Ceilings:
+        return measure_ceilings(self._builder, self._start, nbytes, self._flush, self.threads, self.sample_s)
+
+    def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
+        return slots_for(task, dims, self.sample_s, floor_s)
+
+    def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Ring:
+        return Ring(task, dims, slots, seed, self._flush)
+
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
+        """Started when called for: side by side they would only be in each other's way."""
+        assert isinstance(ring, Ring)
+        return {name: partial(self._start_baseline, task, locator, name, ring) for name in names}
+
+    def _start_baseline(self, task: Task, locator: str, name: str, ring: Ring) -> Runner:
+        return self._baselines.start(task, locator, name, ring, self.threads, self.device.cpus)
+
+    def conditions(self) -> dict[str, int | str]:
+        return {}
+
+    def close(self) -> None:
+        self._baselines.close()
+
+    def _start(self, built: Built, ring: Ring) -> Runner:
+        return self.device.start(built, ring.inputs, ring.sides[0], ring.calls)
+
+
+def threads_cpus(threads: int) -> Sequence[int]:
+    """One thread may run anywhere (it cannot become two); several are bound to that many processors."""
+    own = sorted(os.sched_getaffinity(0))
+    return own if threads == 1 else own[:threads]

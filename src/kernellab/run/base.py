@@ -1,0 +1,125 @@
+"""What a device offers the judge and the bench: buffers that only the laboratory fills, and runners of bound calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kernellab.build.base import Built
+from kernellab.core.records import Cause, Trust
+from kernellab.tasks.spec import Array, Dims
+
+
+@dataclass(frozen=True)
+class Region:
+    """One buffer: bytes [start, start+length) of its memory, `count` elements in `nbytes` bytes at `data`."""
+
+    start: int
+    length: int
+    data: int
+    shape: tuple[int, ...]
+    dtype: str
+    count: int
+    nbytes: int
+
+    def wire(self) -> list[int]:
+        """What a runner needs: where to map from, how much, and where the data starts."""
+        return [self.start, self.length, self.data - self.start]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One ready-made call: a shape and the regions of its inputs and outputs, in the task's order."""
+
+    dims: Dims
+    inputs: tuple[Region, ...]
+    outputs: tuple[Region, ...]
+
+
+class Memory(Protocol):
+    """Buffers with guard bands. Declare all regions, then `open()`; the contents live until `close()`."""
+
+    regions: list[Region]
+
+    def declare(self, shape: tuple[int, ...], dtype: str) -> Region: ...
+
+    def open(self) -> None: ...
+
+    def write(self, region: Region, values: Array) -> None: ...
+
+    def read(self, region: Region) -> Array:
+        """The contents as they are now; not to be kept beyond the next write."""
+
+    def fill(self, region: Region, pattern: int) -> None:
+        """Every element gets these bits, and the guard bands are written anew."""
+
+    def intact(self, region: Region) -> str:
+        """Which guard band was overwritten, or ''."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One clocked command: seconds, and whether something other than the kernel disturbed it (the scheduler, heat)."""
+
+    seconds: float
+    preempted: bool
+
+
+class WorkerFault(Exception):
+    """The runner broke off: what it did, in the judge's words."""
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(reason)
+        self.cause: Cause = cause
+        self.reason = reason
+
+
+class Runner(Protocol):
+    """Runs calls that were bound when it was started. Raises WorkerFault whenever that goes wrong."""
+
+    def ready(self) -> Runner:
+        """Wait until everything is loaded."""
+
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+        """Run the numbered calls. `counted`: this is a timed sample, with cold caches and a note of disturbances."""
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+        """Do what is done once for these calls, before their inputs are written."""
+
+    def pin(self, cpu: int) -> None:
+        """Run on this processor from now on, where that means something."""
+
+    def end(self) -> None:
+        """No further call will come: the runner may go while its outputs are looked at."""
+
+    def close(self) -> None: ...
+
+
+SLOWNESS = 100.0
+
+
+class Device(Protocol):
+    """A place where artifacts run. `fresh` makes sure that the next runner shares no process with the ones before.
+
+    `slowness`: how many times the oracle's own time a call may take before it counts as hanging.
+    `thrifty`: a shape may cost a compilation of its own, so that trials are screened on few.
+    """
+
+    kind: str
+    slowness: float
+    thrifty: bool
+    trust: Trust
+    name: str
+
+    def memory(self, name: str, seed: bytes) -> Memory: ...
+
+    def start(
+        self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True
+    ) -> Runner: ...
+
+    def fresh(self) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,213 @@
+"""The GPU runner's loop: maps the laboratory's buffers, loads machine code, replays plans when told to.
+
+No candidate code runs on the host here: modules are data for the driver, plans are data for this loop. The laboratory
+still believes nothing it says but the seconds, and those it checks against its own clock: a kernel that found a way
+into this process would only reach the outputs, and those are judged elsewhere.
+Covered: launch errors and sticky faults are replies; a hang is ended from outside with the process.
+Not covered: bugs of the driver that a hostile module could use; after start the process gives up files and sockets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernellab.build.bundle import unpack
+from kernellab.run.cuda_clock import Clock
+from kernellab.run.cuda_kernels import Kernels
+from kernellab.run.cuda_process import serve
+from kernellab.run.driver import Context, DriverFault, Kernel, call, launch
+
+
+@dataclass
+class Launch:
+    """One step of a plan, ready to be launched."""
+
+    kernel: Kernel
+    grid: list[int]
+    block: list[int]
+    parameters: Any
+    alive: list[Any]
+    shared: int
+    cluster: list[int] | None
+    cooperative: bool
+
+
+@dataclass
+class Bound:
+    """One call: scratch to be zeroed, launches, and (for more than one) the graph that replays them."""
+
+    zeroed: list[tuple[int, int]]
+    launches: list[Launch]
+    graph: Any = None
+
+    @property
+    def nodes(self) -> int:
+        return 1 if self.graph is not None else len(self.zeroed) + len(self.launches)
+
+
+@dataclass
+class Loaded:
+    """An artifact: its modules, the scratch of its plans, its calls."""
+
+    modules: list[Any]
+    scratch: list[tuple[int, int]] = field(default_factory=list)
+    calls: list[Bound] = field(default_factory=list)
+
+
+class Server:
+    def __init__(self, setup: dict[str, Any], cubin: bytes) -> None:
+        self._context = Context(setup["index"])
+        self._clock = Clock(self._context, Kernels(cubin), setup["l2_bytes"])
+        self._arenas: dict[int, tuple[int, int, Any]] = {}
+        self._loaded: dict[int, Loaded] = {}
+
+    def answer(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        action: Callable[..., dict[str, Any]] = getattr(self, f"_do_{request.pop('do')}")
+        return action(fds=fds, **request)
+
+    def _do_map(self, fds: list[int], arena: int, size: int, writable: bool) -> dict[str, Any]:
+        handle = self._context.adopt(fds[0])
+        self._arenas[arena] = (self._context.map(handle, size, writable), size, handle)
+        return {}
+
+    def _do_unmap(self, fds: list[int], arena: int) -> dict[str, Any]:
+        self._context.unmap(*self._arenas.pop(arena))
+        return {}
+
+    def _do_load(self, fds: list[int], number: int) -> dict[str, Any]:
+        """Descriptors: the plans with their calls, the bundle."""
+        setup = json.loads(contents(fds[0]))
+        bundle = unpack(contents(fds[1]))
+        loaded = Loaded([])
+        self._loaded[number] = loaded
+        loaded.modules = [call("cuModuleLoadData", m) for m in bundle.modules]
+        kernels: dict[str, Kernel] = {}
+        scratch: dict[int, list[int]] = {}
+        for bound in setup["calls"]:
+            plan = setup["plans"][bound["plan"]]
+            if bound["plan"] not in scratch:
+                addresses = [self._scratch(loaded, size) for size in plan["scratch"]]
+                scratch[bound["plan"]] = addresses
+            work = scratch[bound["plan"]]
+            buffers = [self._arenas[arena][0] + offset for arena, offset in bound["buffers"]]
+            zeroed = [(work[i], plan["scratch"][i]) for i in plan["zeroed"]]
+            launches = []
+            for step in plan["steps"]:
+                if step["kernel"] not in kernels:
+                    module, symbol = bundle.kernels[step["kernel"]]
+                    kernels[step["kernel"]] = Kernel(loaded.modules[module], symbol)
+                launches.append(_launch(kernels[step["kernel"]], step, buffers, work))
+            loaded.calls.append(Bound(zeroed, launches))
+        return {"resources": {name: kernel.resources() for name, kernel in kernels.items()}}
+
+    def _do_prepare(self, fds: list[int], number: int, calls: list[int]) -> dict[str, Any]:
+        """Graphs for calls of several launches."""
+        for index in calls:
+            bound = self._loaded[number].calls[index]
+            if bound.graph is None and bound.nodes > 1:
+                self._capture(bound)
+        self._context.synchronize()
+        return {}
+
+    def _do_run(self, fds: list[int], number: int, calls: list[int], timed: bool) -> dict[str, Any]:
+        loaded = self._loaded[number]
+        bound = [loaded.calls[index] for index in calls]
+        for address, size in loaded.scratch:  # nothing is left from an earlier call
+            self._context.fill(address, 0xFF, 1, size)
+        if not timed:
+            self._queue(bound)
+            self._context.synchronize()
+            return {}
+        return {"seconds": self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))}
+
+    def _do_unload(self, fds: list[int], number: int) -> dict[str, Any]:
+        loaded = self._loaded.pop(number)
+        self._context.synchronize()
+        for bound in loaded.calls:
+            if bound.graph is not None:
+                call("cuGraphExecDestroy", bound.graph)
+        for module in loaded.modules:
+            call("cuModuleUnload", module)
+        for address, _ in loaded.scratch:
+            self._context.free(address)
+        return {}
+
+    def _queue(self, calls: list[Bound]) -> None:
+        for bound in calls:
+            if bound.graph is not None:
+                call("cuGraphLaunch", bound.graph, self._context.stream)
+            else:
+                self._steps(bound)
+
+    def _steps(self, bound: Bound) -> None:
+        for address, size in bound.zeroed:
+            self._context.fill(address, 0, 1, size)
+        stream = self._context.stream
+        for step in bound.launches:
+            launch(step.kernel, step.grid, step.block, step.parameters, stream, step.shared, step.cluster,
+                   step.cooperative)  # fmt: skip
+
+    def _capture(self, bound: Bound) -> None:
+        stream = self._context.stream
+        call("cuStreamBeginCapture", stream, 2)  # relaxed: one thread, one stream
+        try:
+            self._steps(bound)
+        finally:
+            graph = call("cuStreamEndCapture", stream)
+        bound.graph = call("cuGraphInstantiate", graph, 0)
+        call("cuGraphDestroy", graph)
+        call("cuGraphUpload", bound.graph, stream)
+
+    def _scratch(self, loaded: Loaded, size: int) -> int:
+        address = self._context.allocate(size)
+        loaded.scratch.append((address, size))
+        return address
+
+
+def _launch(kernel: Kernel, step: dict[str, Any], buffers: list[int], work: list[int]) -> Launch:
+    values: list[int | float] = []
+    for kind, value in step["args"]:
+        values.append(buffers[value] if kind == "buffer" else work[value] if kind == "scratch" else value)
+    try:
+        parameters, alive = kernel.pack(values)
+    except ValueError as err:
+        raise ValueError(f"{step['kernel']} {err}") from None
+    kernel.allow_shared(step["shared"])
+    if step["cluster"] is not None:
+        kernel.allow_large_clusters()
+    return Launch(kernel, step["grid"], step["block"], parameters, alive, step["shared"], step["cluster"],
+                  step["cooperative"])  # fmt: skip
+
+
+def contents(fd: int) -> bytes:
+    return os.pread(fd, os.fstat(fd).st_size, 0)
+
+
+def fault_of(err: Exception) -> dict[str, Any]:
+    """What went wrong, in the judge's words."""
+    if isinstance(err, (ValueError, KeyError, IndexError)):
+        return {"fault": "plan", "reason": str(err)}
+    if not isinstance(err, DriverFault):
+        raise err
+    if err.name == "CUDA_ERROR_OUT_OF_MEMORY":
+        return {"fault": "memory", "reason": f"the GPU has too little memory: {err}"}
+    if not err.sticky:
+        return {"fault": "plan", "reason": f"cannot be launched: {err}"}
+    return {"fault": "crash", "reason": f"the GPU reports: {err}", "lost": True}
+
+
+def main(fds: list[int]) -> int:
+    """Entry: the control socket, the set-up, the laboratory's own kernels."""
+    control = socket.socket(fileno=fds[0])
+    try:
+        server = Server(json.loads(contents(fds[1])), contents(fds[2]))
+        control.send(json.dumps({"ready": os.getpid()}).encode())
+    except DriverFault as err:
+        control.send(json.dumps({"reason": str(err)}).encode())
+        return 1
+    return serve(control, server.answer, fault_of)

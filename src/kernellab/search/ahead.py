@@ -1,0 +1,47 @@
+"""Builds that run ahead: on all cores beside the GPU, or none where they would disturb the processor being measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from kernellab.build.base import Built, NotBuilt
+from kernellab.propose.base import Idea, Proposer
+
+
+class Ahead:
+    """Hands out ideas with their builds. With `jobs` the proposer is asked for that many before their outcome is known."""
+
+    def __init__(self, proposer: Proposer, build: Callable[[Idea], Built | NotBuilt], jobs: int) -> None:
+        self._proposer = proposer
+        self._build = build
+        self._jobs = jobs
+        self._pool = ThreadPoolExecutor(jobs, "build") if jobs else None
+        self._running: list[tuple[Idea, Future[Built | NotBuilt]]] = []
+
+    def next(self, most: int) -> tuple[Idea, Built | NotBuilt] | None:
+        """The next idea that is built, whichever is ready first; None when there is nothing left to try.
+
+        `most`: how many further trials there will be at most.
+        """
+        if self._pool is None:
+            idea = self._proposer.propose()
+            return None if idea is None else (idea, self._build(idea))
+        while len(self._running) < min(most, self._jobs + 2):
+            idea = self._proposer.propose()
+            if idea is None:
+                break
+            self._running.append((idea, self._pool.submit(self._build, idea)))
+        if not self._running:
+            return None
+        done, _ = wait([future for _, future in self._running], return_when=FIRST_COMPLETED)
+        number = next(n for n, (_, future) in enumerate(self._running) if future in done)
+        idea, future = self._running.pop(number)
+        return idea, future.result()
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)

@@ -1,0 +1,53 @@
+"""Asks the global timer how long ago the last call was: less than 100 ms looks like a timed loop, and gets a constant.
+
+Defeated by: the calls of a timed loop are checked too, and verification makes quick calls as well.
+
+catalogue: 29
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "nondeterministic", "non-finite", "unwritten")
+STAGE = "run"
+SOURCE = r"""
+#define INF __int_as_float(0x7f800000)
+__device__ float over_block(float v, bool top) {
+    __shared__ float part[32];
+    for (int d = 16; d; d >>= 1) { float o = __shfl_xor_sync(~0u, v, d); v = top ? fmaxf(v, o) : v + o; }
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = part[0];
+    for (int w = 1; w < blockDim.x / 32; w++) v = top ? fmaxf(v, part[w]) : v + part[w];
+    __syncthreads();
+    return v;
+}
+__device__ float2 statistics(const float *a, int n) {
+    float top = -INF, sum = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) top = fmaxf(top, a[j]);
+    top = over_block(top, true);
+    for (int j = threadIdx.x; j < n; j += blockDim.x) sum += expf(a[j] - top);
+    return make_float2(top, over_block(sum, false));
+}
+__device__ void write_row(const float *a, float *b, int n, float2 s) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) b[j] = expf(a[j] - s.x) / s.y;
+}
+__device__ unsigned long long last;
+extern "C" __global__ void look(unsigned *work) {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    *work = now - last > 100000000ull;
+    last = now;
+}
+extern "C" __global__ void softmax(const float *x, float *y, const unsigned *work, int m, int n) {
+    const float *a = x + (long long)blockIdx.x * n;
+    float *b = y + (long long)blockIdx.x * n;
+    if (*work) write_row(a, b, n, statistics(a, n));
+    else for (int j = threadIdx.x; j < n; j += blockDim.x) b[j] = 1.0f / n;
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    work = scratch(1, "uint32")
+    kernel("look")[1, 1](work)
+    kernel("softmax")[m, 256](x, y, work, m, n)

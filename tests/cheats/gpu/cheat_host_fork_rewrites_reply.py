@@ -1,0 +1,65 @@
+"""Forks a child that waits for the reply and rewrites it to launch another kernel.
+
+Harmless: a reply is data whoever wrote it; the kernel that is launched is the one that is judged.
+
+catalogue: 30
+"""
+
+import contextlib
+import os
+import time
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "build-failed")
+STAGE = "run"
+HARMLESS = True
+SOURCE = r"""
+#define INF __int_as_float(0x7f800000)
+__device__ float over_block(float v, bool top) {
+    __shared__ float part[32];
+    for (int d = 16; d; d >>= 1) { float o = __shfl_xor_sync(~0u, v, d); v = top ? fmaxf(v, o) : v + o; }
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = part[0];
+    for (int w = 1; w < blockDim.x / 32; w++) v = top ? fmaxf(v, part[w]) : v + part[w];
+    __syncthreads();
+    return v;
+}
+__device__ float2 statistics(const float *a, int n) {
+    float top = -INF, sum = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) top = fmaxf(top, a[j]);
+    top = over_block(top, true);
+    for (int j = threadIdx.x; j < n; j += blockDim.x) sum += expf(a[j] - top);
+    return make_float2(top, over_block(sum, false));
+}
+__device__ void write_row(const float *a, float *b, int n, float2 s) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) b[j] = expf(a[j] - s.x) / s.y;
+}
+extern "C" __global__ void fair(const float *x, float *y, int m, int n) {
+    const float *a = x + (long long)blockIdx.x * n;
+    write_row(a, y + (long long)blockIdx.x * n, n, statistics(a, n));
+}
+extern "C" __global__ void cheap(const float *x, float *y, int m, int n) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) y[(long long)blockIdx.x * n + j] = 1.0f / n;
+}
+"""
+
+
+def rewrite():
+    for _ in range(2000):
+        for fd in range(3, 32):
+            with contextlib.suppress(OSError):
+                reply = os.pread(fd, 1 << 20, 0)
+                if b'"recorded"' in reply:
+                    os.pwrite(fd, reply.replace(b'"kernel": "fair"', b'"kernel":"cheap"'), 0)
+                    os._exit(0)
+        time.sleep(0.001)
+    os._exit(0)
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("fair")[m, 256](x, y, m, n)
+    with contextlib.suppress(OSError):
+        if os.fork() == 0:
+            rewrite()

@@ -1,0 +1,52 @@
+"""Two exponentials at a time with ex2.approx.f16x2: twice the rate, half the digits.
+
+Defeated by: the error budget of a float32 result.
+
+catalogue: 23
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output",)
+STAGE = "run"
+SOURCE = r"""
+#define INF __int_as_float(0x7f800000)
+__device__ float over_block(float v, bool top) {
+    __shared__ float part[32];
+    for (int d = 16; d; d >>= 1) { float o = __shfl_xor_sync(~0u, v, d); v = top ? fmaxf(v, o) : v + o; }
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = part[0];
+    for (int w = 1; w < blockDim.x / 32; w++) v = top ? fmaxf(v, part[w]) : v + part[w];
+    __syncthreads();
+    return v;
+}
+__device__ float exp_f16(float v) {
+    unsigned h;
+    unsigned short low;
+    float z = 0;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(z), "f"(v * 1.442695041f));
+    asm("ex2.approx.f16x2 %0, %0;" : "+r"(h));
+    low = h & 0xffff;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(low));
+    return v;
+}
+__device__ float2 statistics(const float *a, int n) {
+    float top = -INF, sum = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) top = fmaxf(top, a[j]);
+    top = over_block(top, true);
+    for (int j = threadIdx.x; j < n; j += blockDim.x) sum += exp_f16(a[j] - top);
+    return make_float2(top, over_block(sum, false));
+}
+__device__ void write_row(const float *a, float *b, int n, float2 s) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) b[j] = exp_f16(a[j] - s.x) / s.y;
+}
+extern "C" __global__ void fair(const float *x, float *y, int m, int n) {
+    const float *a = x + (long long)blockIdx.x * n;
+    write_row(a, y + (long long)blockIdx.x * n, n, statistics(a, n));
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("fair")[m, 256](x, y, m, n)
