@@ -1,4 +1,4 @@
-"""The Python API: optimize(), verify(), measure(). The command line does nothing that these cannot."""
+"""The Python API: optimize(), verify(), measure(), build(). The command line does nothing that these cannot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_settings
 from kernellab.propose.recipe import read_candidate
+from kernellab.search.construct import Construction, construct
 from kernellab.search.runs import Outcome, default_folder, run_search, try_candidate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, parse_dims
@@ -23,19 +24,20 @@ def optimize(
     candidates: Sequence[str | Path] = (),
     out: str | Path | None = None,
     warm_start: str | Path | None = None,
+    profile: bool = False,
     listener: Listener = silent,
     **settings: Any,
 ) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name or the path of a task file.
 
-    `dtype` (f32, bf16, f16) picks the variant of a built-in task.
+    `dtype` (f32, bf16, f16) picks the variant of a built-in task. `profile`: say what bounds the best kernels.
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
     """
     task = locate(task, dtype)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
-    return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener)
+    return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile)
 
 
 def verify(
@@ -46,14 +48,20 @@ def verify(
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
     out: str | Path | None = None,
+    sanitize: bool = False,
     listener: Listener = silent,
     **settings: Any,
 ) -> Outcome:
-    """Judge one candidate file: every case, held-out shapes, timed calls checked. Quick timing."""
+    """Judge one candidate file: every case, held-out shapes, timed calls checked. Quick timing.
+
+    `sanitize`: on a GPU, let compute-sanitizer look at the edge shapes too; a finding is a rejection.
+    """
     task = locate(task, dtype)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
-    return try_candidate(task, read_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener)
+    return try_candidate(
+        task, read_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener, sanitize
+    )
 
 
 def measure(
@@ -73,6 +81,25 @@ def measure(
     return try_candidate(
         task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
     )
+
+
+def build(
+    candidate: str | Path,
+    task: str,
+    *,
+    dtype: str = "",
+    shape: Dims | str | None = None,
+    params: dict[str, Param] | None = None,
+    listings: Sequence[str] = (),
+    **settings: Any,
+) -> Construction:
+    """Build one candidate file for every shape of a task and run nothing; no GPU is needed.
+
+    The setting `target` names the architecture; `listings` ("ptx", "sass") asks for the code in words.
+    """
+    task = locate(task, dtype)
+    chosen = _shape(task, shape) if shape is not None else None
+    return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
 
 
 def locate(task: str, dtype: str) -> str:

@@ -68,18 +68,23 @@ def target_of(arch: str) -> str:
 
 
 def header_folders() -> tuple[str, ...]:
-    """Where CUDA's own headers lie, from the first place that has them: the toolkit's wheels, CUDA_HOME, /usr/local/cuda.
+    """Where CUDA's own headers lie: the toolkit's wheels, CUDA_HOME or /usr/local/cuda, the first that has them all.
 
-    Jobs must be able to read them: hand these to Sandbox(trees=...).
+    Wheels may lack the C++ library that cooperative_groups.h needs. Jobs must be able to read these folders: hand
+    them to Sandbox(trees=...).
     """
     packages = [os.path.join(p, "nvidia", "*", "include") for p in (*site.getsitepackages(), *sys.path) if p]
-    homes = [os.path.join(os.environ[v], "include") for v in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(v)]
     wheels = sorted({os.path.realpath(folder) for pattern in packages for folder in glob.glob(pattern)})
-    for place in (wheels, *([home] for home in homes), ["/usr/local/cuda/include"]):
-        if any(os.path.isfile(os.path.join(folder, "cuda_fp16.h")) for folder in place):
-            found = [f for folder in place for f in (folder, os.path.join(folder, "cccl")) if os.path.isdir(f)]
-            return tuple(os.path.realpath(f) for f in found)
-    return ()
+    homes = [[os.path.join(os.environ[v], "include")] for v in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(v)]
+    best: tuple[str, ...] = ()
+    for place in (wheels, *homes, ["/usr/local/cuda/include"]):
+        folders = [os.path.realpath(f) for folder in place for f in (folder, os.path.join(folder, "cccl"))]
+        holding = {h: [f for f in folders if os.path.isfile(os.path.join(f, h))] for h in ("cuda_fp16.h", "nv/target")}
+        found = tuple(dict.fromkeys(f for there in holding.values() for f in there))
+        if all(holding.values()):
+            return found
+        best = best or (found if holding["cuda_fp16.h"] else ())
+    return best
 
 
 def check_flags(flags: list[str]) -> str:

@@ -16,12 +16,13 @@ import re
 import struct
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from kernellab.build import exchange
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
-from kernellab.build.bundle import Bundle, unpack
+from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
 from kernellab.build.cubin import LEAST_SHARED, MAX_SHARED, CubinFacts, audit, launch_fault
 from kernellab.build.plan import Plan
@@ -35,6 +36,7 @@ from kernellab.tasks.spec import Dims, Task
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.triton_warm", "kernellab.build.cubin", "kernellab.tasks")
 MAX_STATIC = 64 << 10
 OLDEST = (3, 4)
+_MOST_TOGETHER = 3
 _JOB = "kernellab.build.triton_job:main"
 _FORMAT = 1  # of what is kept in the cache, and of how a job compiles
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
@@ -126,7 +128,7 @@ class TritonBuilder:
         request |= {"name": "candidate", "arch": self._arch, "properties": self._properties}
         key = digest([_FORMAT, self.backend, self._version, request])
         kept = self._cache.get(key)
-        compiled = (_Compiled.decode(kept) if kept is not None else None) or self._compile(request)
+        compiled = (_Compiled.decode(kept) if kept is not None else None) or self._compile_all(request)
         if isinstance(compiled, NotBuilt):
             return compiled
         plans = exchange.read_plans({"plans": compiled.plans}, task, shapes)
@@ -136,6 +138,18 @@ class TritonBuilder:
         if isinstance(built, Built) and not compiled.cached:
             self._cache.put(key, compiled.encode())
         return built
+
+    def _compile_all(self, request: dict[str, Any]) -> _Compiled | NotBuilt:
+        """Few shapes in one job, where they share kernels; many side by side, each within its own time."""
+        if len(request["cases"]) <= _MOST_TOGETHER:
+            return self._compile(request)
+        with ThreadPoolExecutor(min(len(request["cases"]), os.cpu_count() or 1)) as pool:
+            parts = list(pool.map(self._compile, ({**request, "cases": [case]} for case in request["cases"])))
+        failed = next((part for part in parts if isinstance(part, NotBuilt)), None)
+        try:
+            return failed or _merged([part for part in parts if isinstance(part, _Compiled)])
+        except ValueError as err:
+            return NotBuilt("build-failed", str(err))
 
     def _compile(self, request: dict[str, Any]) -> _Compiled | NotBuilt:
         answer = exchange.ask_recorder(self._sandbox, _JOB, request, self._limits)
@@ -174,6 +188,24 @@ class TritonBuilder:
         )
         listing = "\n".join(f"// {name}\n{text}" for name, text in sorted(compiled.ptx.items()))
         return Built(artifact, compiled.code, plans, shapes, {}, compiled.log, listing)
+
+
+def _merged(parts: list[_Compiled]) -> _Compiled:
+    """As if one job had built them all: modules in the order of their first use, each once. ValueError on garbage."""
+    plans: list[object] = []
+    modules: dict[bytes, int] = {}
+    kernels: dict[str, tuple[int, str]] = {}
+    ptx: dict[str, str] = {}
+    for part in parts:
+        if not isinstance(part.plans, list):
+            raise ValueError("the recorded plans are no list")
+        plans += part.plans
+        ptx |= part.ptx
+        bundle = unpack(part.code)
+        for name, (module, symbol) in bundle.kernels.items():
+            code = bundle.modules[module]
+            kernels.setdefault(name, (modules.setdefault(code, len(modules)), symbol))
+    return _Compiled(plans, ptx, "".join(part.log for part in parts)[:16384], pack(Bundle(tuple(modules), kernels)))
 
 
 def _module_fault(facts: tuple[CubinFacts, ...], arch: int) -> str:

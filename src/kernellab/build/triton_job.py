@@ -279,6 +279,24 @@ def own_folder(folder: str) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+class WithoutTorch:
+    """No torch where the zygote has none: its import costs seconds and an address space of many gigabytes.
+
+    Candidates have no use for it. Triton 3.6 and 3.7 import it at the first launch, if they can, only to recognise its
+    tensors, and remember that it was not there.
+    """
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == "torch":
+            raise ModuleNotFoundError("there is no torch here: launch() is given stand-ins, not tensors", name=name)
+
+    def __enter__(self) -> None:
+        sys.meta_path.insert(0, self)
+
+    def __exit__(self, *_: object) -> None:
+        sys.meta_path.remove(self)
+
+
 def build(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """The reply and the packed machine code."""
     driver = install(request["arch"], request["properties"])
@@ -302,7 +320,7 @@ def main(fds: list[int]) -> int:
     request["name"] = os.path.join(folder, "candidate.py")  # Triton reads the source of its kernels from their file
     with open(request["name"], "w") as file:
         file.write(request["text"])
-    with own_folder(folder):
+    with own_folder(folder), WithoutTorch():
         if request.get("only") == "describe":
             install(90, {})
             reply, code = recorder.describe_only(request), b""

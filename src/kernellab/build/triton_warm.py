@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-import sys
 import tempfile
 import traceback
 
@@ -29,28 +28,11 @@ def launch(x, y):
 """
 
 
-class WithoutTorch:
-    """Triton 3.6 and 3.7 import torch at the first launch, if they can, only to recognise its tensors.
-
-    That would cost seconds and an address space of many gigabytes; they remember that it was not there.
-    """
-
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        if name == "torch":
-            raise ModuleNotFoundError("the warm-up does without torch", name=name)
-
-    def __enter__(self) -> None:
-        sys.meta_path.insert(0, self)
-
-    def __exit__(self, *_: object) -> None:
-        sys.meta_path.remove(self)
-
-
 def warm_up(arch: int = 90) -> str:
     """What went wrong, or ''."""
     folder = tempfile.mkdtemp(prefix="klab-triton-")
     try:
-        with triton_job.own_folder(folder), WithoutTorch():
+        with triton_job.own_folder(folder), triton_job.WithoutTorch():
             with open(f"{folder}/candidate.py", "w") as file:
                 file.write(_KERNEL)
             buffers = [{"shape": [256], "dtype": "bfloat16"}] * 2

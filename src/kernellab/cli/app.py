@@ -1,4 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | run | verify | bench | show | audit | replay | resume."""
+"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | audit | results |
+replay | resume."""
 
 from __future__ import annotations
 
@@ -14,7 +15,24 @@ from rich.console import Console
 
 from kernellab import __version__
 from kernellab.cli import pages
+from kernellab.cli.build import build
 from kernellab.cli.display import make_display, results_table
+from kernellab.cli.options import (
+    CandidateFile,
+    Compiler,
+    Device,
+    Dtype,
+    Effort,
+    ForTask,
+    Json,
+    OneShape,
+    Out,
+    Parameter,
+    SandboxTier,
+    Shape,
+    Threads,
+)
+from kernellab.cli.results import results
 from kernellab.cli.template import render
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
@@ -37,19 +55,6 @@ app = typer.Typer(
 )
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
-
-Json = Annotated[bool, typer.Option("--json", help="End with one JSON object on standard output.")]
-Out = Annotated[Path | None, typer.Option("--out", help="The run folder (default: klab-runs/<name>-<time>).")]
-Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or full.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")
-]
-Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
-Device = Annotated[str | None, typer.Option("--device", help="auto (the GPU where there is one), cpu or cuda.")]
-Dtype = Annotated[str | None, typer.Option("--dtype", help="f32, bf16 or f16: the variant of a built-in task.")]
-Compiler = Annotated[str | None, typer.Option("--compiler", help="cc, gcc, clang, zig or a path.")]
-SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
-Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
 
 
 def main() -> None:
@@ -103,6 +108,7 @@ def _finish(outcome: Any, as_json: bool) -> None:
         for result in outcome.results:
             if result.status != "better":
                 _out.print(result.reason, markup=False, soft_wrap=True)
+        pages.profiles(_out, outcome.extras.get("profiles", []))
         _out.print(
             f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)",
             markup=False,
@@ -134,6 +140,7 @@ def run(
     build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Say what bounds the best kernels.")] = False,
     device: Device = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
@@ -167,6 +174,7 @@ def run(
                 candidates=candidate or (),
                 out=out,
                 warm_start=warm_start,
+                profile=profile,
                 listener=listener,
                 **flags,
             ),
@@ -175,11 +183,14 @@ def run(
     )
 
 
+app.command()(build)
+
+
 @app.command()
 def verify(
-    file: Annotated[Path, typer.Argument(help="A candidate file.")],
-    task: Annotated[str, typer.Option("--task", help="The task it is for.")],
-    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    file: CandidateFile,
+    task: ForTask,
+    shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
     threads: Threads = None,
@@ -187,6 +198,7 @@ def verify(
     device: Device = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
+    sanitize: Annotated[bool, typer.Option("--sanitize", help="compute-sanitizer too; a finding rejects.")] = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -202,6 +214,7 @@ def verify(
             shape=shape,
             params=pages.parse_params(param),
             out=out,
+            sanitize=sanitize,
             listener=listener,
             threads=threads,
             effort=effort or "quick",
@@ -220,9 +233,9 @@ def verify(
 
 @app.command()
 def bench(
-    file: Annotated[Path, typer.Argument(help="A candidate file.")],
-    task: Annotated[str, typer.Option("--task", help="The task it is for.")],
-    shape: Annotated[str | None, typer.Option("--shape", help="The timed shape.")] = None,
+    file: CandidateFile,
+    task: ForTask,
+    shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
     threads: Threads = None,
@@ -289,6 +302,9 @@ def audit(
         data |= {"status": "failed", "problems": ["trials measured again do not agree with their records"]}
     pages.print_json(data) if as_json else pages.audit(_out, report, rows)
     raise typer.Exit(0 if report.ok and agreed else EXIT_ENVIRONMENT)
+
+
+app.command()(results)
 
 
 @app.command()

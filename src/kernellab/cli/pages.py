@@ -92,6 +92,34 @@ def verdict(console: Console, outcome: Outcome) -> None:
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
     )
+    if (said := outcome.extras.get("sanitizer")) is not None:
+        console.print(_sanitizer_line(said), markup=False, soft_wrap=True)
+
+
+def _sanitizer_line(said: dict[str, Any] | str) -> str:
+    """What compute-sanitizer came to, in one line or one for each finding."""
+    if isinstance(said, str):
+        return f"sanitizer {said}"
+    lines = [
+        f"{f['tool']}{' in ' + f['kernel'] if f['kernel'] else ''}: {f['message']} ({f['count']} errors)"
+        for f in said["findings"]
+    ]
+    lines += [f"{tool} came to no verdict: {why}" for tool, why in said.get("unfinished", {}).items()]
+    clean = ", ".join(
+        t for t in said["tools"] if t not in {f["tool"] for f in said["findings"]} | set(said["unfinished"])
+    )
+    return "sanitizer " + "\n          ".join([*lines, *([f"{clean}: nothing found"] if clean else [])])
+
+
+def profiles(console: Console, found: list[dict[str, Any]]) -> None:
+    """Three lines for each profiled kernel: what bounds it."""
+    for body in found:
+        dims = "x".join(str(v) for v in body["dims"].values())
+        console.print(
+            f"\nprofile of trial {body['trial']}, {body['task']} {dims} ({body['tool'] or 'no counters'})", markup=False
+        )
+        for line in body["lines"]:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
 def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
@@ -167,7 +195,9 @@ def show(console: Console, folder: Path, number: int | None, status: str | None,
     if status is not None and status not in counts:
         raise UsageError(f"no trial of this run is '{status}'", f"it has: {', '.join(counts) or 'no trials'}")
     trials = [t for t in trials if status in (None, t.status)]
-    results = [dict(e.body) for e in read_entries(folder) if e.kind == "result"]
+    entries = list(read_entries(folder))
+    results = list({str(e.body["dims"]): dict(e.body) for e in entries if e.kind == "result"}.values())
+    looks = {k: [dict(e.body) for e in entries if e.kind == k] for k in ("profile", "sanitizer")}
     if as_json:
         brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
         print_json(
@@ -178,6 +208,8 @@ def show(console: Console, folder: Path, number: int | None, status: str | None,
                 "counts": counts,
                 "results": results,
                 "trials": brief,
+                "profiles": looks["profile"],
+                "sanitizer": looks["sanitizer"],
                 "ledger_root": found.root,
             }
         )
@@ -187,6 +219,9 @@ def show(console: Console, folder: Path, number: int | None, status: str | None,
     console.print()
     if results:
         console.print(results_table(results, console.width >= 130))
+    profiles(console, looks["profile"])
+    for body in looks["sanitizer"]:
+        console.print(_sanitizer_line(body.get("reason") or body), markup=False, soft_wrap=True)
     numbers = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no trials"
     state = "" if found.ended else " (not ended)"
     console.print(f"\n{numbers}\nrun {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)

@@ -88,4 +88,8 @@ class Slots(ABC):
         """
 
     @abstractmethod
+    def untouched(self, number: int, filling: Filling) -> bool:
+        """Whether every slot of a filled set but the first still holds its poison, and nothing else."""
+
+    @abstractmethod
     def close(self) -> None: ...

@@ -51,7 +51,7 @@ class Baselines:
         entry = Entry(
             "kernellab.measure.baseline_job:main", canonical_json(setup), (ring.inputs.fd, ring.sides[1].fd), {}
         )
-        return connect(self._host, entry, Limits(), len(calls), threads, cpus, _BOOT_S)
+        return connect(self._host, entry, Limits(), len(calls), threads, cpus, _BOOT_S, wait=False)
 
     def close(self) -> None:
         self._host.close()

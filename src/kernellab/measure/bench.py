@@ -25,6 +25,7 @@ from kernellab.verify.numeric import Mismatch
 
 _TRIAL_CHECKS = 0
 _DROPS_A_PAIR = 3
+_LOOKOUTS = 2
 TOO_GOOD = 0.8
 _HOPELESS = 0.8
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
@@ -128,7 +129,11 @@ class Bench:
             self._warm_up(arm)
         pairs, tries = Pairs(), 0
         moments = self.ring.secret_moments(most, checks)
+        lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS)
         while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
+            if tries in lookouts:
+                for arm in (first, second):
+                    self._look_out(arm)
             self.pair(first, second, pairs, oracle=tries in moments)
             tries += 1
             verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
@@ -139,6 +144,18 @@ class Bench:
             pairs.second += [d[1] for d in pairs.dropped]
             pairs.dropped = []
         return pairs, "budget"
+
+    def _look_out(self, arm: Arm) -> None:
+        """Run the first call of a filled set alone: one that also did the later ones' work would be timed for nothing."""
+        if arm.trusted or arm.calls < 2:
+            return
+        number, _ = self.ring.pick_sets()
+        self._prepare(arm, self.ring.set_calls(number, arm.calls))
+        filling = self.ring.fill(number, arm.calls, arm.side, None)
+        self._clock(arm, self.ring.set_calls(number, 1))
+        if not self.ring.untouched(number, filling):
+            reason = "one call also wrote the outputs of calls that had not been made yet"
+            raise Unfit(Rejected(cause="hidden-work", reason=reason, case="timed call"), arm)
 
     def prove(self, arm: Arm) -> str:
         """One call, checked by the oracle: why an arm that is about to be trusted should not be, or ''."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from kernellab.build.base import Builder
 from kernellab.measure.base import SETS, Slots
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.gpu_baselines import GpuBaselines
 from kernellab.measure.gpu_roofline import measure_gpu_ceilings
-from kernellab.measure.rig import Starter
 from kernellab.measure.roofline import Ceilings
+from kernellab.run.base import Runner
 from kernellab.run.cuda import CudaDevice
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task
 
 SAMPLE_S = 60e-6
@@ -30,12 +29,12 @@ class CudaRig:
         self.device = device
         self.sample_s = sample_s
         self.names = tuple(names)
-        self.workers = ThreadPoolExecutor(max(1, min(8, (os.cpu_count() or 2) // 2)), "oracle")
+        self.crew = Crew()
         self._builder = builder
         self._baselines = GpuBaselines(device) if names else None
 
     def ceilings(self, nbytes: int) -> Ceilings:
-        return measure_gpu_ceilings(self._builder, self.device, nbytes, self.workers)
+        return measure_gpu_ceilings(self._builder, self.device, nbytes, self.crew)
 
     def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
         """So many that even a kernel at its floor fills a sample."""
@@ -46,9 +45,9 @@ class CudaRig:
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> DeviceRing:
         each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
         pool = max(2, min(checks, _POOL_BYTES // max(each, 1)))
-        return DeviceRing(self.device, task, dims, slots, seed, pool, self.workers)
+        return DeviceRing(self.device, task, dims, slots, seed, pool, self.crew)
 
-    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         """All at once: compiling takes them many seconds."""
         assert isinstance(ring, DeviceRing)
         assert self._baselines is not None
@@ -60,5 +59,5 @@ class CudaRig:
     def close(self) -> None:
         if self._baselines is not None:
             self._baselines.close()
-        self.workers.shutdown(cancel_futures=True)
+        self.crew.close()
         self.device.close()

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernellab.measure.base import Filling, Slots
+from kernellab.measure.ring import LEAST_MIXED, mixed
 from kernellab.run.base import Call, Region
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import DeviceArena
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.inputs import draw_inputs, draw_normal
 from kernellab.tasks.oracle import Expected, expect
@@ -27,7 +29,6 @@ from kernellab.verify.judge import check_outputs, poison_outputs
 from kernellab.verify.numeric import Mismatch
 
 _BASES = 3
-_LEAST_MIXED = 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class DeviceRing(Slots):
     sides: tuple[DeviceArena, DeviceArena]
 
     def __init__(
-        self, device: CudaDevice, task: Task, dims: Dims, slots: int, seed: bytes, pool: int, workers: Executor
+        self, device: CudaDevice, task: Task, dims: Dims, slots: int, seed: bytes, pool: int, crew: Crew
     ) -> None:
         super().__init__(task, dims, slots, seed)
         self._device = device
@@ -58,10 +59,11 @@ class DeviceRing(Slots):
         self._distribution = next(iter(task.distributions))
         self._mixes = task.distributions[self._distribution] is draw_normal
         seeds = [int(s) for s in self._rng.integers(1 << 62, size=1 + _BASES + pool)]
-        drawn = [workers.submit(self._draw, s) for s in seeds[: 1 + _BASES]]
+        self._crew = crew
+        drawn = [crew.hands.submit(self._draw, s) for s in seeds[: 1 + _BASES]]
         self._budgets: list[float] = []
         self._answers: list[Future[tuple[list[Array], list[Expected]]]] = [
-            workers.submit(self._answer, s, drawn[0]) for s in seeds[1 + _BASES :]
+            crew.leads.submit(self._answer, s, drawn[0]) for s in seeds[1 + _BASES :]
         ]
         self._pool: dict[int, Entry] = {}
         first = drawn[0].result()
@@ -115,6 +117,15 @@ class DeviceRing(Slots):
             return self._explain(number, filling, checked), 1
         return None, len(checked)
 
+    def untouched(self, number: int, filling: Filling) -> bool:
+        outputs, wanted = self.sides[filling.side], []
+        for slot, patterns in list(enumerate(filling.patterns))[1:]:
+            for region, pattern in zip(self.calls[number * self.slots + slot].outputs, patterns, strict=True):
+                name = f"equals_u{8 * np.dtype(region.dtype).itemsize}"
+                self._keeper.tally(name, region.count, outputs.at(region), pattern, region.count)
+                wanted.append(region.count)
+        return self._keeper.tallies() == wanted
+
     def close(self) -> None:
         for future in self._answers:
             future.cancel()
@@ -165,7 +176,7 @@ class DeviceRing(Slots):
         for slot in slots:
             call = self.calls[number * self.slots + slot]
             values = [self.inputs.read(region) for region in call.inputs]
-            expected = expect(self.task, self.dims, values, self._budgets)
+            expected = expect(self.task, self.dims, values, self._budgets, workers=self._crew.hands)
             fault = check_outputs(self.task, self.sides[filling.side], call, expected, filling.patterns[slot])
             if fault is not None:
                 return fault
@@ -186,16 +197,18 @@ class DeviceRing(Slots):
         return self._pool[number]
 
     def _answer(self, seed: int, first: Future[list[Array]]) -> tuple[list[Array], list[Expected]]:
-        constants = first.result()
-        drawn = [c if b.constant else v for b, v, c in zip(self.task.inputs, self._draw(seed), constants, strict=True)]
-        return drawn, [_bounds(e) for e in expect(self.task, self.dims, drawn)]
+        """Made as the others are, a sum of two draws: a sum can be told from a draw by its last bits."""
+        constants, drawn = first.result(), self._draw(seed)
+        if self._mixes:
+            drawn = [mixed(v, w) for v, w in zip(drawn, _halved(self._draw(seed + 1)), strict=True)]
+        drawn = [c if b.constant else v for b, v, c in zip(self.task.inputs, drawn, constants, strict=True)]
+        return drawn, [_bounds(e) for e in expect(self.task, self.dims, drawn, workers=self._crew.hands)]
 
     def _draw(self, seed: int) -> list[Array]:
         return draw_inputs(self.task, self.dims, self._distribution, np.random.default_rng(seed))
 
     def _base(self, values: list[Array]) -> list[int]:
-        half = [(v * v.dtype.type(math.sqrt(0.5))).astype(v.dtype) if is_float(v.dtype) else v for v in values]
-        return [self._keep(v) for v in half]
+        return [self._keep(v) for v in _halved(values)]
 
     def _keep(self, values: Array) -> int:
         """Device memory of our own with these contents."""
@@ -209,7 +222,7 @@ class DeviceRing(Slots):
         for index, (buffer, region) in enumerate(zip(self.task.inputs, call.inputs, strict=True)):
             if self._constant[index]:
                 self._keeper.context.copy(self.inputs.at(region), self._constant[index], region.nbytes)
-            elif self._mixes and is_float(region.dtype) and region.count >= _LEAST_MIXED:
+            elif self._mixes and is_float(region.dtype) and region.count >= LEAST_MIXED:
                 first, second = (self._bases[int(k)][index] for k in self._secret.choice(_BASES, 2, replace=False))
                 a, b = (int(v) for v in self._secret.integers(region.count, size=2))
                 where = self.inputs.at(region)
@@ -219,6 +232,11 @@ class DeviceRing(Slots):
             else:
                 drawn = drawn or draw_inputs(self.task, self.dims, self._distribution, self._secret)
                 self.inputs.write(region, drawn[index])
+
+
+def _halved(values: list[Array]) -> list[Array]:
+    """Scaled so that the sum of two is standard normal again."""
+    return [(v * v.dtype.type(math.sqrt(0.5))).astype(v.dtype) if is_float(v.dtype) else v for v in values]
 
 
 def _bounds(expected: Expected) -> Expected:

@@ -13,8 +13,7 @@ from kernellab.build.cache import default_folder
 from kernellab.core.ids import canonical_json
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.gpu_baseline_job import WAYS
-from kernellab.measure.rig import Starter
-from kernellab.run.base import Region, Sample
+from kernellab.run.base import Region, Runner, Sample
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.cuda_process import Process, files_of, gpu_environment
 from kernellab.sandbox.host import Sandbox
@@ -39,12 +38,12 @@ class GpuBaselines:
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
         preload = ["kernellab.measure.gpu_baseline_job", "kernellab.tasks.builtin", "torch"]
-        self._host = Sandbox("T0", preload, environment=gpu_environment())
+        self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
 
-    def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Starter]:
+    def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:
         """Their processes start at once; each is waited for when it is called for."""
         processes = {name: self._spawn(task, locator, name, ring) for name in names}
-        return {name: BaselineRunner(self._device, process).ready for name, process in processes.items()}
+        return {name: BaselineRunner(self._device, process) for name, process in processes.items()}
 
     def close(self) -> None:
         self._host.close()

@@ -6,7 +6,6 @@ The copy is the fastest of several forms; a candidate that is faster than the fl
 from __future__ import annotations
 
 import os
-from concurrent.futures import Executor
 
 from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault
@@ -14,6 +13,7 @@ from kernellab.core.records import Param
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.roofline import Ceilings, ceiling_task, total, zeros
 from kernellab.run.cuda import CudaDevice
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Array, Task
 
 _SAMPLES = 15
@@ -75,14 +75,14 @@ def launch(x, y, KIND="copy", UNROLL=1, CACHE="normal", BLOCKS=1056, ROUNDS=2048
 '''
 
 
-def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, workers: Executor) -> Ceilings:
+def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, crew: Crew) -> Ceilings:
     """Ceilings at about the size of a task: `nbytes` moved by one call."""
     n = max(1 << 16, min(nbytes, 4 << 30) // 8) // 4096 * 4096
     blocks = 8 * device.properties.processors
 
     def fastest(name: str, task: Task, size: int, params: dict[str, Param]) -> float:
         choice = {"KIND": name, "BLOCKS": blocks, "ROUNDS": _ROUNDS, "UNROLL": 1, "CACHE": "normal", **params}
-        return _fastest(builder, device, task, size, choice, workers)
+        return _fastest(builder, device, task, size, choice, crew)
 
     copying = ceiling_task("copy", n, n, _same)
     copy = min(fastest("copy", copying, n, params) for params in COPIES)
@@ -91,15 +91,13 @@ def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, work
     return Ceilings(copy=8.0 * n / copy, read=4.0 * n / read, flops=2.0 * 16 * _ROUNDS * _THREADS * blocks / peak)
 
 
-def _fastest(
-    builder: Builder, device: CudaDevice, task: Task, n: int, params: dict[str, Param], workers: Executor
-) -> float:
+def _fastest(builder: Builder, device: CudaDevice, task: Task, n: int, params: dict[str, Param], crew: Crew) -> float:
     """Seconds of the fastest of a few cold calls."""
     dims = {"N": n}
     built = builder.build(task, Candidate(TEXT, "stream"), params, [dims])
     if isinstance(built, NotBuilt):
         raise EnvironmentFault(f"the laboratory's own kernels do not build: {built.reason}", "run 'klab doctor'")
-    ring = DeviceRing(device, task, dims, 1, os.urandom(32), 0, workers)
+    ring = DeviceRing(device, task, dims, 1, os.urandom(32), 0, crew)
     try:
         return min(_samples(device, built, ring))
     finally:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Protocol
 
 from kernellab.build.base import Builder, Built
@@ -16,8 +15,6 @@ from kernellab.run.base import Device, Runner
 from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Dims, Task
-
-Starter = Callable[[], Runner]
 
 
 class Rig(Protocol):
@@ -39,8 +36,8 @@ class Rig(Protocol):
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Slots:
         """Buffers for timed calls; `checks`: how many known answers a process will need at most."""
 
-    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
-        """What to call for each of these baselines to have it running; that call raises WorkerFault where it fails."""
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
+        """Each on its way; `ready` waits for one, and raises WorkerFault where it does not come."""
 
     def conditions(self) -> dict[str, int | str]:
         """Clocks, heat and the like, for the record."""
@@ -69,13 +66,10 @@ class CpuRig:
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Ring:
         return Ring(task, dims, slots, seed, self._flush)
 
-    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Starter]:
-        """Started when called for: side by side they would only be in each other's way."""
+    def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         assert isinstance(ring, Ring)
-        return {name: partial(self._start_baseline, task, locator, name, ring) for name in names}
-
-    def _start_baseline(self, task: Task, locator: str, name: str, ring: Ring) -> Runner:
-        return self._baselines.start(task, locator, name, ring, self.threads, self.device.cpus)
+        threads, cpus = self.threads, self.device.cpus
+        return {name: self._baselines.start(task, locator, name, ring, threads, cpus) for name in names}
 
     def conditions(self) -> dict[str, int | str]:
         return {}

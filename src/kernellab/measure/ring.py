@@ -20,7 +20,7 @@ import numpy as np
 from kernellab.measure.base import SETS, Filling, Slots
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call
-from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.dtypes import is_float, widen
 from kernellab.tasks.inputs import draw_inputs, draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
@@ -33,6 +33,7 @@ _POOL_BYTES = 768 << 20
 _POOL_MOST = 8
 _SPOTS = 64
 _BASES = 4
+LEAST_MIXED = 64
 
 
 class Ring(Slots):
@@ -91,6 +92,14 @@ class Ring(Slots):
                 return fault, len(known)
         return self._spots(number, filling), len(known)
 
+    def untouched(self, number: int, filling: Filling) -> bool:
+        outputs = self.sides[filling.side]
+        for slot, patterns in list(enumerate(filling.patterns))[1:]:
+            for region, pattern in zip(self.calls[number * self.slots + slot].outputs, patterns, strict=True):
+                if not np.all(outputs.array(region).view(f"u{np.dtype(region.dtype).itemsize}") == pattern):
+                    return False
+        return True
+
     def close(self) -> None:
         for arena in (self.inputs, *self.sides):
             arena.close()
@@ -128,7 +137,10 @@ class Ring(Slots):
         return [max(column) for column in columns]
 
     def _pool_entry(self) -> tuple[list[Array], list[Expected]]:
+        """Made as the others are, a sum of two draws: a sum can be told from a draw by its last bits."""
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
+        if self._mixes:
+            values = [mixed(v, w) for v, w in zip(values, self._base(), strict=True)]
         values = [v if c is None else c for v, c in zip(values, self._constant, strict=True)]
         return values, expect(self.task, self.dims, values)
 
@@ -151,7 +163,7 @@ class Ring(Slots):
 
     def _mix(self, buffer: Buffer, target: Array, index: int) -> None:
         """roll(A, a) + roll(B, b): the bases are scaled so that the sum is standard normal again."""
-        if not is_float(target.dtype) or target.size < 64:
+        if not is_float(target.dtype) or target.size < LEAST_MIXED:
             target[...] = draw_normal(self._secret, buffer, self.dims).reshape(-1)
             return
         first, second = (self._bases[int(k)][index] for k in self._secret.choice(_BASES, 2, replace=False))
@@ -160,6 +172,14 @@ class Ring(Slots):
         for start, end in pairwise(cuts):
             left, right = (start + a) % target.size, (start + b) % target.size
             np.add(first[left : left + end - start], second[right : right + end - start], out=target[start:end])
+
+
+def mixed(draw: Array, base: Array) -> Array:
+    """A draw as the sum of two, standard normal again; what is no float, or too small to be mixed, stays as it is."""
+    if not is_float(draw.dtype) or draw.size < LEAST_MIXED:
+        return draw
+    halved = draw * draw.dtype.type(math.sqrt(0.5))
+    return np.asarray((widen(halved) + widen(base.reshape(draw.shape))).astype(draw.dtype))
 
 
 def slots_for(task: Task, dims: Dims, least_s: float, floor_s: float) -> int:

@@ -152,11 +152,12 @@ class Sandbox:
 
     Jobs may read `trees` beside system and interpreter. A private root has no /proc; for a compiler that finds its
     parts through /proc/self/exe, `self_exe` is put there. `environment` is added to the little that jobs see.
+    Without `wait` the zygote goes on importing in the background until its first job is wanted.
     """
 
     def __init__(
         self, tier: Tier, preload: Sequence[str], trees: Sequence[str] = (), self_exe: str = "",
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None, wait: bool = True,
     ) -> None:  # fmt: skip
         if tier not in get_args(Tier):
             raise UsageError(f"there is no sandbox tier '{tier}'", "choose T1, T2, T3, or leave it at auto")
@@ -170,6 +171,15 @@ class Sandbox:
         self._control.settimeout(60)
         self._process = self._boot(theirs, list(preload), self_exe)
         theirs.close()
+        self._starting = True
+        if wait:
+            self.ready()
+
+    def ready(self) -> None:
+        """Wait until the zygote has everything imported and is in its tier."""
+        if not self._starting:
+            return
+        self._starting = False
         try:
             answer, _, self._uid, self._gid = self._receive()
         except OSError as err:
@@ -179,7 +189,7 @@ class Sandbox:
             self._process.wait()
             self._control.close()
             raise EnvironmentFault(
-                f"sandbox tier {tier} does not start: {answer.removeprefix(b'failed ').decode() or 'no answer'}",
+                f"sandbox tier {self.tier} does not start: {answer.removeprefix(b'failed ').decode() or 'no answer'}",
                 "run 'klab doctor' to see which tiers this machine offers",
             )
 
@@ -215,6 +225,8 @@ class Sandbox:
 
         `files` maps names in the job's scratch folder to the descriptors (as numbered in the job) that fill them.
         """
+        with self._spawning:
+            self.ready()
         folder = "" if self.tier in NAMESPACED else scratch.make(self._uid, self._gid)
         request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), folder, files or {})
         log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)

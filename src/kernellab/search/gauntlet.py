@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kernellab.build.base import Candidate, NotBuilt
+from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Param, Rejected
 from kernellab.core.settings import Effort, Settings
 from kernellab.propose.recipe import load_recipes
+from kernellab.run import driver
 from kernellab.search.lab import Lab
 from kernellab.search.stage import Stage
+from kernellab.search.workshop import open_gpu_builders
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
 from kernellab.verify.cases import CaseTable, full_cases
@@ -26,13 +29,18 @@ SHAPES: dict[str, Dims] = {
     "softmax": {"M": 512, "N": 1024}, "stencil3x3": {"H": 512, "W": 512, "C": 2},
     "stencil5x5": {"H": 512, "W": 512, "C": 2}, "particle_filter": {"N": 1 << 19},
 }  # fmt: skip
+"""By family: a task's name without its dtype."""
 _EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, narrow=0.0, trials=1, confirmations=1)
 Kind = Literal["cheat", "honest", "task"]
 
 
+def family(task: str) -> str:
+    return task.removesuffix("_bf16").removesuffix("_f16")
+
+
 @dataclass(frozen=True)
 class Entry:
-    """One file of the gauntlet; constants TASK, THREADS and HARMLESS in it are read without running it."""
+    """One file of the gauntlet; constants TASK, THREADS, STAGE and HARMLESS in it are read without running it."""
 
     path: Path
     kind: Kind
@@ -40,6 +48,8 @@ class Entry:
     threads: int = 1
     harmless: bool = False
     caught_by: tuple[str, ...] = ()
+    device: str = "cpu"
+    stage: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ def collect(cheats: Iterable[Path], honest: Iterable[Path], builtin: bool = True
         entries += [_entry(p, "cheat") for p in sorted((base / "c").glob("cheat_*.py"))]
         entries += [_entry(p, "honest") for p in sorted((base / "c").glob("honest_*.py"))]
         entries += [_entry(p, "task") for p in sorted((base / "tasks").glob("task_*.py"))]
+        entries += [_entry(p, "cheat") for p in sorted((base / "gpu").glob("cheat_*.py"))]
+        entries += [_entry(p, "honest") for p in sorted((base / "gpu").glob("honest_*.py"))]
     for kind, folders in (("cheat", cheats), ("honest", honest)):
         for folder in folders:
             files = [folder] if folder.is_file() else sorted(folder.glob("**/*.py"))
@@ -81,17 +93,32 @@ def collect(cheats: Iterable[Path], honest: Iterable[Path], builtin: bool = True
 
 
 def run_gauntlet(entries: list[Entry], settings: Settings, emit: Listener = silent) -> list[Row]:
-    """Every entry through task proof, build, full judgement and timed, checked calls."""
+    """Every entry through task proof, build, full judgement and timed, checked calls.
+
+    Without a GPU, of the entries that need one only those that are to be refused when built are run (`runnable`).
+    """
     quick = settings.model_copy(update={"build_timeout_s": min(settings.build_timeout_s, 6.0), "cache": False})
-    rows = []
-    for entry in entries:
-        if entry.kind == "task":
-            rows.append(_report(emit, _task_row(entry)))
-    groups = sorted({(e.task, e.threads) for e in entries if e.kind != "task"})
-    for task, threads in groups:
-        members = [e for e in entries if e.kind != "task" and (e.task, e.threads) == (task, threads)]
-        rows += _run_group(task, quick.model_copy(update={"threads": threads}), members, emit)
+    here = runnable(entries, quick)
+    rows = [_report(emit, _task_row(entry)) for entry in here if entry.kind == "task"]
+    kernels = [e for e in here if e.kind != "task"]
+    groups = sorted({(e.device, e.task, e.threads) for e in kernels})
+    for device, task, threads in groups:
+        members = [e for e in kernels if (e.device, e.task, e.threads) == (device, task, threads)]
+        chosen = quick.model_copy(update={"threads": threads, "device": device})
+        if device == "cuda" and not driver.present():
+            rows += _build_group(task, chosen, members, emit)
+        else:
+            rows += _run_group(task, chosen, members, emit)
     return rows
+
+
+def runnable(entries: list[Entry], settings: Settings) -> list[Entry]:
+    """The entries that this machine can decide: all on a GPU, and those of a device that was asked for."""
+    wanted = {"auto": ("cpu", "cuda"), "cpu": ("cpu",), "cuda": ("cuda",)}[settings.device]
+    chosen = [e for e in entries if e.kind == "task" or e.device in wanted]
+    if driver.present():
+        return chosen
+    return [e for e in chosen if e.device == "cpu" or e.stage == "build"]
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
@@ -103,13 +130,29 @@ def summary(rows: list[Row]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
+def _build_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
+    """What is to be refused when it is built, without a GPU."""
     task = load_task(task_name)
-    dims = SHAPES.get(task.name, min(task.tune, key=task.least_bytes))
+    sandbox, builder, _ = open_gpu_builders(settings, settings.target or "sm_90")
+    rows = []
+    with sandbox:
+        for entry in members:
+            candidate, params = _candidate(builder, entry)
+            built = builder.build(task, candidate, params, [SHAPES[family(task.name)], *task.edge])
+            refused = isinstance(built, NotBuilt)
+            reason = built.reason if isinstance(built, NotBuilt) else ""
+            status = built.status if isinstance(built, NotBuilt) else "built"
+            rows.append(_report(emit, Row(entry.path.stem, entry.kind, refused, status, status, reason)))
+    return rows
+
+
+def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
+    task = replace(load_task(task_name), sizes={})  # the smaller shapes judge as sharply, and sooner
+    dims = SHAPES.get(family(task.name), min(task.tune, key=task.least_bytes))
     rows = []
     with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
         stage = lab.stage(dims)
-        table = CaseTable(task, full_cases(task, dims), os.urandom(32))
+        table = CaseTable(task, full_cases(task, dims), os.urandom(32), lab.workshop.rig.device)
         try:
             for entry in members:
                 rows.append(_report(emit, _candidate_row(lab, stage, table, entry)))
@@ -120,9 +163,7 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
 
 
 def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
-    status, cause, reason = _judge(
-        lab, stage, table, Candidate(entry.path.read_text(errors="replace"), entry.path.stem)
-    )
+    status, cause, reason = _judge(lab, stage, table, entry)
     passed = status == "passed"
     if entry.kind == "honest":
         return Row(entry.path.stem, "honest", passed, status, cause, reason)
@@ -130,16 +171,22 @@ def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Ro
     return Row(entry.path.stem, "cheat", right, "harmless" if passed and entry.harmless else status, cause, reason)
 
 
-def _judge(lab: Lab, stage: Stage, table: CaseTable, candidate: Candidate) -> tuple[str, str, str]:
-    recipes, _ = load_recipes(lab.builder, [candidate])
-    params: dict[str, Param] = {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
-    built = lab.builder.build(stage.task, candidate, params, stage.shapes)
+def _judge(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> tuple[str, str, str]:
+    candidate, params = _candidate(lab.builder, entry)
+    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
     if isinstance(built, NotBuilt):
         return built.status, built.status, built.reason
     outcome = stage.examine(built, table, _EFFORT)
     if isinstance(outcome, Rejected):
         return "rejected", outcome.cause, outcome.reason
     return "passed", "", ""
+
+
+def _candidate(builder: Builder, entry: Entry) -> tuple[Candidate, dict[str, Param]]:
+    """The file and the first choices of its parameters."""
+    candidate = Candidate(entry.path.read_text(errors="replace"), entry.path.stem)
+    recipes, _ = load_recipes(builder, [candidate])
+    return candidate, {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
 
 
 def _task_row(entry: Entry) -> Row:
@@ -166,6 +213,8 @@ def _entry(path: Path, kind: Kind) -> Entry:
     return Entry(
         path, kind, task if isinstance(task, str) else "softmax", int(constants.get("THREADS", 1)),
         bool(constants.get("HARMLESS", False)), tuple(causes) if isinstance(causes, (tuple, list)) else (str(causes),),
+        "cpu" if kind == "task" else DEVICE_OF[backend_of(path.read_text(errors="replace"))],
+        str(constants.get("STAGE", "")),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Built, Candidate
+from kernellab.build.triton import sass_of
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import canonical_json, sha256_hex
@@ -58,7 +59,7 @@ class Lab:
         self.builder: Builder = self.workshop.builder
         self.missing = self.workshop.missing
         self.environment = self.workshop.environment
-        self._bay = Bay(self.workshop.rig, settings, emit, self.workshop.workers)
+        self._bay = Bay(self.workshop.rig, settings, emit, self.workshop.crew)
 
     @property
     def tier(self) -> str:
@@ -149,7 +150,8 @@ class Lab:
     def keep_listing(self, built: Built) -> None:
         """PTX and machine code in words, for people, of what is about to be confirmed."""
         if self.ledger is not None and self.store is not None and built.listing:
-            sha = self.store.put(built.listing.encode())
+            machine_code = sass_of(self.workshop.sandbox, built.code)
+            sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
             self.append("listing", {"artifact": built.artifact.id, "text": sha})
 
     def close(self) -> None:

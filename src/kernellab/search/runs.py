@@ -6,12 +6,12 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.base import Candidate
+from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import MeasuredTrial, Param, Trust
@@ -22,6 +22,7 @@ from kernellab.propose.recipe import builtin_candidates, load_recipes
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.result import Result
+from kernellab.search.second_look import profile_trial, sanitize_candidate
 from kernellab.search.tune import make_tuner
 from kernellab.search.workshop import choose_device
 from kernellab.tasks.load import load_task
@@ -34,13 +35,17 @@ _EXIT = {"better": EXIT_BETTER, "nothing-better": EXIT_NOTHING_BETTER, "nothing-
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run: one result for each shape, the ledger's last root, and the exit code they mean."""
+    """A finished run: one result for each shape, the ledger's last root, and the exit code they mean.
+
+    `extras` is what was asked for beyond that ("profiles", "sanitizer"), as --json carries it.
+    """
 
     folder: Path
     tier: str
     trust: Trust
     ledger_root: str
     results: tuple[Result, ...]
+    extras: dict[str, Any] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -79,6 +84,7 @@ class Outcome:
             "run": str(self.folder),
             "ledger_root": self.ledger_root,
             "shapes": [r.data for r in self.results],
+            **self.extras,
         }
 
 
@@ -104,8 +110,12 @@ def run_search(
     extra: Sequence[Candidate] = (),
     warm: Path | None = None,
     emit: Listener = silent,
+    profiled: bool = False,
 ) -> Outcome:
-    """`klab run`: search every shape with the built-in recipes and the given candidates."""
+    """`klab run`: search every shape with the built-in recipes and the given candidates.
+
+    `profiled`: say of every shape's best confirmed kernel what bounds it.
+    """
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
     builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
@@ -123,7 +133,7 @@ def run_search(
     with Lab(settings, task, locator, emit) as lab:
         lab.archive.elsewhere.extend(borrowed)
         lab.begin(folder, chosen, candidates, "search")
-        return _search(lab, chosen, candidates)
+        return _search(lab, chosen, candidates, profiled=profiled)
 
 
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
@@ -157,25 +167,40 @@ def try_candidate(
     dims: Dims | None = None,
     params: dict[str, Param] | None = None,
     emit: Listener = silent,
+    sanitized: bool = False,
 ) -> Outcome:
-    """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial."""
+    """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial.
+
+    `sanitized`: let compute-sanitizer look at it too; what it finds overrules the verdict.
+    """
     settings = choose_device(settings, [candidate])
+    if sanitized and settings.device != "cuda":
+        raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
+                         "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
     prove(task)
     dims = dims or min(task.tune, key=task.least_bytes)
     with Lab(settings, task, locator, emit) as lab:
-        recipes, _ = load_recipes(lab.builder, [candidate])
-        space = recipes[0].space if recipes else {}
-        unknown = [name for name in params or {} if recipes and name not in space]
-        if unknown:
-            known = ", ".join(space) or "none"
-            raise UsageError(f"{candidate.name} has no parameter '{unknown[0]}'", f"the names in its SPACE: {known}")
-        chosen: dict[str, Param] = {**{k: v[0] for k, v in space.items()}, **(params or {})}
+        chosen = with_defaults(lab.builder, candidate, params or {})
         lab.begin(folder, [dims], [candidate], "try", chosen)
-        return _try(lab, dims, candidate, chosen, {})
+        return _try(lab, dims, candidate, chosen, {}, sanitized)
 
 
-def _try(lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, Result]) -> Outcome:
+def with_defaults(builder: Builder, candidate: Candidate, params: dict[str, Param]) -> dict[str, Param]:
+    """The given parameters, and the first choice of its SPACE for every other one."""
+    recipes, _ = load_recipes(builder, [candidate])
+    space = recipes[0].space if recipes else {}
+    unknown = [name for name in params if recipes and name not in space]
+    if unknown:
+        known = ", ".join(space) or "none"
+        raise UsageError(f"{candidate.name} has no parameter '{unknown[0]}'", f"the names in its SPACE: {known}")
+    return {**{k: v[0] for k, v in space.items()}, **params}
+
+
+def _try(
+    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, Result],
+    sanitized: bool = False,
+) -> Outcome:  # fmt: skip
     assert lab.ledger is not None
     result = done.get(dims_label(dims))
     if result is None:
@@ -185,7 +210,10 @@ def _try(lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], d
             result = search_shape(lab, stage, OneIdea(idea), Budget(1, 0.0))
         finally:
             stage.close()
-    return _end(lab, lab.ledger.folder, (result,))
+    if not sanitized:
+        return _end(lab, lab.ledger.folder, (result,))
+    result, said = sanitize_candidate(lab, dims, candidate, params, result)
+    return _end(lab, lab.ledger.folder, (result,), {"sanitizer": said})
 
 
 def default_folder(name: str, base: Path | None = None) -> Path:
@@ -204,6 +232,7 @@ def _search(
     candidates: Sequence[Candidate],
     done: dict[str, Result] | None = None,
     extra_trials: int = 0,
+    profiled: bool = False,
 ) -> Outcome:
     recipes, unusable = load_recipes(lab.builder, candidates)
     for name, reason in unusable.items():
@@ -214,7 +243,7 @@ def _search(
             "no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
             "see docs/candidates.md for the format",
         )
-    results = []
+    results, profiles = [], []
     for number, dims in enumerate(shapes):
         if done and dims_label(dims) in done:
             results.append(done[dims_label(dims)])
@@ -236,17 +265,19 @@ def _search(
             seconds = settings.seconds / len(shapes) if settings.seconds else 0.0
             budget = Budget(trials, seconds, spent=partial(_gpu_time_spent, lab))
             results.append(search_shape(lab, stage, tuner, budget))
+            if profiled and results[-1].data.get("trial") is not None:
+                profiles.append(profile_trial(lab, stage, results[-1].data["trial"]))
         finally:
             stage.close()
     assert lab.ledger is not None
-    return _end(lab, lab.ledger.folder, tuple(results))
+    return _end(lab, lab.ledger.folder, tuple(results), {"profiles": profiles} if profiled else {})
 
 
 def _gpu_time_spent(lab: Lab) -> bool:
     return 0 < lab.settings.gpu_seconds <= lab.workshop.gpu_seconds()
 
 
-def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
+def _end(lab: Lab, folder: Path, results: tuple[Result, ...], extras: dict[str, Any] | None = None) -> Outcome:
     assert lab.ledger is not None
     for result in results:
         if result.data.get("win"):
@@ -254,7 +285,7 @@ def _end(lab: Lab, folder: Path, results: tuple[Result, ...]) -> Outcome:
             assert isinstance(trial, MeasuredTrial)
             _write_best(lab, folder, trial, result)
     lab.append("end", {"results": [r.data for r in results]})
-    outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results)
+    outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results, extras or {})
     lab.emit(Event("end", outcome.status, outcome.data()))
     return outcome
 

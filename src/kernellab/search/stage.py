@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,11 @@ from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort, Settings
 from kernellab.measure.base import Slots
 from kernellab.measure.bench import Arm, Bench, Pairs
-from kernellab.measure.rig import Rig, Starter
+from kernellab.measure.rig import Rig
 from kernellab.measure.roofline import Floor, floor_for
 from kernellab.measure.stats import median
 from kernellab.run.base import Runner, WorkerFault
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.verify.cases import CaseTable, all_shapes, full_cases, screen_cases, shapes_of
 from kernellab.verify.judge import Judge
@@ -30,12 +30,12 @@ _TRIAL_POOL = 4
 
 @dataclass(frozen=True)
 class Bay:
-    """The parts of the laboratory that a stage works with. `workers` compute answers ahead, where that disturbs nobody."""
+    """The parts of the laboratory that a stage works with. A `crew` computes answers ahead, where that disturbs nobody."""
 
     rig: Rig
     settings: Settings
     emit: Listener
-    workers: Executor | None = None
+    crew: Crew | None = None
 
 
 class Stage:
@@ -48,14 +48,14 @@ class Stage:
         screen = screen_cases(task, bay.rig.device.thrifty)
         self.shapes = shapes_of(screen, dims) if bay.rig.device.thrifty else all_shapes(task, dims)
         self.every_shape = all_shapes(task, dims)
-        self._judge = Judge(bay.rig.device, bay.workers)
+        self._judge = Judge(bay.rig.device, bay.crew.hands if bay.crew else None)
         self.ceilings = bay.rig.ceilings(task.least_bytes(dims))
         self.floor: Floor = floor_for(task, dims, self.ceilings, bay.rig.threads)
         self._slots = bay.rig.slots(task, dims, self.floor.seconds)
         self.seed = os.urandom(32)
         self.ring = bay.rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
         coming = bay.rig.start_baselines(task, locator, bay.rig.names, self.ring)
-        self._ahead = self._prepare_confirmation() if bay.workers is not None else None
+        self._ahead = self._prepare_confirmation() if bay.crew is not None else None
         self.table = CaseTable(task, screen, os.urandom(32), bay.rig.device)
         self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
@@ -91,7 +91,7 @@ class Stage:
         """
         ahead, self._ahead = self._ahead, None
         seed, table, ring = ahead or self._prepare_confirmation()
-        baseline = None
+        coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], ring)[self.baseline]
         try:
             self._rig.device.fresh()
             verdict = self._judge.verify(whole, table, "full")
@@ -99,16 +99,14 @@ class Stage:
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
             self._rig.device.fresh()
-            coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], ring)[self.baseline]
-            baseline = Arm(self.baseline, coming(), 1, trusted=True)
+            baseline = Arm(self.baseline, coming.ready(), 1, trusted=True)
             bench, effort = self._make_bench(ring), self._bay.settings.profile
             timing = self._with_arm(built, ring, lambda arm: bench.confirm(arm, baseline, effort))
         except WorkerFault as fault:
             raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
                                    "'klab resume' goes on") from None  # fmt: skip
         finally:
-            if baseline is not None:
-                baseline.worker.close()
+            coming.close()
             table.close()
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
@@ -146,7 +144,7 @@ class Stage:
     def _prepare_confirmation(self) -> tuple[bytes, CaseTable, Slots]:
         """Secret inputs and their answers for one confirmation: no candidate has seen them when it is built."""
         seed, rig = os.urandom(32), self._rig
-        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.workers)
+        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.crew)
         ring = rig.ring(self.task, self.dims, self._slots, seed, self._bay.settings.profile.checks)
         return seed, table, ring
 
@@ -179,11 +177,11 @@ class Stage:
             if worker is not None:
                 worker.close()
 
-    def _calibrate(self, coming: Mapping[str, Starter]) -> dict[str, Any]:
+    def _calibrate(self, coming: Mapping[str, Runner]) -> dict[str, Any]:
         """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
-        for name, starter in coming.items():
+        for name, baseline in coming.items():
             try:
-                arm = Arm(name, starter(), 1, trusted=True)
+                arm = Arm(name, baseline.ready(), 1, trusted=True)
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
                 continue

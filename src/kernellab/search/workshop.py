@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +21,7 @@ from kernellab.run import cpu
 from kernellab.run.device import describe_environment
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Task
 
 _CPU_SAMPLE_S = 0.003
@@ -36,7 +36,7 @@ class Workshop:
     rig: Rig
     environment: dict[str, Any]
     missing: dict[str, str] = field(default_factory=dict)
-    workers: Executor | None = None
+    crew: Crew | None = None
     build_jobs: int = 0
 
     def gpu_seconds(self) -> float:
@@ -101,7 +101,7 @@ def open_cuda(settings: Settings, task: Task, torch: bool) -> Workshop:
     facts = {**device.gauges.facts(), "cuda": str(device.properties.driver)}
     environment = describe_environment(device.name, compiler, sandbox.tier, 1, facts)
     jobs = settings.build_jobs or os.cpu_count() or 1
-    return Workshop(sandbox, builder, rig, environment, missing, rig.workers, jobs)
+    return Workshop(sandbox, builder, rig, environment, missing, rig.crew, jobs)
 
 
 def open_gpu_builders(settings: Settings, target: str, processors: int = 0) -> tuple[Sandbox, Router, str]:

@@ -13,8 +13,11 @@ implementation's half ULP makes about two. Sixteen bits anywhere on the way cost
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +30,7 @@ _PLAIN_MULTIPLE = 2.0
 _FLOOR_ULP = 4.0
 _FLOOR_CAP = 1024.0
 _SHORT_FLOOR_ULP = 1.0
+_BAND_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,35 @@ def run_trusted(task: Task, inputs: list[Array], dims: Dims) -> list[Array]:
     return outputs
 
 
-def expect(task: Task, dims: Dims, inputs: list[Array], budgets: Sequence[float] = ()) -> list[Expected]:
+def expect(
+    task: Task, dims: Dims, inputs: list[Array], budgets: Sequence[float] = (), band: int = _BAND_ELEMENTS,
+    workers: Executor | None = None,
+) -> list[Expected]:  # fmt: skip
     """What the outputs must be, and how far they may be off.
 
     `budgets` (in ULP, one for each output) spares the trusted implementations where they are known for such inputs.
+    `band`: how many elements are looked at together where the task has a halo; `workers` share the bands.
     """
-    values = run_reference(task, inputs)
+    terms = task.reduction(dims) if task.reduction else 1
+    floor = min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
+    bands = _bands(task, dims, band)
+    if len(bands) == 1 or task.exact:
+        values = _checked(task, dims, run_reference(task, inputs))
+        if task.exact:
+            cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
+            return [Expected(v, v, 0.0, v, v, True) for v in cast]
+        scales = _scales(task, inputs, values, floor)
+        found = budgets or _budgets(task, dims, inputs, values, scales, floor)
+        return [_interval(*each) for each in _columns(task, values, scales, found)]
+    share: Callable[..., Any] = map if workers is None else workers.map
+    parts = list(share(partial(_band_terms, task, dims, inputs, floor, not budgets), bands))
+    found = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
+    pieces = share(lambda part: [_interval(*each) for each in _columns(task, part[0], part[1], found)], parts)
+    return [_joined(column) for column in zip(*pieces, strict=True)]
+
+
+def _checked(task: Task, dims: Dims, values: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The reference's results, if they are what the task declares."""
     if len(values) != len(task.outputs):
         raise TaskRefused(
             f"task '{task.name}': the reference returns {len(values)} outputs, {len(task.outputs)} declared",
@@ -76,19 +103,69 @@ def expect(task: Task, dims: Dims, inputs: list[Array], budgets: Sequence[float]
                 f"declared {buffer.shape(dims)}",
                 "make the reference and the outputs agree",
             )
-    if task.exact:
-        cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
-        return [Expected(v, v, 0.0, v, v, True) for v in cast]
-    terms = task.reduction(dims) if task.reduction else 1
-    floor = min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
-    scales = _scales(task, inputs, values, floor)
-    if not budgets:
-        trusted = run_trusted(task, inputs, dims)
-        plain = _run_plain(task, inputs) or trusted
-        floors = [_SHORT_FLOOR_ULP if is_short(b.dtype) else floor for b in task.outputs]
-        budgets = [_budget(*each) for each in zip(values, scales, trusted, plain, floors, strict=True)]
-    triples = zip(values, scales, budgets, task.outputs, strict=True)
-    return [_interval(v, s, budget, b.dtype) for v, s, budget, b in triples]
+    return values
+
+
+@dataclass(frozen=True)
+class _Band:
+    """Rows [start, end) of the outputs, computed from rows [first, last) of the inputs."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def _bands(task: Task, dims: Dims, elements: int) -> list[_Band]:
+    """Pieces that stay in the processor's caches, where the task says that rows depend on near rows alone."""
+    first = task.inputs[0]
+    rows = first.shape(dims)[0]
+    if task.halo is None or math.prod(first.shape(dims)) < 2 * elements:
+        return [_Band(0, rows, 0, rows)]
+    step = max(1, elements * rows // math.prod(first.shape(dims)))
+    starts = range(0, rows, step)
+    return [
+        _Band(a, min(a + step, rows), max(0, a - task.halo), min(rows, a + step + task.halo)) for a in starts
+    ]  # fmt: skip
+
+
+def _band_terms(
+    task: Task, dims: Dims, inputs: list[Array], floor: float, own: bool, band: _Band
+) -> tuple[list[Array], list[Array], list[float]]:
+    """Values, scales and (if asked for) budgets of one band's rows."""
+    given = [a[band.first : band.last] for a in inputs]
+    here = {**dims, str(task.inputs[0].extents[0]): band.last - band.first}
+    values = _checked(task, here, run_reference(task, given))
+    scales = _scales(task, given, values, floor)
+    kept = slice(band.start - band.first, band.end - band.first)
+    cut_values, cut_scales = [v[kept] for v in values], [s[kept] for s in scales]
+    if not own:
+        return cut_values, cut_scales, []
+    return cut_values, cut_scales, _budgets(task, here, given, cut_values, cut_scales, floor, kept)
+
+
+def _budgets(
+    task: Task, dims: Dims, inputs: list[Array], values: Sequence[Array], scales: Sequence[Array], floor: float,
+    kept: slice = slice(None),
+) -> list[float]:  # fmt: skip
+    """What the trusted implementations make of these inputs, in ULP; `kept` are the rows that count."""
+    trusted = [t[kept] for t in run_trusted(task, inputs, dims)]
+    plain = [p[kept] for p in _run_plain(task, inputs) or []] or trusted
+    floors = [_SHORT_FLOOR_ULP if is_short(b.dtype) else floor for b in task.outputs]
+    return [_budget(*each) for each in zip(values, scales, trusted, plain, floors, strict=True)]
+
+
+def _columns(
+    task: Task, values: Sequence[Array], scales: Sequence[Array], budgets: Sequence[float]
+) -> list[tuple[Array, Array, float, str]]:
+    return [(v, s, e, b.dtype) for v, s, e, b in zip(values, scales, budgets, task.outputs, strict=True)]
+
+
+def _joined(pieces: Sequence[Expected]) -> Expected:
+    def whole(name: str) -> Array:
+        return np.concatenate([getattr(piece, name) for piece in pieces])
+
+    return Expected(whole("value"), whole("scale"), pieces[0].budget_ulp, whole("low"), whole("high"), False)
 
 
 def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, int]:

@@ -79,6 +79,8 @@ class Task:
     plain       a second trusted implementation in the task's own dtype, evaluated in the plainest order (one running
                 sum): f(*inputs) -> outputs. Where inputs make plain summation lose digits, honest kernels may too.
     reduction   how many terms are summed into an output element (rounding grows with its square root)
+    halo        rows (first axis of every buffer) of the outputs depend on so many rows of the inputs on either side
+                and no others: large shapes are then judged band by band. None: on anything.
     exact       outputs must match bit for bit
     """
 
@@ -98,6 +100,7 @@ class Task:
     reduction: Callable[[Dims], int] | None = None
     plain: Callable[..., Any] | None = None
     exact: bool = False
+    halo: int | None = None
     sizes: Mapping[str, Sizes] = field(default_factory=dict)
     gpu_baselines: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
@@ -137,14 +140,16 @@ class Task:
     def fingerprint(self) -> str:
         """Changes when the task changes: its data and the source text of its functions."""
         functions = [self.reference, self.scale, self.plain, self.bytes_moved, self.flops, self.reduction]
-        gpu: dict[str, Any] = {}  # absent where unused: records of tasks without them stay valid
+        extra: dict[str, Any] = {}  # absent where unused: records of tasks without them stay valid
         if self.sizes:
-            gpu["sizes"] = {k: [list(s.tune), list(s.held_out), list(s.edge)] for k, s in self.sizes.items()}
+            extra["sizes"] = {k: [list(s.tune), list(s.held_out), list(s.edge)] for k, s in self.sizes.items()}
+        if self.halo is not None:
+            extra["halo"] = self.halo
         if self.gpu_baselines:
-            gpu["gpu_baselines"] = {k: _source(f) for k, f in self.gpu_baselines.items()}
+            extra["gpu_baselines"] = {k: _source(f) for k, f in self.gpu_baselines.items()}
         return digest(
             {
-                **gpu,
+                **extra,
                 "name": self.name,
                 "inputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.inputs],
                 "outputs": [[b.name, list(b.extents), b.dtype, b.constant] for b in self.outputs],
@@ -230,6 +235,9 @@ def _check(task: Task) -> None:
     _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")
     for kind, sizes in task.sizes.items():
         _check_shapes(task, sizes, f"{kind} ")
+    rows = {b.extents[0] for b in (*task.inputs, *task.outputs)}
+    if task.halo is not None and (task.halo < 0 or len(rows) != 1 or not rows <= set(task.dim_names)):
+        raise _refusal(task, "has a halo, but its buffers do not share a first axis that is a dim", "drop halo=")
     if len(task.distributions) < 2 and not task.exact:
         raise _refusal(
             task,

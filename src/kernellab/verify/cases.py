@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Device, Memory
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
@@ -67,12 +68,12 @@ def all_shapes(task: Task, dims: Dims) -> list[Dims]:
 class CaseTable:
     """Cases with inputs drawn from one secret seed, their expected outputs, and the buffers that hold them.
 
-    With `workers` the drawing and the oracle go on in the background until `ready` is called.
+    With a `crew` the drawing and the oracle go on in the background until `ready` is called.
     """
 
     def __init__(
         self, task: Task, cases: Sequence[Case], seed: bytes, device: Device | None = None,
-        workers: Executor | None = None,
+        crew: Crew | None = None,
     ) -> None:  # fmt: skip
         self.task = task
         self.cases = list(cases)
@@ -91,8 +92,9 @@ class CaseTable:
                 tuple(self.outputs.declare(b.shape(case.dims), b.dtype) for b in task.outputs),
             ))  # fmt: skip
         self._coming: list[Future[tuple[list[Array], list[Expected], float]]] = []
-        if workers is not None:
-            self._coming = [workers.submit(self._make, number) for number in range(len(self.cases))]
+        self._crew = crew
+        if crew is not None:
+            self._coming = [crew.leads.submit(self._make, number) for number in range(len(self.cases))]
         else:
             self._lay_out(self._make(number) for number in range(len(self.cases)))
 
@@ -108,7 +110,8 @@ class CaseTable:
         rng = np.random.default_rng([*np.frombuffer(self.seed, np.uint32).tolist(), number])
         drawn = draw_inputs(self.task, case.dims, case.distribution, rng)
         started = time.perf_counter()
-        return drawn, expect(self.task, case.dims, drawn), time.perf_counter() - started
+        hands = self._crew.hands if self._crew is not None else None
+        return drawn, expect(self.task, case.dims, drawn, workers=hands), time.perf_counter() - started
 
     def _lay_out(self, made: Iterable[tuple[list[Array], list[Expected], float]]) -> None:
         self.inputs.open()

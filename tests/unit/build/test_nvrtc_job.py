@@ -138,6 +138,18 @@ def test_cudas_own_headers_can_be_included_where_they_are_installed(header: str,
     assert any(flag.startswith("--include-path=") for flag in built.artifact.flags)
 
 
+def test_the_first_place_that_has_all_headers_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, header in (("half", "cuda_fp16.h"), ("whole", "cuda_fp16.h"), ("whole", "cccl/nv/target")):
+        file = tmp_path / place / "include" / header
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    monkeypatch.setattr(cuda.glob, "glob", lambda _: [])
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "half"))
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "whole"))
+    whole = str(tmp_path / "whole" / "include")
+    assert cuda.header_folders() == (whole, f"{whole}/cccl")
+
+
 def test_without_an_include_no_folder_is_named(attempt: Attempt) -> None:
     assert not any("include" in flag for flag in good(attempt()).artifact.flags)
 

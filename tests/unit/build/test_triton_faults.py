@@ -103,6 +103,11 @@ def gemm(x, y, B: tl.constexpr):
     assert "shared memory" in failed(attempt(kernel, launch, shapes=[{"N": 1 << 22}]), "invalid").reason
 
 
+def test_a_file_that_wants_torch_is_told_why_there_is_none(attempt: Any) -> None:
+    fault = failed(attempt("import torch\n" + KERNEL))
+    assert "launch() is given stand-ins, not tensors (line 4)" in fault.reason
+
+
 def test_a_launch_that_changes_its_mind_is_refused(attempt: Any) -> None:
     launch = "calls = []\ndef launch(x, y):\n    calls.append(1)\n    double[(len(calls),)](x, y, x.size, BLOCK=256)\n"
     assert "records another plan" in failed(attempt(launch=launch)).reason

@@ -97,6 +97,7 @@ def _task(dtype: str) -> Task:
         scale=scale,
         plain=plain,
         reduction=lambda dims: dims["N"],
+        halo=0,
     )
 
 

@@ -178,6 +178,7 @@ def _task(radius: int, dtype: str) -> Task:
         flops=flops,
         scale=scale,
         reduction=lambda dims: size * size,
+        halo=radius,
     )  # fmt: skip
 
 

@@ -102,8 +102,10 @@ template <class T> INLINE uint4 gather(const T *p, int count) {
 
 #define NOTHING __uint_as_float(0xff800000u) /* -inf */
 
-/* A row as the aligned 16-byte vectors that touch it: where it lies in the first of them, and its end, in elements */
-template <class T, bool SKEWED> struct Row {
+/* A row as the aligned 16-byte vectors that touch it: where it lies in the first of them, and its end, in elements.
+   FIT: 0 every vector of every lane is in the row, 1 whole vectors make the row, 2 rows start anywhere. */
+template <class T, int FIT> struct Row {
+    static constexpr bool SKEWED = FIT == 2;
     long long from;
     int skew, end;
     long long room; /* elements from here to the end of the buffer */
@@ -120,7 +122,7 @@ template <class T, bool SKEWED> struct Row {
         EACH(k, PER) {
             const int i = (lane + STRIDE * k) * V;
             raw[k] = make_uint4(0, 0, 0, 0);
-            if (i < end && (!SKEWED || i + V <= room)) raw[k] = load16(base + i);
+            if (FIT == 0 || (i < end && (!SKEWED || i + V <= room))) raw[k] = load16(base + lane * V + STRIDE * V * k);
         }
         if (SKEWED && end == room && room % V) { /* the buffer ends inside the row's last vector */
             const int last = (int)(room / V);
@@ -139,7 +141,7 @@ template <class T, bool SKEWED> struct Row {
             const int i = (lane + STRIDE * k) * V;
             Wide<T>::get(raw[k], v + k * V);
             EACH(e, V) {
-                if (SKEWED ? i + e < skew || i + e >= end : i >= end) v[k * V + e] = NOTHING;
+                if (SKEWED ? i + e < skew || i + e >= end : FIT && i >= end) v[k * V + e] = NOTHING;
                 top = fmaxf(top, v[k * V + e]);
             }
         }
@@ -149,9 +151,9 @@ template <class T, bool SKEWED> struct Row {
         constexpr int V = Wide<T>::N;
         EACH(k, PER) {
             const int i = (lane + STRIDE * k) * V;
-            T *to = y + from + i;
+            T *to = y + from + lane * V + STRIDE * V * k;
             EACH(e, V) v[k * V + e] *= factor;
-            if (i >= skew && (SKEWED ? i + V <= end : i < end)) store16(to, Wide<T>::put(v + k * V));
+            if (FIT == 0 || (i >= skew && (SKEWED ? i + V <= end : i < end))) store16(to, Wide<T>::put(v + k * V));
             else if (SKEWED) EACH(e, V) if (i + e >= skew && i + e < end) down(v[k * V + e], to + e);
         }
     }
@@ -213,24 +215,24 @@ template <int COUNT> INLINE float normaliser(float *v, float top, int parity) {
 #endif
 }
 
-template <class T, int PER, bool SKEWED>
+template <class T, int PER, int FIT>
 __global__ void __launch_bounds__(THREADS)
 softmax_row(const T *__restrict__ x, T *__restrict__ y, long long m, int n) {
     constexpr int V = Wide<T>::N;
     uint4 raw[PER];
     float v[PER * V];
     long long at = blockIdx.x;
-    Row<T, SKEWED>(at, m, n).template load<PER, THREADS>(x, threadIdx.x, raw);
+    Row<T, FIT>(at, m, n).template load<PER, THREADS>(x, threadIdx.x, raw);
 #if BLOCKS == 0
-    const Row<T, SKEWED> row(at, m, n);
+    const Row<T, FIT> row(at, m, n);
     const float top = row.template open<PER, THREADS>(raw, threadIdx.x, v);
     row.template store<PER, THREADS>(y, threadIdx.x, normaliser<PER * V>(v, top, 0), v);
 #else
     for (int parity = 0; at < m; parity ^= 1) {
-        const Row<T, SKEWED> row(at, m, n);
+        const Row<T, FIT> row(at, m, n);
         const float top = row.template open<PER, THREADS>(raw, threadIdx.x, v);
         at += gridDim.x;
-        if (at < m) Row<T, SKEWED>(at, m, n).template load<PER, THREADS>(x, threadIdx.x, raw);
+        if (at < m) Row<T, FIT>(at, m, n).template load<PER, THREADS>(x, threadIdx.x, raw);
         row.template store<PER, THREADS>(y, threadIdx.x, normaliser<PER * V>(v, top, parity), v);
     }
 #endif
@@ -253,4 +255,5 @@ def launch(x, y, THREADS=256, EXCHANGE="one", BLOCKS=0, LOADS="stream", STORES="
         kernel(f"softmax_long<{TYPE[x.dtype]}>")[m, THREADS](x, y, n)
         return
     grid = min(m, PROCESSORS * BLOCKS) if BLOCKS else m
-    kernel(f"softmax_row<{TYPE[x.dtype]}, {per}, {'true' if skewed else 'false'}>")[grid, THREADS](x, y, m, n)
+    fit = 2 if skewed else int(n != THREADS * per * wide)
+    kernel(f"softmax_row<{TYPE[x.dtype]}, {per}, {fit}>")[grid, THREADS](x, y, m, n)

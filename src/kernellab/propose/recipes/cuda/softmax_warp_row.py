@@ -102,8 +102,10 @@ template <class T> INLINE uint4 gather(const T *p, int count) {
 
 #define NOTHING __uint_as_float(0xff800000u) /* -inf */
 
-/* A row as the aligned 16-byte vectors that touch it: where it lies in the first of them, and its end, in elements */
-template <class T, bool SKEWED> struct Row {
+/* A row as the aligned 16-byte vectors that touch it: where it lies in the first of them, and its end, in elements.
+   FIT: 0 every vector of every lane is in the row, 1 whole vectors make the row, 2 rows start anywhere. */
+template <class T, int FIT> struct Row {
+    static constexpr bool SKEWED = FIT == 2;
     long long from;
     int skew, end;
     long long room; /* elements from here to the end of the buffer */
@@ -120,7 +122,7 @@ template <class T, bool SKEWED> struct Row {
         EACH(k, PER) {
             const int i = (lane + STRIDE * k) * V;
             raw[k] = make_uint4(0, 0, 0, 0);
-            if (i < end && (!SKEWED || i + V <= room)) raw[k] = load16(base + i);
+            if (FIT == 0 || (i < end && (!SKEWED || i + V <= room))) raw[k] = load16(base + lane * V + STRIDE * V * k);
         }
         if (SKEWED && end == room && room % V) { /* the buffer ends inside the row's last vector */
             const int last = (int)(room / V);
@@ -139,7 +141,7 @@ template <class T, bool SKEWED> struct Row {
             const int i = (lane + STRIDE * k) * V;
             Wide<T>::get(raw[k], v + k * V);
             EACH(e, V) {
-                if (SKEWED ? i + e < skew || i + e >= end : i >= end) v[k * V + e] = NOTHING;
+                if (SKEWED ? i + e < skew || i + e >= end : FIT && i >= end) v[k * V + e] = NOTHING;
                 top = fmaxf(top, v[k * V + e]);
             }
         }
@@ -149,9 +151,9 @@ template <class T, bool SKEWED> struct Row {
         constexpr int V = Wide<T>::N;
         EACH(k, PER) {
             const int i = (lane + STRIDE * k) * V;
-            T *to = y + from + i;
+            T *to = y + from + lane * V + STRIDE * V * k;
             EACH(e, V) v[k * V + e] *= factor;
-            if (i >= skew && (SKEWED ? i + V <= end : i < end)) store16(to, Wide<T>::put(v + k * V));
+            if (FIT == 0 || (i >= skew && (SKEWED ? i + V <= end : i < end))) store16(to, Wide<T>::put(v + k * V));
             else if (SKEWED) EACH(e, V) if (i + e >= skew && i + e < end) down(v[k * V + e], to + e);
         }
     }
@@ -182,7 +184,7 @@ template <class T> __global__ void softmax_long(const T *__restrict__ x, T *__re
 }
 
 /* R rows a warp: all their loads first, then row after row */
-template <class T, int PER, int R, bool SKEWED>
+template <class T, int PER, int R, int FIT>
 __global__ void __launch_bounds__(WARPS * 32)
 softmax_rows(const T *__restrict__ x, T *__restrict__ y, long long m, int n) {
     constexpr int V = Wide<T>::N;
@@ -190,10 +192,10 @@ softmax_rows(const T *__restrict__ x, T *__restrict__ y, long long m, int n) {
     const long long first = ((long long)blockIdx.x * WARPS + threadIdx.x / 32) * R;
     if (first >= m) return;
     uint4 raw[R][PER];
-    EACH(r, R) Row<T, SKEWED>(first + r < m ? first + r : m - 1, m, n).template load<PER, 32>(x, lane, raw[r]);
+    EACH(r, R) Row<T, FIT>(first + r < m ? first + r : m - 1, m, n).template load<PER, 32>(x, lane, raw[r]);
     EACH(r, R) {
         if (first + r < m) {
-            const Row<T, SKEWED> row(first + r, m, n);
+            const Row<T, FIT> row(first + r, m, n);
             float v[PER * V], sum = 0;
             const float top = warp_max(row.template open<PER, 32>(raw[r], lane, v));
             EACH(k, PER * V) { v[k] = ex2((v[k] - top) * LOG2E); sum += v[k]; }
@@ -216,5 +218,6 @@ def launch(x, y, WARPS=8, ROWS=1, LOADS="stream", STORES="plain"):
         kernel(f"softmax_long<{TYPE[x.dtype]}>")[m, WARPS * 32](x, y, n)
         return
     rows = max(1, min(ROWS, 16 // per))
-    name = f"softmax_rows<{TYPE[x.dtype]}, {per}, {rows}, {'true' if skewed else 'false'}>"
+    fit = 2 if skewed else int(n != 32 * per * wide)
+    name = f"softmax_rows<{TYPE[x.dtype]}, {per}, {rows}, {fit}>"
     kernel(name)[-(-m // (WARPS * rows)), WARPS * 32](x, y, m, n)

@@ -9,7 +9,7 @@ filled by asynchronous copies, is faster: then registers do not hold enough byte
 TASKS = ("stencil5x5", "stencil5x5_bf16", "stencil5x5_f16")
 SPACE = {
     "THREADS": [128, 256, 64],
-    "ROWS": [16, 32, 8, 64],
+    "ROWS": [32, 16, 8, 64],
     "AHEAD": [5, 10],
     "SIDES": ["shuffle", "reload"],
     "STORES": ["plain", "stream"],
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(THREADS) columns(const T *__restrict__ x, T *_
 TYPE = {"float32": "float", "bfloat16": "bf16", "float16": "f16"}
 
 
-def launch(x, y, THREADS=128, ROWS=16, AHEAD=5, SIDES="shuffle", STORES="plain"):
+def launch(x, y, THREADS=128, ROWS=32, AHEAD=5, SIDES="shuffle", STORES="plain"):
     h, w, c = x.shape
     length = w * c
     wide = 16 // x.itemsize

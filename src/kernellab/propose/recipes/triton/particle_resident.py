@@ -17,7 +17,7 @@ SPACE = {
     "PROGRAMS": [132, 64, 32, 16, 1],
     "WARPS": [32, 16],
     "GROUPS": [2, 1, 4],
-    "HELD": [0, 1, 2, 4, 8],
+    "HELD": [0, 1, 2, 4, 6, 8],
     "MEET": ["spin", "launch"],
     "HINT": ["hold", "plain"],
 }
@@ -99,7 +99,7 @@ def launch(x, lw, z, w, ess, PROGRAMS=132, WARPS=32, GROUPS=2, HELD=0, MEET="spi
         raise ValueError("more programs than multiprocessors: those that wait could keep others from starting")
     if HELD and MEET == "launch":
         raise ValueError("registers do not outlive a launch")
-    if (4 if WARPS == 32 else 16) < HELD * GROUPS:
+    if (4 if WARPS == 32 else 12) < HELD * GROUPS:
         raise ValueError("so many tiles do not fit the registers")
     n, group = x.size, 32 * WARPS * GROUPS
     if n > (1 << 31) - PROGRAMS * 4 * group:

@@ -164,7 +164,8 @@ def launch(x, y, PX=4, STEP=4, BAND=32, LANES=128, WARPS=4, AHEAD="no", STORE="p
         raise ValueError("the sums of so many rows do not fit the registers")
     h, w, c = x.shape
     count = triton.cdiv(triton.cdiv(w, PX) * c, LANES)
-    smooth_strip[(count * triton.cdiv(h, BAND),)](
-        x, y, h, COUNT=count, BAND=BAND, STEP=STEP, W=w, C=c, PX=PX, LANES=LANES, R=RADIUS, SIDES="scalar",
+    band = min(BAND, triton.cdiv(h, STEP) * STEP)
+    smooth_strip[(count * triton.cdiv(h, band),)](
+        x, y, h, COUNT=count, BAND=band, STEP=STEP, W=w, C=c, PX=PX, LANES=LANES, R=RADIUS, SIDES="scalar",
         AHEAD=AHEAD == "yes", STORE=".cs" if STORE == "stream" else "", num_warps=WARPS,
     )  # fmt: skip

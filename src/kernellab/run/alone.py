@@ -1,0 +1,207 @@
+"""One artifact replayed alone: plain allocations of exactly the right size, every call in turn, no clock and no judge.
+
+It exists to be watched. compute-sanitizer and ncu start it (`python -m kernellab.run.alone FOLDER`) and look at what
+the kernels do; the runner's arenas would hide a stray access among their guard bands. The laboratory writes the folder
+and reads what the tool says.
+Covered: kernels, plans, scratch and launches as in the runner, whose code it shares.
+Not covered: outputs are written back for people, nobody judges them; graphs (the launches go one by one).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kernellab
+from kernellab.build.base import Built
+from kernellab.build.bundle import Bundle, unpack
+from kernellab.core.ids import canonical_json
+from kernellab.run.cuda import _plan as plan_data
+from kernellab.run.cuda_process import gpu_environment
+from kernellab.run.cuda_serve import _launch as bind
+from kernellab.run.driver import Context, DriverFault, Kernel, call, launch
+from kernellab.tasks.spec import Array, Buffer, Dims, Task
+
+BUNDLE, PLAN = "bundle.bin", "plan.json"
+_FAILED = 3
+_VERSION_S = 30.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """One call to make: a shape that the artifact has a plan for, and its inputs in the task's order."""
+
+    dims: Dims
+    inputs: Sequence[Array]
+
+
+def write(folder: Path, built: Built, task: Task, works: Sequence[Work], repeats: int = 1, fetch: bool = True) -> None:
+    """Lay out a folder for `replay`. `repeats`: how often each call is made; `fetch`: whether outputs are written."""
+    (folder / BUNDLE).write_bytes(built.code)
+    plans: list[dict[str, Any]] = []
+    calls = []
+    for number, work in enumerate(works):
+        inputs = []
+        for buffer, values in zip(task.inputs, work.inputs, strict=True):
+            facts = _facts(buffer, work.dims, f"{number}-{buffer.name}.bin")
+            contents = np.ascontiguousarray(values, buffer.dtype).tobytes()
+            if len(contents) != facts["nbytes"]:
+                raise ValueError(f"{buffer.name} has {len(contents)} bytes of input, its shape takes {facts['nbytes']}")
+            (folder / facts["file"]).write_bytes(contents)
+            inputs.append(facts)
+        outputs = [_facts(b, work.dims, f"{number}-{b.name}.out.bin") for b in task.outputs]
+        plan = plan_data(built.plans[built.shapes.index(work.dims)])
+        if plan not in plans:
+            plans.append(plan)
+        calls.append({"plan": plans.index(plan), "inputs": inputs, "outputs": outputs})
+    setup = {"plans": plans, "calls": calls, "repeats": repeats, "fetch": fetch}
+    (folder / PLAN).write_bytes(canonical_json(setup))
+
+
+def _facts(buffer: Buffer, dims: Dims, file: str) -> dict[str, Any]:
+    return {"file": file, "shape": list(buffer.shape(dims)), "dtype": buffer.dtype, "nbytes": buffer.nbytes(dims)}
+
+
+def outputs_of(folder: Path) -> list[list[Array]]:
+    """What a replay left behind: the outputs of every call, in the task's order."""
+    setup = json.loads((folder / PLAN).read_bytes())
+    return [
+        [np.fromfile(folder / o["file"], dtype=o["dtype"]).reshape(o["shape"]) for o in work["outputs"]]
+        for work in setup["calls"]
+    ]
+
+
+def replay(folder: Path) -> None:
+    """Load the modules and make every call. Raises DriverFault when the GPU objects."""
+    setup = json.loads((folder / PLAN).read_bytes())
+    bundle = unpack((folder / BUNDLE).read_bytes())
+    context = Context()
+    modules = [call("cuModuleLoadData", module) for module in bundle.modules]
+    kernels: dict[str, Kernel] = {}
+    for work in setup["calls"]:
+        plan = setup["plans"][work["plan"]]
+        for step in plan["steps"]:
+            if step["kernel"] not in kernels:
+                kernels[step["kernel"]] = _kernel(bundle, modules, step["kernel"])
+        _one(context, kernels, plan, work, folder, setup["repeats"], setup["fetch"])
+    for module in modules:
+        call("cuModuleUnload", module)
+
+
+def _kernel(bundle: Bundle, modules: list[Any], name: str) -> Kernel:
+    module, symbol = bundle.kernels[name]
+    return Kernel(modules[module], symbol)
+
+
+def _one(
+    context: Context, kernels: dict[str, Kernel], plan: dict[str, Any], work: dict[str, Any], folder: Path,
+    repeats: int, fetch: bool,
+) -> None:  # fmt: skip
+    """One call on memory of its own: scratch and outputs are as the driver hands them out, so a read of either before
+    it was written is one of uninitialised memory."""
+    sizes = [b["nbytes"] for b in (*work["inputs"], *work["outputs"])]
+    buffers = [int(call("cuMemAlloc", size)) for size in sizes]
+    scratch = [int(call("cuMemAlloc", size)) for size in plan["scratch"]]
+    for address, facts in zip(buffers, work["inputs"], strict=False):
+        context.upload(address, np.fromfile(folder / facts["file"], np.uint8))
+    launches = [bind(kernels[step["kernel"]], step, buffers, scratch) for step in plan["steps"]]
+    for _ in range(repeats):
+        for index in plan["zeroed"]:
+            context.fill(scratch[index], 0, 1, plan["scratch"][index])
+        for step in launches:
+            launch(step.kernel, step.grid, step.block, step.parameters, context.stream, step.shared, step.cluster,
+                   step.cooperative)  # fmt: skip
+        context.synchronize()
+    if fetch:
+        for address, facts in zip(buffers[len(work["inputs"]) :], work["outputs"], strict=True):
+            context.download(address, (facts["nbytes"],), np.uint8).tofile(folder / facts["file"])
+    for address in (*buffers, *scratch):
+        context.free(address)
+
+
+def find_tool(name: str) -> str:
+    """A tool of the CUDA toolkit: from the PATH, /usr/local/cuda or CUDA_HOME; '' where there is none."""
+    homes = ["/usr/local/cuda", os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", "")]
+    folders = [os.path.join(home, "bin") for home in homes if home]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders)) or ""
+
+
+def version_of(tool: str) -> str:
+    """The line in which a tool names its version; '' where it does not say."""
+    try:
+        said = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=_VERSION_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return next((line.strip() for line in said.stdout.splitlines() if line.startswith("Version")), "")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A tool's run over a replay: its exit code (None when it was ended for taking too long) and what it said."""
+
+    code: int | None
+    out: str
+    err: str
+
+    @property
+    def last(self) -> str:
+        """Its last words, for a message."""
+        lines = [line.strip() for line in (*self.out.splitlines(), *self.err.splitlines()) if line.strip("= \t")]
+        return lines[-1][:300] if lines else "no message"
+
+
+def watch(tool: Sequence[str], folder: Path, timeout_s: float) -> Watched:
+    """Start the replay of a folder under a tool; past the time-out the whole process group is ended."""
+    command = [*tool, sys.executable, "-m", "kernellab.run.alone", str(folder)]
+    source = str(Path(kernellab.__file__).parents[1])  # may be run from a checkout that is not installed
+    path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, **gpu_environment(), "PYTHONPATH": path}
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+    code: int | None = None
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        _end(process)
+        out, err = process.communicate()
+    except BaseException:
+        _end(process)
+        process.wait()
+        raise
+    return Watched(code, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # its own session: the tool and what it started
+    except ProcessLookupError:
+        process.kill()
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m kernellab.run.alone FOLDER", file=sys.stderr)
+        return 2
+    try:
+        replay(Path(arguments[0]))
+    except DriverFault as fault:
+        print(f"the GPU reports: {fault}", file=sys.stderr)
+        return _FAILED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+"""A second look at what was judged, where it is asked for: by compute-sanitizer, and by the profiler. Both are recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernellab.build.base import Candidate, NotBuilt
+from kernellab.core.events import Event
+from kernellab.core.records import MeasuredTrial, Param
+from kernellab.measure.profile import NoCounters, Profile, from_timing, profile
+from kernellab.search.lab import Lab
+from kernellab.search.result import Result
+from kernellab.search.stage import Stage
+from kernellab.tasks.inputs import draw_inputs
+from kernellab.tasks.spec import Dims, dims_label
+from kernellab.verify import sanitize as sanitizer
+from kernellab.verify.cases import all_shapes
+
+
+def sanitize_candidate(
+    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], result: Result
+) -> tuple[Result, dict[str, Any] | str]:
+    """compute-sanitizer on what was judged, at the edge shapes. A finding overrules the verdict; both are recorded."""
+    built = lab.builder.build(lab.task, candidate, params, all_shapes(lab.task, dims))
+    reason = f"not run: {built.reason}" if isinstance(built, NotBuilt) else ""
+    if not reason and (missing := sanitizer.missing()):
+        reason = f"not available: {missing}"
+    if reason or isinstance(built, NotBuilt):
+        lab.append("sanitizer", {"artifact": "", "tools": [], "findings": [], "reason": reason})
+        lab.emit(Event("note", f"sanitizer {reason}"))
+        return result, reason
+    cases = sanitizer.sanitizer_cases(lab.task)
+    lab.emit(Event("note", f"compute-sanitizer: {', '.join(sanitizer.TOOLS)} on {len(cases)} cases"))
+    found = sanitizer.sanitize(built, lab.task, cases)
+    lab.append("sanitizer", {"artifact": built.artifact.id, "task": lab.task.name, "dims": dims, **found.data()})
+    if found.findings and result.status != "nothing-verified":
+        why = "; ".join(map(str, found.findings))
+        kept = {name: result.data[name] for name in ("task", "dims", "dtype", "threads")}
+        reason = f"{lab.task.name} {dims_label(dims)}: no candidate passed: compute-sanitizer: {why}"
+        data = {**kept, "status": "nothing-verified", "reason": reason, "trial": None}
+        lab.append("result", data)
+        result = Result("nothing-verified", reason, data)
+    return result, found.data()
+
+
+def profile_trial(lab: Lab, stage: Stage, number: int) -> dict[str, Any]:
+    """What bounds a confirmed trial, recorded; from the clock alone where no counters can be read."""
+    trial, task, dims = lab.archive.trials[number], lab.task, stage.dims
+    confirmed = next(c for c in lab.archive.confirmed(task.name, dims) if c.trial == number)
+    assert isinstance(trial, MeasuredTrial)
+    assert confirmed.timing is not None
+    lab.emit(Event("note", f"profiling trial {number}"))
+    try:
+        found = _counted(lab, stage, trial)
+    except NoCounters as why:
+        flops, ceiling = stage.calibration["flops"], stage.calibration["ceilings"]["flops"]
+        found = from_timing(confirmed.timing, flops, ceiling, str(why))
+    body = {"trial": number, "task": task.name, "dims": dims, "artifact": trial.artifact.id, **found.data()}
+    lab.append("profile", body)
+    return body
+
+
+def _counted(lab: Lab, stage: Stage, trial: MeasuredTrial) -> Profile:
+    if lab.settings.device != "cuda":
+        raise NoCounters("hardware counters are read on a GPU only")
+    assert lab.store is not None
+    candidate = Candidate(lab.store.get(trial.proposal.source).decode(), trial.proposal.name)
+    built = lab.builder.build(lab.task, candidate, dict(trial.proposal.params), stage.shapes)
+    if isinstance(built, NotBuilt) or built.artifact.id != trial.artifact.id:
+        raise NoCounters("the build gave other machine code than before")
+    inputs = draw_inputs(lab.task, stage.dims, next(iter(lab.task.distributions)), np.random.default_rng())
+    return profile(built, lab.task, stage.dims, inputs)
