@@ -30,7 +30,9 @@ class Effort(BaseModel):
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(least_pairs=5, trial_pairs=11, confirm_pairs=41, narrow=0.02, trials=24, confirmations=2, checks=6),
-    "standard": Effort(least_pairs=7, trial_pairs=31, confirm_pairs=201, narrow=0.003, trials=80, confirmations=3),
+    "standard": Effort(
+        least_pairs=7, trial_pairs=31, confirm_pairs=201, narrow=0.003, trials=80, confirmations=3, checks=10
+    ),
     "full": Effort(least_pairs=9, trial_pairs=61, confirm_pairs=401, narrow=0.002, trials=240, confirmations=5),
 }
 

@@ -34,6 +34,8 @@ class Slots(ABC):
 
     inputs: Memory
     sides: tuple[Memory, Memory]
+    trial_checks = 0
+    """How many timed calls of a trial get a known answer on purpose, beside those that get one by chance."""
 
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes) -> None:
         self.task = task

@@ -23,7 +23,6 @@ from kernellab.measure.stats import Estimate, median, paired_speedup
 from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
-_TRIAL_CHECKS = 0
 _DROPS_A_PAIR = 3
 _LOOKOUTS = 2
 TOO_GOOD = 0.8
@@ -128,7 +127,7 @@ class Bench:
         for arm in (first, second):
             self._warm_up(arm)
         pairs, tries = Pairs(), 0
-        moments = self.ring.secret_moments(most, checks)
+        moments = self.ring.secret_moments(most, checks) | self.ring.secret_moments(_LOOKS[1], min(1, checks))
         lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS)
         while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
             if tries in lookouts:
@@ -202,7 +201,7 @@ class Bench:
                 return "raced"
             return "narrow" if pairs.speedup().half_width < effort.narrow else None
 
-        return self._measure(candidate, baseline, effort.trial_pairs, enough, _TRIAL_CHECKS)
+        return self._measure(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_checks)
 
     def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
         """A fixed number of pairs and one look: no optional stopping behind a claim."""

@@ -44,7 +44,7 @@ class CudaRig:
 
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> DeviceRing:
         each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
-        pool = max(2, min(checks, _POOL_BYTES // max(each, 1)))
+        pool = max(2, min(checks + 1, _POOL_BYTES // max(each, 1)))  # one more: a check at the start is certain
         return DeviceRing(self.device, task, dims, slots, seed, pool, self.crew)
 
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:

@@ -6,6 +6,7 @@ The copy is the fastest of several forms; a candidate that is faster than the fl
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault
@@ -80,26 +81,32 @@ def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, crew
     n = max(1 << 16, min(nbytes, 4 << 30) // 8) // 4096 * 4096
     blocks = 8 * device.properties.processors
 
-    def fastest(name: str, task: Task, size: int, params: dict[str, Param]) -> float:
-        choice = {"KIND": name, "BLOCKS": blocks, "ROUNDS": _ROUNDS, "UNROLL": 1, "CACHE": "normal", **params}
-        return _fastest(builder, device, task, size, choice, crew)
+    def fastest(name: str, task: Task, size: int, choices: Sequence[dict[str, Param]]) -> float:
+        common: dict[str, Param] = {"KIND": name, "BLOCKS": blocks, "ROUNDS": _ROUNDS, "UNROLL": 1, "CACHE": "normal"}
+        return _fastest(builder, device, task, size, [{**common, **c} for c in choices], crew)
 
-    copying = ceiling_task("copy", n, n, _same)
-    copy = min(fastest("copy", copying, n, params) for params in COPIES)
-    read = fastest("read", ceiling_task("read", n, 1, total), n, {})
-    peak = fastest("peak", ceiling_task("peak", 64, 64, zeros), 64, {})
+    copy = fastest("copy", ceiling_task("copy", n, n, _same), n, COPIES)
+    read = fastest("read", ceiling_task("read", n, 1, total), n, [{}])
+    peak = fastest("peak", ceiling_task("peak", 64, 64, zeros), 64, [{}])
     return Ceilings(copy=8.0 * n / copy, read=4.0 * n / read, flops=2.0 * 16 * _ROUNDS * _THREADS * blocks / peak)
 
 
-def _fastest(builder: Builder, device: CudaDevice, task: Task, n: int, params: dict[str, Param], crew: Crew) -> float:
-    """Seconds of the fastest of a few cold calls."""
+def _fastest(
+    builder: Builder, device: CudaDevice, task: Task, n: int, choices: Sequence[dict[str, Param]], crew: Crew
+) -> float:
+    """Seconds of the fastest of a few cold calls of each choice."""
     dims = {"N": n}
-    built = builder.build(task, Candidate(TEXT, "stream"), params, [dims])
-    if isinstance(built, NotBuilt):
-        raise EnvironmentFault(f"the laboratory's own kernels do not build: {built.reason}", "run 'klab doctor'")
     ring = DeviceRing(device, task, dims, 1, os.urandom(32), 0, crew)
     try:
-        return min(_samples(device, built, ring))
+        times = []
+        for params in choices:
+            built = builder.build(task, Candidate(TEXT, "stream"), params, [dims])
+            if isinstance(built, NotBuilt):
+                raise EnvironmentFault(
+                    f"the laboratory's own kernels do not build: {built.reason}", "run 'klab doctor'"
+                )
+            times += _samples(device, built, ring)
+        return min(times)
     finally:
         ring.close()
 

@@ -200,6 +200,7 @@ def _from_counters(kernels: Sequence[KernelProfile]) -> list[str]:
         memory.append(f"{100 * f.get('seconds', 0.0) / (total or 1.0):.0f} % of {len(kernels)} launches")
     device = _told(f, {"occupancy_pct": "occupancy {:.0f} %", "registers": "{:.0f} registers a thread",
                        "local_mb": "{:.3g} MB of local memory traffic (spills)"})  # fmt: skip
+    device = ["no spills" if text.startswith("0 MB") else text for text in device]
     waits = ", ".join(f"{name} {value:.2f}" for name, value in longest.stalls[:3])
     return [
         f"{longest.name} is bound by {longest.bound}: {', '.join(memory)}",

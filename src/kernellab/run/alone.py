@@ -9,16 +9,18 @@ Not covered: outputs are written back for people, nobody judges them; graphs (th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from kernellab.tasks.spec import Array, Buffer, Dims, Task
 BUNDLE, PLAN = "bundle.bin", "plan.json"
 _FAILED = 3
 _VERSION_S = 30.0
+_MOST_TEXT = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -166,29 +169,43 @@ def watch(tool: Sequence[str], folder: Path, timeout_s: float) -> Watched:
     source = str(Path(kernellab.__file__).parents[1])  # may be run from a checkout that is not installed
     path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, **gpu_environment(), "PYTHONPATH": path}
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-        start_new_session=True,
-    )  # fmt: skip
-    code: int | None = None
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-        code = process.returncode
-    except subprocess.TimeoutExpired:
-        _end(process)
-        out, err = process.communicate()
-    except BaseException:
-        _end(process)
-        process.wait()
-        raise
-    return Watched(code, out.decode(errors="replace"), err.decode(errors="replace"))
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # no pipe that an orphan could hold open
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, start_new_session=True
+        )
+        code: int | None = None
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if code is None:
+                _end(process)
+        said = [_text(file) for file in (out, err)]
+    return Watched(code, *said)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """Its group first, then what it may have put into groups of their own: the session is this tool's alone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and _session(entry) == process.pid:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(int(entry.name), signal.SIGKILL)
+    process.wait()
+
+
+def _session(process: Path) -> int:
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # its own session: the tool and what it started
-    except ProcessLookupError:
-        process.kill()
+        return int((process / "stat").read_text().rpartition(")")[2].split()[3])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_MOST_TEXT).decode(errors="replace")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -27,14 +27,15 @@ def sanitize_candidate(
     reason = f"not run: {built.reason}" if isinstance(built, NotBuilt) else ""
     if not reason and (missing := sanitizer.missing()):
         reason = f"not available: {missing}"
+    place = {"task": lab.task.name, "dims": dims, "reason": reason}
     if reason or isinstance(built, NotBuilt):
-        lab.append("sanitizer", {"artifact": "", "tools": [], "findings": [], "reason": reason})
+        lab.append("sanitizer", {"artifact": "", **place, **sanitizer.Sanitized((), ()).data()})
         lab.emit(Event("note", f"sanitizer {reason}"))
         return result, reason
     cases = sanitizer.sanitizer_cases(lab.task)
     lab.emit(Event("note", f"compute-sanitizer: {', '.join(sanitizer.TOOLS)} on {len(cases)} cases"))
     found = sanitizer.sanitize(built, lab.task, cases)
-    lab.append("sanitizer", {"artifact": built.artifact.id, "task": lab.task.name, "dims": dims, **found.data()})
+    lab.append("sanitizer", {"artifact": built.artifact.id, **place, **found.data()})
     if found.findings and result.status != "nothing-verified":
         why = "; ".join(map(str, found.findings))
         kept = {name: result.data[name] for name in ("task", "dims", "dtype", "threads")}

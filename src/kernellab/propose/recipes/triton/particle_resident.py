@@ -14,7 +14,7 @@ import triton.language as tl
 
 TASKS = ("particle_filter", "particle_filter_bf16", "particle_filter_f16")
 SPACE = {
-    "PROGRAMS": [132, 64, 32, 16, 1],
+    "PROGRAMS": [132, 64, 16, 1],
     "WARPS": [32, 16],
     "GROUPS": [2, 1, 4],
     "HELD": [0, 1, 2, 4, 6, 8],

@@ -14,11 +14,11 @@ import triton.language as tl
 
 TASKS = ("softmax", "softmax_bf16", "softmax_f16")
 SPACE = {
-    "PROGRAMS": [1056, 528, 264, 2112, 132],
+    "PROGRAMS": [1056, 528, 2112, 264],
     "ROWS": [4, 1, 2, 8],
-    "WARPS": [4, 1, 2, 8],
+    "WARPS": [4, 1, 8],
     "WITHIN": ["warp", "program"],
-    "AHEAD": ["registers", "async2", "async3", "async4"],
+    "AHEAD": ["registers", "async3", "async4"],
     "STORE": ["plain", "stream"],
 }
 LOG2E = tl.constexpr(1.4426950408889634)

@@ -12,10 +12,10 @@ import triton.language as tl
 TASKS = ("stencil5x5", "stencil5x5_bf16", "stencil5x5_f16")
 SPACE = {
     "PX": [4, 1, 2],
-    "STEP": [4, 2, 8, 1],
-    "BAND": [32, 64, 16, 128],
-    "LANES": [128, 256, 512, 64, 1024],
-    "WARPS": [4, 2, 1, 8],
+    "STEP": [4, 2, 1],
+    "BAND": [32, 64, 16],
+    "LANES": [128, 512, 256],
+    "WARPS": [4, 2, 8],
     "AHEAD": ["no", "yes"],
     "STORE": ["plain", "stream"],
 }

@@ -13,9 +13,9 @@ import triton.language as tl
 TASKS = ("stencil5x5", "stencil5x5_bf16", "stencil5x5_f16")
 SPACE = {
     "PX": [4, 1, 2],
-    "ROWS": [4, 8, 2, 16],
-    "LANES": [128, 256, 512, 64, 1024],
-    "WARPS": [4, 2, 1, 8],
+    "ROWS": [4, 8, 2],
+    "LANES": [128, 512, 256, 64],
+    "WARPS": [4, 2, 1],
     "SIDES": ["vector", "scalar"],
     "STORE": ["plain", "stream"],
 }

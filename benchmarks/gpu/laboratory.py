@@ -1,0 +1,142 @@
+"""What the laboratory itself does on a GPU: throughput, A/A, recovery. One process, one calibrated stage.
+
+    python benchmarks/gpu/laboratory.py [--trials 1000] [--aa 200] [--faults 5]
+
+throughput  verified trials a second over Triton variants of row-softmax 16384x4096 bf16, sandbox and ledger on (asked: 30).
+            A trial counts when its machine code was built in the sandbox and judged; combinations that launch() refuses
+            do not count. The clock runs from the first proposal to the last record.
+aa          comparisons of a kernel with itself, loaded anew each time, that the win rule calls a win (asked: none of 200)
+recovery    seconds from the detection of a fault until the next, honest kernel has been judged (asked: at most 3)
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.core.events import Event
+from kernellab.core.records import Rejected
+from kernellab.core.settings import Settings
+from kernellab.measure.bench import Arm, Bench
+from kernellab.propose.base import Proposer
+from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
+from kernellab.search.ahead import Ahead
+from kernellab.search.lab import Lab
+from kernellab.search.loop import score, step
+from kernellab.search.stage import Stage
+from kernellab.search.tune import make_tuner
+from kernellab.tasks.load import load_task
+
+HERE = Path(__file__).parent
+CHEATS = HERE.parents[1] / "tests" / "cheats" / "gpu"
+FAULTS = ("cheat_crash_illegal_address", "cheat_crash_trap", "cheat_hang_endless")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--aa", type=int, default=200)
+    parser.add_argument("--faults", type=int, default=5)
+    options = parser.parse_args()
+    settings = Settings(effort="quick", device="cuda", sampler="exhaustive", cache=False, trials=options.trials)
+    task = load_task("softmax", "bf16")
+    moments: list[tuple[float, str]] = []
+
+    def listen(event: Event) -> None:
+        if event.kind == "trial":
+            moments.append((time.monotonic(), event.data["trial"].status))
+
+    with tempfile.TemporaryDirectory() as folder, Lab(settings, task, task.name, listen, torch=False) as lab:
+        dims = {"M": 16384, "N": 4096}
+        candidate = read_candidate(HERE / "softmax_wide.py")
+        recipes, unusable = load_recipes(lab.builder, [candidate])
+        assert recipes, unusable
+        lab.begin(Path(folder) / "run", [dims], [candidate], "search")
+        stage = lab.stage(dims)
+        try:
+            honest = _honest(lab, stage)
+            print(json.dumps({"recovery": recovery(lab, stage, honest, options.faults)}), flush=True)
+            print(json.dumps({"aa": aa(lab, stage, honest, options.aa)}), flush=True)
+            started = time.monotonic()
+            search(lab, stage, make_tuner(recipes, "exhaustive", 0), options.trials)
+            print(json.dumps({"throughput": throughput(started, moments)}), flush=True)
+        finally:
+            stage.close()
+
+
+def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
+    """The laboratory's own loop, without the confirmation at its end."""
+    build = partial(lab.builder.build, stage.task)
+    with Ahead(
+        proposer, lambda idea: build(idea.candidate, idea.params, stage.shapes), lab.workshop.build_jobs
+    ) as ahead:
+        for done in range(trials):
+            found = ahead.next(trials - done)
+            if found is None:
+                return
+            idea, built = found
+            proposer.learn(idea, score(lab, step(lab, stage, idea, built)))
+
+
+def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, Any]:
+    counts = collections.Counter(status for _, status in moments)
+    judged = [t for t, status in moments if status in ("measured", "rejected", "duplicate")]
+    seconds = judged[-1] - started
+    quarters = [sum(1 for t in judged if k <= 4 * (t - started) / seconds < k + 1) for k in range(4)]
+    return {
+        "trials": dict(counts), "judged": len(judged), "seconds": seconds, "judged_a_second": len(judged) / seconds,
+        "measured_a_second": counts["measured"] / seconds, "quarters_a_second": [4 * q / seconds for q in quarters],
+    }  # fmt: skip
+
+
+def aa(lab: Lab, stage: Stage, built: Built, count: int) -> dict[str, Any]:
+    ratios, wins, started, settings = [], 0, time.monotonic(), lab.settings
+    for _ in range(count):
+        arms = [Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side) for side in (0, 1)]
+        bench = Bench(stage.ring, stage.floor, lab.workshop.rig.sample_s)
+        timing = bench.confirm(arms[0], arms[1], settings.profile.model_copy(update={"checks": 2}))
+        for arm in arms:
+            arm.worker.close()
+        assert not isinstance(timing, Rejected), timing
+        ratios.append(timing.speedup)
+        wins += timing.speedup_low > settings.win_floor
+    return {"n": count, "wins": wins, "lowest": min(ratios), "highest": max(ratios),
+            "seconds": time.monotonic() - started, "pairs": settings.profile.confirm_pairs}  # fmt: skip
+
+
+def recovery(lab: Lab, stage: Stage, honest: Built, count: int) -> dict[str, Any]:
+    figures = {}
+    for name in FAULTS:
+        built = _built(lab, stage, Candidate((CHEATS / f"{name}.py").read_text(), name), {})
+        seconds, verdict = [], None
+        for _ in range(count):
+            verdict = stage.verify(built)
+            detected = time.monotonic()
+            assert isinstance(verdict, Rejected), verdict
+            assert stage.verify(honest).status == "passed"
+            seconds.append(time.monotonic() - detected)
+        figures[name] = {"cause": verdict.cause if isinstance(verdict, Rejected) else "", "seconds": sorted(seconds)}
+    return figures
+
+
+def _honest(lab: Lab, stage: Stage) -> Built:
+    found = [c for c in builtin_candidates(stage.task.name, "cuda") if c.name == "softmax_row_triton"]
+    recipe = load_recipes(lab.builder, found)[0][0]
+    return _built(lab, stage, recipe.candidate, {k: v[0] for k, v in recipe.space.items()})
+
+
+def _built(lab: Lab, stage: Stage, candidate: Candidate, params: dict[str, Any]) -> Built:
+    built = lab.builder.build(stage.task, candidate, params, stage.shapes)
+    assert not isinstance(built, NotBuilt), built
+    return built
+
+
+if __name__ == "__main__":
+    main()
