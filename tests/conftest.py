@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kernellab.build.compiler import Compiler, find_compiler
 from kernellab.core.records import Param
 from kernellab.core.settings import Settings
 from kernellab.run import cpu
+from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.inputs import STANDARD
@@ -82,6 +84,12 @@ def double_task() -> Task:
 def sandbox() -> Iterator[Sandbox]:
     with open_sandbox("auto", (*c_backend.PRELOAD, *cpu.PRELOAD)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def device(sandbox: Sandbox) -> CpuDevice:
+    """One processor, for one thread."""
+    return CpuDevice(sandbox, 1, [min(os.sched_getaffinity(0))])
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ COPY = (
     + """
 _typed = launch
 def launch(*buffers, **params):
-    x, y = buffers[0], next(b for b in buffers[1:] if b.nbytes == buffers[0].nbytes)
+    x, y = buffers[0], next(b for b in reversed(buffers) if b.nbytes == buffers[0].nbytes)
     n = x.nbytes // 16
     unroll = params["UNROLL"]
     kernel("stream_copy")[-(-n // (256 * unroll)), 256](x, y, n)

@@ -32,6 +32,7 @@ from kernellab.cli.options import (
     Shape,
     Threads,
 )
+from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.template import render
 from kernellab.core.errors import (
@@ -305,6 +306,7 @@ def audit(
 
 
 app.command()(results)
+app.command()(prune)
 
 
 @app.command()

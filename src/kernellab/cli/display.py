@@ -209,7 +209,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
         row = [
             dims,
             f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-            f"{s['baseline']}, {s['dtype'].replace('float', 'f')}, {s['threads']} thr",
+            f"{s['baseline']}, {s['dtype'].replace('float', 'f')}" + (f", {s['threads']} thr" if s["threads"] else ""),
             f"{s['latency_s'] * 1e3:.3f} ms",
             f"{s['of_floor'] * 100:.0f} %",
         ]

@@ -125,9 +125,10 @@ def profiles(console: Console, found: list[dict[str, Any]]) -> None:
 def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
     good = "bold green" if report.ok else "bold red"
     console.print(Text("audit passed" if report.ok else "AUDIT FAILED", style=good))
+    pruned = f" ({report.pruned} more were pruned, on the record)" if report.pruned else ""
     console.print(
         f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
-        f"{report.blobs} stored files, signed by key {report.fingerprint}",
+        f"{report.blobs} stored files{pruned}, signed by key {report.fingerprint}",
         markup=False,
     )
     console.print(f"ledger root {report.root}", markup=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kernellab.ledger.disk import require_ledger
 from kernellab.ledger.entry import (
+    AFTERWARDS,
     END,
     GENESIS,
     HEADS_FILE,
@@ -156,7 +157,8 @@ class Scan:
             self.problems.add("foreign entries", text)
         if wrong := self._sequence.take(entry.seq):
             self.problems.add("entries out of sequence", f"{LEDGER_FILE} line {number}: {wrong}")
-        self.last_kind = entry.kind
+        if entry.kind not in AFTERWARDS:
+            self.last_kind = entry.kind
 
     def _take_genesis(self, entry: Entry) -> None:
         self.run = entry.run

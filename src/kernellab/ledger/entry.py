@@ -13,6 +13,7 @@ LEDGER_FILE = "ledger.jsonl"
 HEADS_FILE = "heads.jsonl"
 GENESIS = "run"
 END = "end"
+AFTERWARDS = ("pruned",)  # may follow the end without reopening a run
 ADOPTED = "adopted"
 
 

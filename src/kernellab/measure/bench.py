@@ -257,7 +257,7 @@ class Bench:
             of_memory_floor=self.floor.memory_s / latency,
             checked=candidate.checked,
             stopped=stopped,
-            conditions=self._conditions(),
+            conditions={**self._conditions(), **candidate.worker.remarks()},
         )
 
     def _prepare(self, arm: Arm, calls: list[int]) -> None:

@@ -23,7 +23,7 @@ _POOL_BYTES = 24 << 30
 
 
 class CudaRig:
-    threads = 1
+    threads = 0  # a processor's threads mean nothing here
 
     def __init__(self, device: CudaDevice, builder: Builder, names: Sequence[str], sample_s: float = SAMPLE_S) -> None:
         self.device = device

@@ -85,7 +85,7 @@ class Server:
             for output, value in zip(outputs, result if isinstance(result, tuple) else (result,), strict=True):
                 output.copy_(value.reshape(output.shape))
         self._torch.cuda.synchronize()
-        return {"seconds": seconds}
+        return {"seconds": seconds, "held": self._clock.held_s}
 
     def _compile(self) -> Callable[..., Any]:
         if not WAYS.get(self._way):

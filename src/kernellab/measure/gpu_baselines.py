@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Task
 
 _BOOT_S = 240.0
+_COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")  # seconds of import that every compiled baseline needs
 
 
 def available(task: Task) -> tuple[list[str], dict[str, str]]:
@@ -37,7 +37,7 @@ class GpuBaselines:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
-        preload = ["kernellab.measure.gpu_baseline_job", "kernellab.tasks.builtin", "torch"]
+        preload = ["kernellab.measure.gpu_baseline_job", "kernellab.tasks.builtin", "torch", *_COMPILER]
         self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
 
     def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:
@@ -72,7 +72,6 @@ class BaselineRunner:
     def __init__(self, device: CudaDevice, process: Process) -> None:
         self._device, self._process = device, process
         self._prepared = {0}
-        self.overhead_s: list[float] = []
 
     def ready(self) -> BaselineRunner:
         self._process.ready()
@@ -81,9 +80,7 @@ class BaselineRunner:
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
         self.prepare(calls, timeout_s)
         throttled = self._device.gauges.throttled()
-        started = time.perf_counter()
         reply = self._process.ask({"do": "run", "calls": list(calls)}, timeout_s, when="during a call")
-        self.overhead_s.append(time.perf_counter() - started - reply["seconds"])
         return Sample(float(reply["seconds"]), throttled or self._device.gauges.throttled())
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
@@ -91,6 +88,9 @@ class BaselineRunner:
         if fresh:
             self._process.ask({"do": "prepare", "calls": fresh}, max(timeout_s, 60.0), when="before a call")
             self._prepared.update(fresh)
+
+    def remarks(self) -> dict[str, int | str]:
+        return {}
 
     def pin(self, cpu: int) -> None:
         """The host's processors do not matter to what the device does."""

@@ -20,6 +20,7 @@ from kernellab.build.base import Built
 from kernellab.core.records import Timing
 from kernellab.run.alone import Watched, Work, find_tool, version_of, watch, write
 from kernellab.tasks.spec import Array, Dims, Task
+from kernellab.verify.sanitize import kernel_name
 
 TIMEOUT_S = 300.0
 _NAME = "ncu"
@@ -203,7 +204,7 @@ def _from_counters(kernels: Sequence[KernelProfile]) -> list[str]:
     device = ["no spills" if text.startswith("0 MB") else text for text in device]
     waits = ", ".join(f"{name} {value:.2f}" for name, value in longest.stalls[:3])
     return [
-        f"{longest.name} is bound by {longest.bound}: {', '.join(memory)}",
+        f"{kernel_name(longest.name)} is bound by {longest.bound}: {', '.join(memory)}",
         ", ".join(device) or "occupancy: not counted",
         f"warps wait for: {waits} (warps an issued instruction)" if waits else "warps wait for: not counted",
     ]

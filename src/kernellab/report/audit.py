@@ -54,6 +54,7 @@ class Audit:
     trials: int = 0
     figures: int = 0
     blobs: int = 0
+    pruned: int = 0
     ended: bool = False
     torn: bool = False
     problems: list[str] = field(default_factory=list)
@@ -103,9 +104,13 @@ class _Reader:
         self._confirmations: dict[int, Confirmation] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
+        self._pruned: set[str] = set()
         self._artifacts: set[tuple[str, ...]] = set()
 
     def problems(self) -> Iterator[str]:
+        for entry in read_entries(self._folder):  # what was let go is said at the end, and needed from the start
+            if entry.kind == "pruned":
+                self._pruned |= {str(sha) for sha in entry.body["blobs"]}
         for entry in read_entries(self._folder):
             where = f"entry {entry.seq} ({entry.kind})"
             try:
@@ -167,6 +172,8 @@ class _Reader:
         trial = self._trials[confirmation.trial]
         if not isinstance(trial, MeasuredTrial) or _place(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
+        elif self._pruned & {trial.artifact.code, trial.artifact.plans, trial.artifact.log}:
+            yield f"confirms trial {confirmation.trial}, whose machine code was pruned"
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
             yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
@@ -249,6 +256,9 @@ class _Reader:
         if sha in self._seen:
             return
         self._seen.add(sha)
+        if sha in self._pruned and not self._store.path(sha).exists():
+            self._report.pruned += 1
+            return
         self._report.blobs += 1
         try:
             self._store.get(sha)

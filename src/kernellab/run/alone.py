@@ -24,7 +24,6 @@ from typing import IO, Any
 
 import numpy as np
 
-import kernellab
 from kernellab.build.base import Built
 from kernellab.build.bundle import Bundle, unpack
 from kernellab.core.ids import canonical_json
@@ -166,7 +165,7 @@ class Watched:
 def watch(tool: Sequence[str], folder: Path, timeout_s: float) -> Watched:
     """Start the replay of a folder under a tool; past the time-out the whole process group is ended."""
     command = [*tool, sys.executable, "-m", "kernellab.run.alone", str(folder)]
-    source = str(Path(kernellab.__file__).parents[1])  # may be run from a checkout that is not installed
+    source = str(Path(__file__).resolve().parents[2])  # may be run from a checkout that is not installed
     path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, **gpu_environment(), "PYTHONPATH": path}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # no pipe that an orphan could hold open

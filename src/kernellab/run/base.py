@@ -92,6 +92,9 @@ class Runner(Protocol):
     def pin(self, cpu: int) -> None:
         """Run on this processor from now on, where that means something."""
 
+    def remarks(self) -> dict[str, int | str]:
+        """What else is worth a place in the record."""
+
     def end(self) -> None:
         """No further call will come: the runner may go while its outputs are looked at."""
 

@@ -8,6 +8,7 @@ Trust level device-only: no candidate code runs on the host.
 from __future__ import annotations
 
 import contextlib
+import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -125,7 +126,7 @@ class CudaRunner:
         self._device, self._process, self._number = device, process, number
         self._prepared: set[int] = set()
         self.resources: dict[str, dict[str, int]] = {}
-        self.overhead_s: list[float] = []
+        self.outside_s: list[float] = []
         try:
             with files_of(canonical_json(setup), code) as files:
                 reply = process.ask({"do": "load", "number": number}, _LOAD_S, files, "while it was loaded")
@@ -148,8 +149,12 @@ class CudaRunner:
         if not counted:
             return Sample(wall, False)
         seconds = float(reply["seconds"])
-        self.overhead_s.append(wall - seconds)
+        self.outside_s.append(wall - seconds - float(reply["held"]))
         return Sample(seconds, throttled or self._device.gauges.throttled())
+
+    def remarks(self) -> dict[str, int | str]:
+        """What the laboratory's own clock saw beyond the device's: a device clock that was tampered with would show."""
+        return {"outside_clock_us": round(1e6 * statistics.median(self.outside_s))} if self.outside_s else {}
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
         fresh = [n for n in calls if n not in self._prepared]

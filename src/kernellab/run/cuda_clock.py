@@ -16,7 +16,7 @@ _COVERED_S = 15e-6  # cooling the cache takes longer than this by itself
 
 
 class Clock:
-    """`stream`: where the timed work is queued (default: the context's own)."""
+    """`stream`: where the timed work is queued (default: the context's own). `held_s`: how long it was held back last."""
 
     def __init__(self, context: Context, kernels: Kernels, l2_bytes: int, stream: Any = None) -> None:
         self._stream = context.stream if stream is None else stream
@@ -26,14 +26,15 @@ class Clock:
         call("cuMemsetD8Async", self._junk, 1, self._bytes + 16, self._stream)
         self._events = [call("cuEventCreate", 0), call("cuEventCreate", 0)]
         self._blocks = 8 * 132
+        self.held_s = 0.0
 
     def time(self, queue: Callable[[], None], launches: int) -> float:
         """Seconds that the device spends on what `queue` launches. Returns when it is done."""
         call("cuCtxResetPersistingL2Cache")
         self._launch(self._cool, self._blocks, self._junk, self._bytes // 16, self._junk + self._bytes)
-        hidden = launches * _QUEUE_S - _COVERED_S
-        if hidden > 0:
-            self._launch(self._hold, 1, int(hidden * 1e9))
+        self.held_s = max(0.0, launches * _QUEUE_S - _COVERED_S)
+        if self.held_s:
+            self._launch(self._hold, 1, int(self.held_s * 1e9))
         call("cuEventRecord", self._events[0], self._stream)
         queue()
         call("cuEventRecord", self._events[1], self._stream)

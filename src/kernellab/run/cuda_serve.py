@@ -1,10 +1,10 @@
 """The GPU runner's loop: maps the laboratory's buffers, loads machine code, replays plans when told to.
 
 No candidate code runs on the host here: modules are data for the driver, plans are data for this loop. The laboratory
-still believes nothing it says but the seconds, and those it checks against its own clock: a kernel that found a way
-into this process would only reach the outputs, and those are judged elsewhere.
+believes nothing it says but the seconds, and keeps beside them what its own clock says: a kernel that found a way into
+this process would reach the outputs, and those are judged elsewhere.
 Covered: launch errors and sticky faults are replies; a hang is ended from outside with the process.
-Not covered: bugs of the driver that a hostile module could use; after start the process gives up files and sockets.
+Not covered: bugs of the driver that a hostile module could use (this process is not confined).
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class Server:
             self._queue(bound)
             self._context.synchronize()
             return {}
-        return {"seconds": self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))}
+        seconds = self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))
+        return {"seconds": seconds, "held": self._clock.held_s}
 
     def _do_unload(self, fds: list[int], number: int) -> dict[str, Any]:
         loaded = self._loaded.pop(number)

@@ -77,6 +77,9 @@ class Worker:
             self._touched.update(fresh)
             self._command([self._calls + n for n in fresh], timeout_s)
 
+    def remarks(self) -> dict[str, int | str]:
+        return {}
+
     def end(self) -> None:
         """No further call will come: the process may go while its outputs are looked at."""
         self._process.end()

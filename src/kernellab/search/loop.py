@@ -89,7 +89,7 @@ def conclude(lab: Lab, stage: Stage) -> Result:
         confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
         if confirmed[-1].win:
             break
-    result = summarise(stage.label(), lab.settings.threads, lab.archive.of(task, dims), confirmed)
+    result = summarise(stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed)
     data = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, **result.data}
     lab.append("result", data)
     lab.emit(Event("result", result.reason, data))

@@ -119,7 +119,7 @@ def run_search(
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
     builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
-    settings = choose_device(settings, own, builtin)
+    settings = choose_device(settings, own, builtin, task.name)
     task = task.on(settings.device)
     prove(task)
     candidates = [*builtin_candidates(task.name, settings.device), *own]

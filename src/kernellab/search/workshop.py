@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from kernellab.build.c import CBuilder
 from kernellab.build.cache import CodeCache, default_folder
 from kernellab.build.compiler import find_compiler
 from kernellab.build.router import DEVICE_OF, Router, backend_of
-from kernellab.core.errors import EnvironmentFault
+from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.settings import Settings
 from kernellab.measure import baselines
 from kernellab.measure.rig import CpuRig, Rig
@@ -47,20 +48,50 @@ class Workshop:
         self.sandbox.close()
 
 
-def choose_device(settings: Settings, candidates: Sequence[Candidate], builtin: Sequence[str] = ()) -> Settings:
+def choose_device(
+    settings: Settings, candidates: Sequence[Candidate], builtin: Sequence[str] = (), task: str = ""
+) -> Settings:
     """Settle "auto": the GPU where there is one and something to run on it, the processor otherwise.
 
-    `builtin`: the devices for which the task has built-in candidates.
+    `builtin`: the devices for which the task has built-in candidates. What cannot run is refused here, before any work.
     """
+    given = {DEVICE_OF[backend_of(c.text)] for c in candidates}
+    usable = given | set(builtin)
     wanted = settings.device
     if wanted == "auto":
-        given = {DEVICE_OF[backend_of(c.text)] for c in candidates}
-        usable = given or set(builtin)
-        wanted = "cuda" if "cuda" in usable and _gpu_present() else "cpu"
-        if wanted == "cpu" and "cpu" not in usable | set(builtin):
-            raise EnvironmentFault("these candidates are for a GPU, and there is none here",
-                                   "'klab build FILE --task NAME --target sm_90' builds one without")  # fmt: skip
+        wanted = "cuda" if "cuda" in (given or usable) and _gpu_present() else "cpu"
+        if usable == {"cuda"} and wanted == "cpu":
+            raise _no_gpu(f"{_named(candidates, task)} for a GPU, and none answers here", _instead(candidates))
+    elif usable and wanted not in usable:
+        other = "a GPU" if "cuda" in usable else "the processor"
+        raise UsageError(f"{_named(candidates, task)} for {other}, which --device {wanted} is not",
+                         f"leave --device out; or {_instead(candidates, wanted)}")  # fmt: skip
+    elif wanted == "cuda" and not _gpu_present():
+        fix = "leave --device out for the processor" if "cpu" in usable else _instead(candidates)
+        raise _no_gpu("--device cuda needs an NVIDIA GPU, and none answers here", fix)
     return settings.model_copy(update={"device": wanted})
+
+
+def _named(candidates: Sequence[Candidate], task: str) -> str:
+    if not candidates:
+        return f"the built-in kernels of {task or 'this task'} are"
+    names = ", ".join(c.name for c in candidates)
+    return f"{names} is" if len(candidates) == 1 else f"{names} are"
+
+
+def _instead(candidates: Sequence[Candidate], wanted: str = "cpu") -> str:
+    """What a user may do who has no such device."""
+    if wanted == "cuda":
+        return "give a Triton or CUDA C++ kernel (docs/candidates.md)"
+    if candidates:
+        return "'klab build FILE --task NAME --target sm_90' builds a GPU kernel and runs nothing"
+    return "give a C kernel with --candidate FILE, or take the float32 task (--dtype f32), which has C kernels"
+
+
+def _no_gpu(what: str, fix: str) -> EnvironmentFault:
+    if os.path.exists("/dev/nvidiactl") and importlib.util.find_spec("cuda") is None:
+        return EnvironmentFault(f"{what}: the CUDA bindings are not installed", "pip install 'kernellab[cuda]'")
+    return EnvironmentFault(what, f"use a machine with an NVIDIA GPU and its driver ('nvidia-smi' lists it); or {fix}")
 
 
 def _gpu_present() -> bool:
@@ -92,6 +123,8 @@ def open_cuda(settings: Settings, task: Task, torch: bool) -> Workshop:
     from kernellab.measure.cuda_rig import SAMPLE_S, CudaRig
     from kernellab.run.cuda import CudaDevice
 
+    if not _gpu_present():
+        raise _no_gpu("this run is on a GPU, and none answers here", "look at it with 'klab show' and 'klab audit'")
     cache = _cache(settings)
     device = CudaDevice(cache, vram_bytes=int(settings.vram_gb * 1e9))
     sandbox, builder, compiler = open_gpu_builders(settings, device.target, device.properties.processors)

@@ -235,8 +235,8 @@ def _check(task: Task) -> None:
     _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")
     for kind, sizes in task.sizes.items():
         _check_shapes(task, sizes, f"{kind} ")
-    rows = {b.extents[0] for b in (*task.inputs, *task.outputs)}
-    if task.halo is not None and (task.halo < 0 or len(rows) != 1 or not rows <= set(task.dim_names)):
+    rows = {tuple(b.extents[:1]) for b in (*task.inputs, *task.outputs)}
+    if task.halo is not None and (task.halo < 0 or len(rows) != 1 or not rows <= {(n,) for n in task.dim_names}):
         raise _refusal(task, "has a halo, but its buffers do not share a first axis that is a dim", "drop halo=")
     if len(task.distributions) < 2 and not task.exact:
         raise _refusal(

@@ -25,7 +25,7 @@ from kernellab.tasks.spec import Task, dims_label
 from kernellab.verify.cases import Case
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
-TIMEOUT_S = 300.0
+TIMEOUT_S = 120.0
 _NAME = "compute-sanitizer"
 _FOUND = 9
 _DISTRIBUTIONS = 2
@@ -152,12 +152,12 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
         kernel = ""
         whole = " ".join(part.strip() for part in lines[number : number + 2]) if line.endswith(" at") else line
         if race := _RACE_PLACE.search(whole):
-            return whole[: race.start()].strip() + " access", _kernel_name(race[1])
+            return whole[: race.start()].strip() + " access", kernel_name(race[1])
         for detail in lines[number + 1 :]:
             if not detail.startswith(" "):
                 break
             place = _FRAME.match(detail) or (None if kernel else _PLACE.match(detail))
-            kernel = _kernel_name(place[1]) if place else kernel  # the outermost frame is the kernel itself
+            kernel = kernel_name(place[1]) if place else kernel  # the outermost frame is the kernel itself
         return line.strip(), kernel
     return "", ""
 
@@ -167,7 +167,7 @@ def _other(lines: Sequence[str]) -> str:
     return next((line for line in lines if line and not line.startswith(neutral)), "reports errors it does not name")
 
 
-def _kernel_name(place: str) -> str:
+def kernel_name(place: str) -> str:
     """ "void softmax<float, (int)4>(float *)+0x70 in file.cu:41" -> "softmax<float, (int)4>"."""
     name = re.split(r"\+0x[0-9a-fA-F]+|\s+in \S+$", place.strip())[0].strip().removeprefix("void ")
     if not name.endswith(")"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernellab.build.cubin import find_tool
 from kernellab.cli import app as cli
 from kernellab.propose.recipe import FOLDER
 
@@ -56,6 +57,25 @@ def test_a_triton_candidate_for_a_gpu_that_is_not_here(main: Main, tmp_path: Pat
     assert (launch["grid"], launch["block"]) == ([16384, 1, 1], [256, 1, 1])
     assert ".visible .entry" in listing.read_text()
     assert ".target sm_90a" in listing.read_text()
+
+
+@pytest.mark.skipif(not find_tool(), reason="no nvdisasm here")
+def test_the_instructions_can_be_listed(main: Main, tmp_path: Path) -> None:
+    listing = tmp_path / "kernel.sass"
+    code, out, err = main(
+        "build",
+        FOLDER / "triton" / "softmax_row.py",
+        "--task",
+        "softmax",
+        "--target",
+        "sm_80",
+        "--sass",
+        "--listing",
+        listing,
+    )
+    assert code == 0, err
+    assert f"listing in {listing}" in out.replace("\n", "")
+    assert "EXIT" in listing.read_text()
 
 
 def test_a_cuda_candidate_in_words(main: Main) -> None:

@@ -57,7 +57,11 @@ def test_truth_values_are_read_from_the_environment(text: str, value: bool, monk
         ("win_floor", 0.9),
         ("win_floor", math.nan),
         ("build_timeout_s", 0),
-        ("sample_s", 0),
+        ("sample_s", -0.001),
+        ("device", "tpu"),
+        ("build_jobs", -1),
+        ("vram_gb", -1),
+        ("gpu_seconds", -1),
         ("sandbox", "T9"),
         ("sampler", "magic"),
         ("cache", "maybe"),
@@ -114,6 +118,6 @@ def test_trials_default_to_the_efforts_own_number() -> None:
 
 def test_more_effort_means_more_of_everything_and_narrower_intervals() -> None:
     quick, standard, full = (EFFORTS[n] for n in ("quick", "standard", "full"))
-    for name in ("least_pairs", "trial_pairs", "confirm_pairs", "trials", "confirmations"):
+    for name in ("least_pairs", "trial_pairs", "confirm_pairs", "trials", "confirmations", "checks"):
         assert getattr(quick, name) <= getattr(standard, name) <= getattr(full, name)
     assert quick.narrow > standard.narrow > full.narrow

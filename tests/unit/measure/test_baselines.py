@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from kernellab.measure.baselines import Baselines, available
-from kernellab.measure.ring import SETS, Ring
-from kernellab.run.worker import WorkerFault
+from kernellab.measure.base import SETS
+from kernellab.measure.ring import Ring
+from kernellab.run.base import WorkerFault
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task
@@ -53,7 +54,7 @@ def test_numpy_fills_the_second_sides_outputs_with_the_right_answer(name: str, b
     task = TASKS[name]
     ring = Ring(task, task.edge[-1], 2, bytes(range(32)), 1 << 20)
     try:
-        worker = baselines.start(task, name, "numpy", ring, 1, CPUS)
+        worker = baselines.start(task, name, "numpy", ring, 1, CPUS).ready()
         try:
             for number in range(SETS):
                 filling = ring.fill(number, 2, 1, None)
@@ -68,7 +69,11 @@ def test_numpy_fills_the_second_sides_outputs_with_the_right_answer(name: str, b
 def start_and_close(baselines: Baselines, task: Task, locator: str, name: str) -> None:
     ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
     try:
-        baselines.start(task, locator, name, ring, 1, CPUS).close()
+        worker = baselines.start(task, locator, name, ring, 1, CPUS)
+        try:
+            worker.ready()
+        finally:
+            worker.close()
     finally:
         ring.close()
 
@@ -76,7 +81,7 @@ def start_and_close(baselines: Baselines, task: Task, locator: str, name: str) -
 def test_a_baseline_from_a_task_file_runs(baselines: Baselines, locator: str) -> None:
     task = load_task(locator)
     ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
-    worker = baselines.start(task, locator, "numpy", ring, 1, CPUS)
+    worker = baselines.start(task, locator, "numpy", ring, 1, CPUS).ready()
     try:
         ring.fill(0, 1, 1, None)
         worker.run([0], 10.0)
@@ -98,6 +103,23 @@ def test_a_baseline_that_ends_its_process_is_a_fault(baselines: Baselines, locat
         start_and_close(baselines, load_task(locator), locator, "exits")
 
 
+def test_starting_does_not_wait_for_the_baseline(baselines: Baselines, locator: str) -> None:
+    """Several start at once, and one that is no good is only known when it is waited for."""
+    task = load_task(locator)
+    ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
+    workers = {name: baselines.start(task, locator, name, ring, 1, CPUS) for name in ("broken", "numpy")}
+    try:
+        with pytest.raises(WorkerFault, match="never worked"):
+            workers["broken"].ready()
+        filling = ring.fill(0, 1, 1, None)
+        workers["numpy"].ready().run([0], 10.0)
+        assert ring.check(0, filling, oracle=True) == (None, 1)
+    finally:
+        for worker in workers.values():
+            worker.close()
+        ring.close()
+
+
 def test_a_fault_leaves_the_host_ready_for_the_next(baselines: Baselines, locator: str) -> None:
     task = load_task(locator)
     with pytest.raises(WorkerFault):
@@ -108,7 +130,7 @@ def test_a_fault_leaves_the_host_ready_for_the_next(baselines: Baselines, locato
 def test_a_baselines_process_rests_between_calls(baselines: Baselines, locator: str) -> None:
     task = load_task(locator)
     ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
-    worker = baselines.start(task, locator, "numpy", ring, 1, CPUS)
+    worker = baselines.start(task, locator, "numpy", ring, 1, CPUS).ready()
     try:
         clock = (~worker._process.pid << 3) | 2
         before = time.clock_gettime(clock)

@@ -13,8 +13,9 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Effort
 from kernellab.measure.bench import Arm, Bench, Pairs
+from kernellab.measure.rig import threads_cpus
 from kernellab.measure.ring import Ring
-from kernellab.measure.roofline import Floor, threads_cpus
+from kernellab.measure.roofline import Floor
 from kernellab.run import cpu
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Task

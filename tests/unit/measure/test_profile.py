@@ -39,7 +39,7 @@ ROW = (
     "954",
     "python3.12",
     "127.0.0.1",
-    "softmax_row<bf16, 8>",
+    "void softmax_row<bf16, 8>(const T1 *, T1 *, int)",
     "1",
     "13",
     "(128, 1, 1)",
@@ -79,7 +79,7 @@ def sheet(*changes: dict[str, tuple[str, str]], noise: str = NOISE) -> str:
 
 def test_a_row_becomes_figures_in_base_units() -> None:
     (kernel,) = read_csv(sheet())
-    assert kernel.name == "softmax_row<bf16, 8>"
+    assert kernel.name == "void softmax_row<bf16, 8>(const T1 *, T1 *, int)"
     assert kernel.figures["seconds"] == pytest.approx(64.48e-6)
     assert kernel.figures["dram_bytes_per_s"] == pytest.approx(4.11328535980149e12)
     assert kernel.figures["registers"] == 48

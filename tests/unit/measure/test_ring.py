@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernellab.measure.ring import SETS, Ring, last_level_cache, slots_for
+from kernellab.measure.base import SETS
+from kernellab.measure.ring import Ring, last_level_cache, slots_for
 from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.verify.numeric import within

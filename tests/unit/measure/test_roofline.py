@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from kernellab.build.c import CBuilder
+from kernellab.measure.rig import threads_cpus
 from kernellab.measure.ring import Ring
-from kernellab.measure.roofline import Ceilings, floor_for, measure_ceilings, threads_cpus
+from kernellab.measure.roofline import Ceilings, floor_for, measure_ceilings
 from kernellab.run import cpu
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox

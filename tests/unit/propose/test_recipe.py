@@ -8,24 +8,27 @@ import pytest
 
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.c import CBuilder
+from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Passed, Rejected
 from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, load_recipes, read_candidate
-from kernellab.sandbox.host import Sandbox
+from kernellab.run.cpu import CpuDevice
+from kernellab.search.gauntlet import family
 from kernellab.tasks.builtin import TASKS
 from kernellab.verify.cases import CaseTable, screen_cases
 from kernellab.verify.judge import Judge
 
 pytestmark = pytest.mark.backend_c
-FILES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
+FILES = sorted(p.stem for p in (FOLDER / "c").glob("*.py"))
 CONTROL = "softmax_unshifted"
 """Wrong on purpose: a search that never rejects anything has not looked."""
+FAMILIES = [name for name in TASKS if name == family(name)]
 BY_TASK = [(task, c.name) for task in TASKS for c in builtin_candidates(task)]
 
 
 @pytest.fixture(scope="module")
-def tables() -> Iterator[dict[str, CaseTable]]:
-    made = {name: CaseTable(task, screen_cases(task), bytes(range(32))) for name, task in TASKS.items()}
+def tables(device: CpuDevice) -> Iterator[dict[str, CaseTable]]:
+    made = {name: CaseTable(TASKS[name], screen_cases(TASKS[name]), bytes(range(32)), device) for name in FAMILIES}
     yield made
     for table in made.values():
         table.close()
@@ -33,7 +36,7 @@ def tables() -> Iterator[dict[str, CaseTable]]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_built_in_file_describes_itself_and_belongs_to_an_existing_task(name: str, builder: CBuilder) -> None:
-    described = builder.describe(read_candidate(FOLDER / f"{name}.py"))
+    described = builder.describe(read_candidate(FOLDER / "c" / f"{name}.py"))
     assert not isinstance(described, NotBuilt), described
     assert described.tasks
     assert set(described.tasks) <= set(TASKS)
@@ -43,7 +46,7 @@ def test_every_built_in_file_describes_itself_and_belongs_to_an_existing_task(na
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_built_in_space_is_worth_searching(name: str, builder: CBuilder) -> None:
-    recipes, unusable = load_recipes(builder, [read_candidate(FOLDER / f"{name}.py")])
+    recipes, unusable = load_recipes(builder, [read_candidate(FOLDER / "c" / f"{name}.py")])
     assert unusable == {}
     (recipe,) = recipes
     assert recipe.size >= (2 if name == CONTROL else 4)
@@ -51,35 +54,52 @@ def test_every_built_in_space_is_worth_searching(name: str, builder: CBuilder) -
         assert len(choices) == len(set(choices)) >= 2
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_every_built_in_task_has_at_least_three_recipes_in_the_order_of_their_names(task: str) -> None:
+@pytest.mark.parametrize("task", FAMILIES)
+def test_every_built_in_family_has_at_least_three_recipes_in_the_order_of_their_names(task: str) -> None:
     names = [c.name for c in builtin_candidates(task)]
     assert len(names) >= 3
     assert names == sorted(names)
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_every_built_in_task_has_recipes_of_both_back_ends_of_the_gpu(task: str) -> None:
+    """Triton before CUDA, each in the order of its names; a name says its back end, so that none stands for two files."""
+    found = builtin_candidates(task, "cuda")
+    backends = [backend_of(c.text) for c in found]
+    assert backends == sorted(backends, reverse=True)
+    assert {"triton", "cuda"} == set(backends)
+    assert all(c.name.endswith(f"_{b}") for c, b in zip(found, backends, strict=True))
+    names = [c.name for c in (*found, *builtin_candidates(task))]
+    assert len(names) == len(set(names)) >= 4
+
+
+def test_a_short_dtype_has_recipes_for_the_gpu_alone() -> None:
+    assert {family(name) for name in TASKS if not builtin_candidates(name)} == set(FAMILIES)
+    assert all(builtin_candidates(name) for name in FAMILIES)
+
+
 @pytest.mark.parametrize(("task", "name"), [pair for pair in BY_TASK if pair[1] != CONTROL])
 def test_every_built_in_recipe_at_its_first_choices_passes_screening(
-    task: str, name: str, builder: CBuilder, sandbox: Sandbox, tables: dict[str, CaseTable]
+    task: str, name: str, builder: CBuilder, device: CpuDevice, tables: dict[str, CaseTable]
 ) -> None:
-    candidate = read_candidate(FOLDER / f"{name}.py")
+    candidate = read_candidate(FOLDER / "c" / f"{name}.py")
     (recipe,), _ = load_recipes(builder, [candidate])
     built = builder.build(TASKS[task], candidate, {k: v[0] for k, v in recipe.space.items()}, TASKS[task].edge)
     assert isinstance(built, Built), built
-    verdict = Judge(sandbox, 1, [0]).verify(built, tables[task], "screen")
+    verdict = Judge(device).verify(built, tables[task], "screen")
     assert isinstance(verdict, Passed), verdict
     assert verdict.deterministic
 
 
 def test_the_control_recipe_is_rejected_by_screening(
-    builder: CBuilder, sandbox: Sandbox, tables: dict[str, CaseTable]
+    builder: CBuilder, device: CpuDevice, tables: dict[str, CaseTable]
 ) -> None:
-    candidate = read_candidate(FOLDER / f"{CONTROL}.py")
+    candidate = read_candidate(FOLDER / "c" / f"{CONTROL}.py")
     (recipe,), _ = load_recipes(builder, [candidate])
     task = TASKS["softmax"]
     built = builder.build(task, candidate, {k: v[0] for k, v in recipe.space.items()}, task.edge)
     assert isinstance(built, Built), built
-    verdict = Judge(sandbox, 1, [0]).verify(built, tables["softmax"], "screen")
+    verdict = Judge(device).verify(built, tables["softmax"], "screen")
     assert isinstance(verdict, Rejected)
     assert verdict.cause == "non-finite"
 

@@ -10,8 +10,8 @@ import pytest
 from kernellab.build.base import Built
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
-from kernellab.run.cpu import Call
-from kernellab.run.worker import Worker, WorkerFault
+from kernellab.run.base import Call, WorkerFault
+from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Dims
 

@@ -14,8 +14,8 @@ import pytest
 from kernellab.build.base import Built
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
-from kernellab.run.cpu import Call
-from kernellab.run.worker import Worker, WorkerFault, _describe
+from kernellab.run.base import Call, WorkerFault
+from kernellab.run.worker import Worker, _describe
 from kernellab.sandbox.host import Sandbox
 
 pytestmark = pytest.mark.backend_c

@@ -80,4 +80,5 @@ def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Setting
         lab.append("note", {"nothing": 1})
         lab.keep(Candidate("", "x"), None)
         assert lab.ledger is None
-        assert lab.tier == lab.sandbox.tier
+        assert lab.tier == lab.workshop.sandbox.tier
+        assert lab.trust == "native"

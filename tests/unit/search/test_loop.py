@@ -36,7 +36,8 @@ def test_each_ending_of_a_step_is_the_right_record_with_the_right_score(
     lab: Lab, stage: Stage, task_file: Path
 ) -> None:
     def take(text: str | None = None, **params: Param) -> object:
-        return step(lab, stage, Idea(Candidate(text or task_file.read_text(), "cube"), params, "because", "user"))
+        idea = Idea(Candidate(text or task_file.read_text(), "cube"), params, "because", "user")
+        return step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, params, stage.shapes))
 
     endings = [
         take(STEP=1, BAD=0),

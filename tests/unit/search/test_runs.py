@@ -150,7 +150,7 @@ def result(status: Any) -> Result:
     ],
 )
 def test_the_best_shape_decides_the_exit_code(statuses: list[str], code: int, tmp_path: Path) -> None:
-    outcome = Outcome(tmp_path, "T1", "", tuple(result(s) for s in statuses))
+    outcome = Outcome(tmp_path, "T1", "native", "", tuple(result(s) for s in statuses))
     assert outcome.exit_code == code
 
 

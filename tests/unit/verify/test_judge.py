@@ -8,7 +8,7 @@ import pytest
 
 from kernellab.build.base import Built
 from kernellab.core.records import Passed, Rejected
-from kernellab.sandbox.host import Sandbox
+from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.spec import Buffer, Task
 from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases
@@ -26,11 +26,11 @@ def table(double_task: Task) -> Iterator[CaseTable]:
 
 
 @pytest.fixture(scope="module")
-def verdict(sandbox: Sandbox, build: Callable[..., Built], double_task: Task, table: CaseTable):  # type: ignore[no-untyped-def]
+def verdict(device: CpuDevice, build: Callable[..., Built], double_task: Task, table: CaseTable):  # type: ignore[no-untyped-def]
     def judged(source: str, launch: str | None = None) -> Passed | Rejected:
         shapes = tuple(all_shapes(double_task, {"N": 4096}))
         built = build(source, launch, shapes=shapes) if launch else build(source, shapes=shapes)
-        return Judge(sandbox, 1, [0]).verify(built, table, "full")
+        return Judge(device).verify(built, table, "full")
 
     return judged
 
@@ -82,11 +82,11 @@ def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, verd
     assert found.case
 
 
-def test_a_hang_is_rejected_as_a_time_out(sandbox: Sandbox, build: Callable[..., Built], double_task: Task) -> None:
+def test_a_hang_is_rejected_as_a_time_out(device: CpuDevice, build: Callable[..., Built], double_task: Task) -> None:
     with CaseTable(double_task, [Case({"N": 7}, "normal", "edge")], bytes(32)) as table:
         table.timeouts[0] = 0.2
         built = build('void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(""); }', shapes=({"N": 7},))
-        found = rejected(Judge(sandbox, 1, [0]).verify(built, table, "screen"))
+        found = rejected(Judge(device).verify(built, table, "screen"))
     assert (found.cause, found.case) == ("timeout", "N=7, normal")
 
 
@@ -127,7 +127,7 @@ void k(const float *x, float *y, long n) {
     assert not found.deterministic
 
 
-def test_exact_tasks_are_judged_bit_for_bit(sandbox: Sandbox, build: Callable[..., Built]) -> None:
+def test_exact_tasks_are_judged_bit_for_bit(device: CpuDevice, build: Callable[..., Built]) -> None:
     task = Task(
         name="next",
         about="",
@@ -142,7 +142,7 @@ def test_exact_tasks_are_judged_bit_for_bit(sandbox: Sandbox, build: Callable[..
     )
     source = "void k(const int *x, long *y, long n) { for (long i = 0; i < n; i++) y[i] = 3L * x[i]%s; }"
     with CaseTable(task, full_cases(task, {"N": 8}), bytes(32)) as table:
-        judge, shapes = Judge(sandbox, 1, [0]), tuple(all_shapes(task, {"N": 8}))
+        judge, shapes = Judge(device), tuple(all_shapes(task, {"N": 8}))
         right = judge.verify(build(source % "", shapes=shapes, task=task), table, "full")
         wrong = judge.verify(build(source % " + (i == 4)", shapes=shapes, task=task), table, "full")
     assert isinstance(right, Passed)

@@ -1,0 +1,29 @@
+"""klab prune: a run small enough to publish."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernellab.cli.options import Json
+from kernellab.cli.pages import existing, print_json
+
+
+def prune(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
+    """Remove the machine code of trials that nothing is claimed about; what goes is named in the ledger."""
+    from kernellab.search.prune import prune as prune_run
+
+    done = prune_run(existing(run_folder))
+    if as_json:
+        print_json(
+            {
+                "status": "pruned",
+                "removed": done.removed,
+                "freed_bytes": done.freed_bytes,
+                "ledger_root": done.ledger_root,
+            }
+        )
+    else:
+        typer.echo(f"removed {done.removed} files, {done.freed_bytes / 1e6:.1f} MB; ledger root {done.ledger_root}")

@@ -1,0 +1,55 @@
+"""Making a run small enough to publish: the machine code of trials that nothing is claimed about is let go, on the record.
+
+Every source stays, and so does all evidence of confirmed trials. What was removed is named in a signed entry, so that the
+audit can tell it from what was lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.store import Store
+
+
+@dataclass(frozen=True)
+class Pruned:
+    removed: int
+    freed_bytes: int
+    ledger_root: str
+
+
+def prune(folder: Path) -> Pruned:
+    """Only the laboratory that made a run can prune it: the entry is signed with its key."""
+    blobs, kept = set(), set()
+    trials = []
+    for entry in read_entries(folder):
+        if entry.kind == "trial":
+            trial = TRIAL.validate_python(entry.body)
+            trials.append(trial)
+            kept.add(trial.proposal.source)
+            if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
+                blobs |= {trial.artifact.code, trial.artifact.plans, trial.artifact.log}
+        elif entry.kind == "confirmation":
+            confirmed = trials[int(entry.body["trial"])]
+            if not isinstance(confirmed, FailedTrial):
+                kept |= {confirmed.artifact.code, confirmed.artifact.plans, confirmed.artifact.log}
+        elif entry.kind == "listing":
+            kept.add(str(entry.body["text"]))
+        elif entry.kind == "run":
+            kept |= {str(c["source"]) for c in entry.body["candidates"]}
+    store = Store(folder)
+    gone = sorted(sha for sha in blobs - kept if store.path(sha).exists())
+    freed = sum(store.path(sha).stat().st_size for sha in gone)
+    ledger = Ledger.resume(folder, load_or_create_key())
+    try:
+        if gone:
+            ledger.append("pruned", {"blobs": gone})
+        for sha in gone:
+            store.path(sha).unlink()
+        return Pruned(len(gone), freed, ledger.root)
+    finally:
+        ledger.close()
