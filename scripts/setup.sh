@@ -2,7 +2,7 @@
 # Makes .venv with kernellab in it. Needs python3 (3.11 or later) and nothing else; what is missing is installed where
 # this user may, and named where not.
 #   scripts/setup.sh            the laboratory with the torch baseline
-#   scripts/setup.sh dev        and what the tests need
+#   scripts/setup.sh dev        and what the tests need: the compilers for a GPU too, which run without one
 set -eu
 cd "$(dirname "$0")/.."
 kind=${1:-run}
@@ -42,5 +42,15 @@ fi
 if ! command -v cc >/dev/null 2>&1 && ! command -v gcc >/dev/null 2>&1 && ! command -v clang >/dev/null 2>&1; then
     apt_install gcc libc6-dev || pip 'ziglang>=0.13' || say "no C compiler: install gcc or clang"
 fi
-if [ "$kind" = dev ]; then pip -e '.[dev]'; else pip -e .; fi
+plain=.
+[ "$kind" != dev ] || plain='.[dev]'
+whole=$plain
+# The compilers for a GPU, which build without one. They do not bring torch along: the build chosen above stays.
+[ ! -e /dev/nvidiactl ] || whole='.[gpu-build]'
+[ "$kind" != dev ] || whole='.[dev,gpu-build]'
+if ! pip -e "$whole"; then
+    [ "$whole" != "$plain" ] || exit 5
+    say "no Triton or NVRTC for this machine: kernels for a GPU cannot be built (the rest works)"
+    pip -e "$plain"
+fi
 touch "$stamp"

@@ -33,7 +33,7 @@ def test_a_task_file_that_is_not_there(klab: Klab, tmp_path: Path) -> None:
 
 def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
     attempt(klab, files / "cube.py", tmp_path, "--candidate", files / "good.py", "--device", "tpu").failed(
-        2, "no device 'tpu'", "cpu"
+        2, "setting 'device'", "given: 'tpu'", "'auto', 'cpu' or 'cuda'"
     )
 
 

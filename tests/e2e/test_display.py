@@ -81,7 +81,7 @@ def test_an_error_on_a_terminal_leaves_the_cursor_and_names_the_fix(klab: Klab, 
         klab.environment,
     )
     assert code == 2
-    assert "no device 'tpu'" in screen
+    assert "(given: 'tpu')" in screen
     assert "fix:" in screen
     assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")
 

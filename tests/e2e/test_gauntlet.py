@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.settings import Settings
-from kernellab.search.gauntlet import Entry, Row, collect, run_gauntlet, summary
+from kernellab.search.gauntlet import Entry, Row, collect, run_gauntlet, runnable, summary
 
 from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
@@ -77,14 +77,14 @@ def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: 
     }
 
 
-Shipped = tuple[list[Entry], dict[str, Row]]
+Shipped = tuple[list[Entry], dict[tuple[str, str], Row]]
 
 
 @pytest.fixture(scope="session")
 def shipped() -> Shipped:
-    """The whole shipped gauntlet, once."""
-    entries = collect([], [])
-    return entries, {row.name: row for row in run_gauntlet(entries, Settings())}
+    """The whole shipped gauntlet, once: every entry that this machine can decide."""
+    entries = runnable(collect([], []), Settings())
+    return entries, {(row.device, row.name): row for row in run_gauntlet(entries, Settings())}
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ class TestTheShippedGauntlet:
         entries, rows = shipped
         odd = []
         for entry in entries:
-            row = rows[entry.path.stem]
+            row = rows[entry.device, entry.path.stem]
             if entry.kind == "cheat" and row.status not in ("harmless", "passed") and row.cause not in entry.caught_by:
                 odd.append(f"{row.name}: caught by {row.cause} ({row.reason}), its file says {entry.caught_by}")
         assert not odd, "\n".join(odd)

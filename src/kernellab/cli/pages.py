@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kernellab.build.router import backend_of
 from kernellab.cli.display import results_table, trial_line
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, silent
 from kernellab.core.records import Param, dump
 from kernellab.core.settings import Settings
+from kernellab.propose.recipe import builtin_candidates
 from kernellab.report.audit import Audit
 from kernellab.search.runs import Outcome, describe_task
+from kernellab.tasks.spec import Task
+
+_LANGUAGE = {"c": "C", "triton": "Triton", "cuda": "CUDA C++"}
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -61,21 +67,40 @@ def _value(text: str) -> Param:
 
 
 def tasks(console: Console, as_json: bool) -> None:
+    """A block for each family: its dtypes, and what there is of it on each kind of device."""
+    from kernellab.search.gauntlet import family
     from kernellab.tasks.builtin import TASKS
 
-    described = [describe_task(t) for t in TASKS.values()]
     if as_json:
-        print_json({"status": "ok", "tasks": described})
+        print_json({"status": "ok", "tasks": [describe_task(t) for t in TASKS.values()]})
         return
-    table = Table(show_edge=False, pad_edge=False)
-    for name in ("task", "what", "tuned on", "baselines", "recipes"):
-        table.add_column(name)
-    for d in described:
-        table.add_row(
-            d["name"], d["about"], "\n".join(d["tune"]), "\n".join(d["baselines"]), "\n".join(d["candidates"])
-        )
-    console.print(table)
-    console.print("\na task of your own: klab init NAME", style="dim")
+    for name in dict.fromkeys(map(family, TASKS)):
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_row(Text(name, "bold"), Text(TASKS[name].about))
+        for label, text in _task_rows(name, [t for n, t in TASKS.items() if family(n) == name]):
+            grid.add_row(f"  {label}", Text(text))
+        console.print(grid)
+        console.print()
+    console.print(
+        "klab run NAME [--dtype bf16] [--shape MxN]; a task of your own: klab init NAME", style="dim", markup=False
+    )
+
+
+def _task_rows(name: str, variants: list[Task]) -> Iterator[tuple[str, str]]:
+    yield "dtypes", ", ".join("f32" if t.name == name else t.name.removeprefix(f"{name}_") for t in variants)
+    for device, where in (("cpu", "processor"), ("cuda", "GPU")):
+        able = [t for t in variants if builtin_candidates(t.name, device)]
+        if not able:
+            continue
+        only = "" if len(able) == len(variants) else " (f32)" if [t.name for t in able] == [name] else " (some dtypes)"
+        task = able[0].on(device)
+        yield f"{where}{only}", "  ".join("x".join(map(str, d.values())) for d in task.tune)
+        yield "  against", ", ".join(task.gpu_baselines if device == "cuda" else task.baselines)
+        recipes: dict[str, list[str]] = {}
+        for candidate in builtin_candidates(task.name, device):
+            recipes.setdefault(backend_of(candidate.text), []).append(candidate.name)
+        for backend, names in recipes.items():
+            yield f"  {_LANGUAGE[backend]}", ", ".join(n.removesuffix(f"_{backend}") for n in names)
 
 
 def verdict(console: Console, outcome: Outcome) -> None:
@@ -235,6 +260,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     from kernellab.run.device import describe_environment
     from kernellab.sandbox.attacks import self_attack
     from kernellab.sandbox.tiers import open_sandbox, survey
+    from kernellab.search.workshop import survey_gpu
 
     try:
         compiler = find_compiler(settings.compiler)
@@ -249,6 +275,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     blocked = sum(r.blocked for r in tried)
     good = blocked == len(tried) and not compiler_fix
     environment = describe_environment(cpu_name(), compiler_text, tier, settings.threads)
+    gpu = survey_gpu()
     if as_json:
         print_json(
             {
@@ -256,6 +283,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
                 "tier": tier,
                 "tiers": tiers,
                 "compiler": compiler_text,
+                "gpu": gpu,
                 "environment": environment,
                 "attacks": [r.__dict__ for r in results],
                 "blocked": blocked,
@@ -268,6 +296,8 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     )
     if compiler_fix:
         console.print(f"          fix: {compiler_fix}", style="red", markup=False, soft_wrap=True)
+    for name, text in gpu.items():
+        console.print(f"{name:9} {text}", markup=False, soft_wrap=True)
     packages = ", ".join(f"{k} {v}" for k, v in environment["packages"].items())
     console.print(f"packages  {packages}", markup=False, soft_wrap=True)
     for name, answer in tiers.items():
@@ -295,8 +325,10 @@ def gauntlet(
     rows = run_gauntlet(entries, settings, emit)
     counts = summary(rows)
     wrong = [r for r in rows if not r.right]
+    left_out = len(entries) - len(rows)
     if as_json:
-        print_json({"status": "ok" if not wrong else "failed", "rows": [r.__dict__ for r in rows], **counts})
+        status = "ok" if not wrong else "failed"
+        print_json({"status": status, "rows": [r.__dict__ for r in rows], **counts, "left_out": left_out})
         return not wrong
     table = Table(show_edge=False, pad_edge=False)
     for name in ("caught", "missed", "honest passed", "false alarms"):
@@ -304,6 +336,8 @@ def gauntlet(
     passed = counts["honest"] - counts["false_alarms"]
     table.add_row(str(counts["caught"]), str(counts["missed"]), str(passed), str(counts["false_alarms"]))
     console.print(table)
+    if left_out:
+        console.print(f"{left_out} more can be decided on a machine with a GPU only")
     return not wrong
 
 

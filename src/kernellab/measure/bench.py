@@ -128,7 +128,8 @@ class Bench:
             self._warm_up(arm)
         pairs, tries = Pairs(), 0
         moments = self.ring.secret_moments(most, checks) | self.ring.secret_moments(_LOOKS[1], min(1, checks))
-        lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS)
+        # at once, and later too: what learns from the calls it gets has seen them all only after a while
+        lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS) | self.ring.secret_moments(most, _LOOKOUTS)
         while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
             if tries in lookouts:
                 for arm in (first, second):
@@ -167,6 +168,8 @@ class Bench:
     def _once(self, arm: Arm, oracle: bool) -> Sample:
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, 1))
+        if arm.trusted and not oracle:
+            return self._clock(arm, self.ring.set_calls(number, 1))
         filling = self.ring.fill(number, 1, arm.side, set() if oracle else None, known=oracle)
         sample = self._clock(arm, self.ring.set_calls(number, 1))
         fault, _ = self.ring.check(number, filling, oracle)

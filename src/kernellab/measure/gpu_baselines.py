@@ -19,7 +19,6 @@ from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Task
 
 _BOOT_S = 240.0
-_COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")  # seconds of import that every compiled baseline needs
 
 
 def available(task: Task) -> tuple[list[str], dict[str, str]]:
@@ -37,7 +36,7 @@ class GpuBaselines:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
-        preload = ["kernellab.measure.gpu_baseline_job", "kernellab.tasks.builtin", "torch", *_COMPILER]
+        preload = ["kernellab.measure.gpu_baseline_job", "kernellab.tasks.builtin", "torch"]
         self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
 
     def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:

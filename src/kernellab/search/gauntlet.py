@@ -62,6 +62,7 @@ class Row:
     status: str
     cause: str
     reason: str
+    device: str = "cpu"
 
 
 def builtin_folder() -> Path:
@@ -142,7 +143,7 @@ def _build_group(task_name: str, settings: Settings, members: list[Entry], emit:
             refused = isinstance(built, NotBuilt)
             reason = built.reason if isinstance(built, NotBuilt) else ""
             status = built.status if isinstance(built, NotBuilt) else "built"
-            rows.append(_report(emit, Row(entry.path.stem, entry.kind, refused, status, status, reason)))
+            rows.append(_report(emit, Row(entry.path.stem, entry.kind, refused, status, status, reason, "cuda")))
     return rows
 
 
@@ -166,9 +167,10 @@ def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Ro
     status, cause, reason = _judge(lab, stage, table, entry)
     passed = status == "passed"
     if entry.kind == "honest":
-        return Row(entry.path.stem, "honest", passed, status, cause, reason)
+        return Row(entry.path.stem, "honest", passed, status, cause, reason, entry.device)
     right = entry.harmless if passed else True
-    return Row(entry.path.stem, "cheat", right, "harmless" if passed and entry.harmless else status, cause, reason)
+    shown = "harmless" if passed and entry.harmless else status
+    return Row(entry.path.stem, "cheat", right, shown, cause, reason, entry.device)
 
 
 def _judge(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> tuple[str, str, str]:

@@ -161,3 +161,23 @@ def open_gpu_builders(settings: Settings, target: str, processors: int = 0) -> t
 
 def _cache(settings: Settings) -> CodeCache:
     return CodeCache(default_folder() if settings.cache else None)
+
+
+def survey_gpu() -> dict[str, str]:
+    """What GPU work there can be here: the device, the compilers, the tools, each with a version or why not."""
+    from kernellab.build import nvrtc_job
+    from kernellab.build import triton as triton_backend
+    from kernellab.run import driver
+    from kernellab.run.alone import find_tool
+
+    device = "none: kernels for it can be built, not run"
+    if driver.present():
+        facts = driver.Context().properties()
+        device = f"{facts.name} ({facts.target}, {facts.processors} SMs, {facts.memory_bytes / 2**30:.0f} GiB)"
+    return {
+        "gpu": device,
+        "triton": triton_backend.missing() or triton_backend.version(),
+        "nvrtc": nvrtc_job.PROBLEM or nvrtc_job.VERSION,
+        "ncu": find_tool("ncu") or "not found: --profile falls back to timings",
+        "sanitizer": find_tool("compute-sanitizer") or "not found: --sanitize is not available",
+    }

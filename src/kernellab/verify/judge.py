@@ -49,15 +49,15 @@ class Judge:
                 judged.append(_judgement(workers, table, number, taken, patterns))
                 if workers is None and (rejected := _rejection(case, judged[-1]())):
                     return rejected
-            for case, judgement in zip(table.cases, judged, strict=True):
-                if rejected := _rejection(case, judgement()):
-                    return rejected
+            if rejected := _first_rejection(table, judged):
+                return rejected
             label = "second pass"
             repeatable = self._repeat(worker, table, first)
             if isinstance(repeatable, Rejected):
                 return repeatable
         except WorkerFault as fault:
-            return Rejected(cause=fault.cause, reason=fault.reason, case=label)
+            broke_off = Rejected(cause=fault.cause, reason=fault.reason, case=label)
+            return _first_rejection(table, judged) or broke_off  # an earlier case may still be with a worker
         finally:
             worker.close()
         found = [judgement() for judgement in judged]
@@ -139,6 +139,12 @@ def _judge_case(table: CaseTable, number: int, taken: _Taken, patterns: list[int
         worst_abs, worst_ulp = max(worst_abs, absolute), max(worst_ulp, ulps)
         budget = max(budget, wanted.budget_ulp)
     return _Judged(None, worst_abs, worst_ulp, budget)
+
+
+def _first_rejection(table: CaseTable, judged: Sequence[Callable[[], _Judged]]) -> Rejected | None:
+    """The first case that was judged wrong, if any: the same whoever judged it, and however far the artifact came."""
+    rejections = (_rejection(case, judgement()) for case, judgement in zip(table.cases, judged, strict=False))
+    return next(filter(None, rejections), None)
 
 
 def _rejection(case: Case, judged: _Judged) -> Rejected | None:

@@ -146,5 +146,36 @@ def test_what_beats_the_machines_floor_is_too_good(ring: Ring, arm: Any) -> None
     assert "beats what the machine can do" in found.reason
 
 
+def test_the_conditions_of_a_measurement_are_read_when_it_is_done(ring: Ring, arm: Any) -> None:
+    asked: list[int] = []
+
+    def conditions() -> dict[str, int | str]:
+        asked.append(1)
+        return {"celsius": 40 + len(asked), "held_back_by": "nothing"}
+
+    judged = Bench(ring, FLOOR, 0.002, 5.0, conditions)
+    one, other = arm(spin(1000)), arm(spin(1000), "same", 1)
+    timings = [judged.trial(one, other, EFFORT, 0.0), judged.confirm(one, other, EFFORT)]
+    assert all(isinstance(t, Timing) for t in timings)
+    assert [t.conditions for t in timings if isinstance(t, Timing)] == [
+        {"celsius": 41, "held_back_by": "nothing"}, {"celsius": 42, "held_back_by": "nothing"},
+    ]  # fmt: skip
+
+
+def test_a_confirmation_checks_as_many_calls_in_full_as_the_effort_says(ring: Ring, arm: Any) -> None:
+    """Beside those there is the one at the start, and those that the dice add."""
+    for checks in (1, 6):
+        one = arm(spin(1000))
+        found = bench(ring).confirm(one, arm(spin(1000), "same", 1), EFFORT.model_copy(update={"checks": checks}))
+        assert isinstance(found, Timing)
+        assert found.checked >= checks
+
+
+def test_an_arm_is_proven_by_one_call_against_the_oracle(ring: Ring, arm: Any) -> None:
+    assert bench(ring).prove(arm(spin(10))) == ""
+    wrong = "void k(const float *x, float *y, long n) { for (long j = 0; j < n; j++) y[j] = 3 * x[j]; }"
+    assert "4096 of 4096 elements wrong" in bench(ring).prove(arm(wrong))
+
+
 def test_pairs_give_the_first_arms_speedup_over_the_second() -> None:
     assert Pairs([1.0, 1.0, 1.0], [3.0, 3.0, 3.0]).speedup().value == 3.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernellab.measure.base import SETS
-from kernellab.measure.ring import Ring, last_level_cache, slots_for
+from kernellab.measure.ring import LEAST_MIXED, Ring, last_level_cache, mixed, slots_for
 from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.verify.numeric import within
@@ -141,6 +141,65 @@ def test_pool_entries_are_given_to_an_arm_at_most_once() -> None:
         assert len(given) == len(set(given)) == 8
 
 
+def test_a_known_answer_comes_when_it_is_asked_for_as_long_as_there_are_any() -> None:
+    with ring() as it:
+        used: set[int] = set()
+        for count in range(1, 9):
+            assert len(it.fill(0, 4, 0, used, known=True).known) == 1
+            assert len(used) == count
+        assert not it.fill(0, 4, 0, used, known=True).known
+        assert not it.fill(0, 4, 0, None, known=True).known
+
+
+def test_known_answers_come_at_any_slot() -> None:
+    with ring() as it:
+        slots = {slot for _ in range(60) for slot in it.fill(0, 4, 0, set(), known=True).known}
+        assert slots == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_known_inputs_cannot_be_told_from_the_others_by_their_last_bits(dtype: str) -> None:
+    """A sum near zero has trailing zero bits that a draw has not: a kernel that looks for them must find them everywhere."""
+    task = make(inputs=(Buffer("x", ("N",), dtype),), outputs=(Buffer("y", ("N",), dtype),), reference=lambda x: 2 * x)
+    with ring(1 << 14, 4, task) as it:
+        known, others = [], []
+        for _ in range(6):
+            filling = it.fill(0, 4, 0, set(), known=True)
+            for slot in range(4):
+                (known if slot in filling.known else others).append(coarse_share(contents(it, slot)))
+        drawn = coarse_share(draw_normal(np.random.default_rng(1), task.inputs[0], {"N": 1 << 14}))
+        assert drawn < 0.2
+        assert min(known) > 0.5
+        assert min(others) > 0.5
+        assert abs(np.mean(known) - np.mean(others)) < 0.1
+
+
+def coarse_share(x: Array) -> float:
+    """How many of the elements near zero have four trailing zero bits."""
+    near = x[(np.abs(x) < 1 / 32) & (x != 0)]
+    return float(((near.view(f"u{near.itemsize}") & np.array(15, f"u{near.itemsize}")) == 0).mean())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_mixture_of_a_draw_is_standard_normal_and_of_the_draws_shape(dtype: str) -> None:
+    buffer, rng = Buffer("x", (128, 256), dtype), np.random.default_rng(3)
+    draw, other = (draw_normal(rng, buffer, {}) for _ in range(2))
+    base = (other.reshape(-1) * other.dtype.type(np.sqrt(0.5))).astype(dtype)
+    found = mixed(draw, base)
+    assert (found.shape, found.dtype) == (draw.shape, draw.dtype)
+    wide = found.astype(np.float64)
+    assert abs(wide.std() - 1) < 0.02
+    assert abs(wide.mean()) < 0.02
+    assert abs((wide**4).mean() - 3) < 0.2
+    assert abs(np.corrcoef(wide.reshape(-1), draw.astype(np.float64).reshape(-1))[0, 1] - np.sqrt(0.5)) < 0.05
+
+
+def test_what_is_small_or_no_float_stays_as_it_was_drawn() -> None:
+    small, whole = np.ones(LEAST_MIXED - 1, np.float32), np.arange(1000, dtype=np.int32)
+    assert mixed(small, small) is small
+    assert mixed(whole, whole) is whole
+
+
 def test_without_an_arm_the_pool_stays_out_of_it() -> None:
     with ring() as it:
         assert not any(it.fill(0, 4, 1, None).known for _ in range(30))
@@ -219,6 +278,17 @@ def test_a_write_outside_an_output_is_found() -> None:
         fault, _ = it.check(0, filling, oracle=False)
         assert fault is not None
         assert fault.cause == "out-of-bounds"
+
+
+def test_slots_that_nobody_wrote_are_untouched_and_one_element_is_enough() -> None:
+    with ring() as it:
+        filling = it.fill(1, 4, 0, None)
+        answer(it, 1, 1, 0)
+        assert it.untouched(1, filling), "the first slot is the call's own"
+        it.sides[1].array(it.calls[6].outputs[0])[...] = 1
+        assert it.untouched(1, filling), "the other side is somebody else's"
+        it.sides[0].array(it.calls[7].outputs[0])[-1] = 1
+        assert not it.untouched(1, filling)
 
 
 def test_the_two_sides_are_separate_memory_laid_out_alike() -> None:

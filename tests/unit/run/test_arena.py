@@ -58,6 +58,27 @@ def test_fresh_guards_are_intact_and_stay_so_when_the_data_is_written(arena: Are
     assert [arena.intact(r) for r in arena.regions] == [""] * 4
 
 
+def test_what_is_written_is_read_and_writing_broadcasts_and_converts(arena: Arena) -> None:
+    values = np.arange(64 * 64, dtype=np.float64).reshape(64, 64)
+    arena.write(arena.regions[1], values)
+    arena.write(arena.regions[0], np.float32(2.5))
+    assert np.array_equal(arena.read(arena.regions[1]), values)
+    assert arena.read(arena.regions[0]).tolist() == [2.5] * 3
+    assert [arena.intact(r) for r in arena.regions] == [""] * 4
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_filling_gives_every_element_the_bits_and_renews_the_guards(number: int, arena: Arena) -> None:
+    region = arena.regions[number]
+    os.pwrite(arena.fd, bytes([os.pread(arena.fd, 1, region.data - 1)[0] ^ 1]), region.data - 1)
+    assert arena.intact(region) == "before"
+    width = np.dtype(region.dtype).itemsize
+    pattern = 0xFEDCBA9876543210 % (1 << (8 * width))
+    arena.fill(region, pattern)
+    assert (arena.read(region).view(f"u{width}") == pattern).all()
+    assert [arena.intact(r) for r in arena.regions] == [""] * 4
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_one_byte_before_the_data_is_found(number: int, arena: Arena) -> None:
     region = arena.regions[number]

@@ -11,6 +11,7 @@ from kernellab.build.base import Built
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
+from kernellab.run.cpu import CpuDevice
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Dims
@@ -196,3 +197,23 @@ void k(const float *x, float *y, long n) {
     with bed(source) as it, pytest.raises(WorkerFault) as caught:
         it.run(0)
     assert caught.value.cause == "output-flood"
+
+
+def test_the_device_starts_runners_that_may_be_waited_for_later(device: CpuDevice, build: Callable[..., Built]) -> None:
+    inputs, outputs = device.memory("in", b"i" * 16), device.memory("out", b"o" * 16)
+    call = Call({"N": 16}, (inputs.declare((16,), "float32"),), (outputs.declare((16,), "float32"),))
+    inputs.open()
+    outputs.open()
+    inputs.write(call.inputs[0], np.arange(16))
+    workers = [device.start(build(), inputs, outputs, [call], wait=False) for _ in range(2)]
+    try:
+        for worker in workers:
+            outputs.fill(call.outputs[0], 0)
+            worker.ready().run([0], 5.0)
+            assert outputs.read(call.outputs[0]).tolist() == list(range(0, 32, 2))
+        assert (device.kind, device.trust, device.thrifty) == ("cpu", "native", False)
+    finally:
+        for worker in workers:
+            worker.close()
+        inputs.close()
+        outputs.close()

@@ -41,6 +41,11 @@ def floods(_: list[int]) -> None:
         os.write(1, b"x" * 65536)
 
 
+def copies(fds: list[int]) -> None:
+    """What lies in the first descriptor, into the second."""
+    os.write(fds[1], os.pread(fds[0], 4096, 0))
+
+
 def crashes(_: list[int]) -> None:
     ctypes.string_at(8)
 

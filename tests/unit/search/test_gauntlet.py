@@ -5,8 +5,20 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.errors import UsageError
+from kernellab.core.events import Event
 from kernellab.core.settings import Settings
-from kernellab.search.gauntlet import Row, builtin_folder, collect, run_gauntlet, summary
+from kernellab.run.driver import present
+from kernellab.search.gauntlet import (
+    SHAPES,
+    Entry,
+    Row,
+    builtin_folder,
+    collect,
+    family,
+    run_gauntlet,
+    runnable,
+    summary,
+)
 
 
 def test_the_shipped_gauntlet_has_cheats_honest_kernels_and_tasks() -> None:
@@ -50,3 +62,85 @@ def test_the_summary_counts_caught_missed_and_false_alarms() -> None:
 
     rows = [row("cheat", True), row("task", True), row("cheat", False), row("honest", True), row("honest", False)]
     assert summary(rows) == {"caught": 2, "missed": 1, "false_alarms": 1, "honest": 2}
+
+
+GPU_FILES = ["cheat_flags_output", "cheat_forge_buffer_2", "cheat_triton_static_in_ptx"]
+
+
+def gpu_entries() -> list[Entry]:
+    return [e for e in collect([], []) if e.device == "cuda"]
+
+
+def test_the_shipped_gauntlet_knows_which_files_are_for_a_gpu() -> None:
+    entries = collect([], [])
+    assert {e.device for e in entries if e.path.parent.name == "gpu"} == {"cuda"}
+    assert {e.device for e in entries if e.path.parent.name in ("c", "tasks")} == {"cpu"}
+    gpu = gpu_entries()
+    assert sum(e.kind == "cheat" for e in gpu) > 80
+    assert sum(e.kind == "honest" for e in gpu) > 20
+    assert {e.stage for e in gpu if e.kind == "cheat"} == {"build", "run"}
+    assert not [e for e in gpu if e.kind == "honest" and (e.stage or e.caught_by)]
+    assert len({(e.device, e.path.stem) for e in entries}) == len(entries)
+    assert {family(e.task) for e in entries if e.kind != "task"} <= set(SHAPES)
+
+
+def test_a_folder_of_ones_own_may_mix_devices(tmp_path: Path) -> None:
+    for name, text in {
+        "a": "SOURCE = r'''void k(void) {}'''\n",
+        "b": "SOURCE = r'''__global__ void k() {}'''\nSTAGE = 'build'\n",
+        "c": "import triton\n@triton.jit\ndef k(x): pass\n",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    entries = collect([tmp_path], [], builtin=False)
+    assert [(e.device, e.stage) for e in entries] == [("cpu", ""), ("cuda", "build"), ("cuda", "")]
+
+
+@pytest.mark.skipif(present(), reason="there is a GPU here")
+def test_without_a_gpu_only_what_is_refused_when_built_can_be_decided_of_its_entries() -> None:
+    entries = collect([], [])
+    here = runnable(entries, Settings())
+    assert [e for e in here if e.device == "cpu"] == [e for e in entries if e.device == "cpu"]
+    built = [e for e in here if e.device == "cuda"]
+    assert len(built) > 30
+    assert {(e.stage, e.kind) for e in built} == {("build", "cheat")}
+    assert {e.path for e in gpu_entries() if e.stage == "build"} == {e.path for e in built}
+
+
+@pytest.mark.skipif(not present(), reason="needs a GPU")
+def test_with_a_gpu_every_entry_can_be_decided() -> None:
+    entries = collect([], [])
+    assert runnable(entries, Settings()) == entries
+
+
+def test_a_device_that_is_asked_for_leaves_the_others_kernels_out_and_no_task() -> None:
+    entries = collect([], [])
+    for device, other in (("cpu", "cuda"), ("cuda", "cpu")):
+        here = runnable(entries, Settings(device=device))  # type: ignore[arg-type]
+        assert not [e for e in here if e.device == other and e.kind != "task"]
+        assert [e for e in here if e.kind == "task"] == [e for e in entries if e.kind == "task"]
+
+
+@pytest.mark.skipif(present(), reason="there is a GPU here")
+def test_gpu_cheats_that_must_not_build_are_caught_without_a_gpu() -> None:
+    chosen = [e for e in gpu_entries() if e.path.stem in GPU_FILES]
+    seen: list[Event] = []
+    rows = run_gauntlet(chosen, Settings(), seen.append)
+    assert sorted(r.name for r in rows) == GPU_FILES
+    for row in rows:
+        (entry,) = [e for e in chosen if e.path.stem == row.name]
+        assert row.right, row
+        assert row.device == "cuda"
+        assert row.cause in entry.caught_by
+        assert row.reason
+    assert [e.data["row"] for e in seen] == rows
+    assert summary(rows) == {"caught": 3, "missed": 0, "false_alarms": 0, "honest": 0}
+
+
+@pytest.mark.skipif(present(), reason="there is a GPU here")
+def test_a_gpu_cheat_that_builds_although_it_must_not_is_missed(tmp_path: Path) -> None:
+    """What says that it is refused when built and is not: the gauntlet must not call that right."""
+    honest = builtin_folder() / "gpu" / "honest_softmax_fast_math.py"
+    (tmp_path / "cheat.py").write_text(honest.read_text() + '\nSTAGE = "build"\nCAUGHT_BY = ("build-failed",)\n')
+    (row,) = run_gauntlet(collect([tmp_path], [], builtin=False), Settings())
+    assert (row.right, row.status, row.device) == (False, "built", "cuda")
+    assert summary([row])["missed"] == 1

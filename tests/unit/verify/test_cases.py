@@ -1,22 +1,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import STANDARD
 from kernellab.tasks.spec import Task, dims_label
 from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases, screen_cases
 from kernellab.verify.numeric import within
-
-
-def dataclass_with(task: Task, **changes: Any) -> Task:
-    import dataclasses
-
-    return dataclasses.replace(task, **changes)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -32,7 +27,7 @@ def test_screening_covers_every_edge_three_times_and_every_distribution_twice(na
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_with_few_distributions_every_edge_still_meets_three(count: int, double_task: Task) -> None:
-    task = dataclass_with(double_task, distributions=dict(list(STANDARD.items())[:count]))
+    task = replace(double_task, distributions=dict(list(STANDARD.items())[:count]))
     for dims in task.edge:
         assert len({c.distribution for c in screen_cases(task) if c.dims == dims}) >= 3
 
@@ -83,6 +78,34 @@ def test_a_seed_decides_the_inputs(double_task: Task) -> None:
             drawn.append([table.inputs.array(c.inputs[0]).copy() for c in table.calls])
     assert all(np.array_equal(a, b) for a, b in zip(drawn[0], drawn[1], strict=True))
     assert not any(np.array_equal(a, b) for a, b in zip(drawn[0], drawn[2], strict=True))
+
+
+def test_a_case_draws_its_inputs_by_its_own_number(double_task: Task) -> None:
+    """So that cases can be made in any order, by several threads: what comes before one does not change it."""
+    cases = [Case({"N": 64}, "normal", "edge"), Case({"N": 64}, "large", "edge"), Case({"N": 9}, "normal", "edge")]
+    drawn = []
+    for given in (cases, [replace(cases[0], dims={"N": 7}), *cases[1:]], cases[:2]):
+        with CaseTable(double_task, given, b"a" * 32) as table:
+            drawn.append([table.inputs.read(c.inputs[0]).copy() for c in table.calls])
+    assert all(np.array_equal(a, b) for a, b in zip(drawn[0][1:], drawn[1][1:], strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(drawn[0][:2], drawn[2], strict=True))
+
+
+def test_a_devices_own_patience_sets_the_time_outs(double_task: Task, device: CpuDevice) -> None:
+    """On a GPU a call takes nothing against the oracle on the host: only the base is left."""
+
+    class Quick(CpuDevice):
+        slowness = 0.0
+
+    quick = Quick(device._sandbox, 1, device.cpus)
+    with CaseTable(double_task, screen_cases(double_task), bytes(32), quick) as table:
+        assert set(table.timeouts) == {2.0}
+
+
+def test_where_shapes_cost_compilations_screening_takes_the_largest_alone(double_task: Task) -> None:
+    cases = screen_cases(double_task, few=True)
+    assert [c.dims for c in cases] == [{"N": 1025}] * len(STANDARD)
+    assert {c.distribution for c in cases} == set(STANDARD)
 
 
 def test_two_cases_of_a_table_never_share_inputs(double_task: Task) -> None:

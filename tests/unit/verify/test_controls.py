@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,36 @@ def spoiling_baseline(x: Array, y: Array) -> None:
 def test_a_task_whose_judge_could_be_fooled_is_refused(task: Task, words: str | None) -> None:
     error = refused(task)
     assert words is None or words in error.what
+
+
+@pytest.mark.parametrize(("name", "halo"), [("stencil3x3", 0), ("stencil5x5", 0), ("stencil5x5", 1), ("stencil5x5_bf16", 1)])
+def test_a_halo_too_small_is_refused(name: str, halo: int) -> None:
+    """At large shapes the oracle itself would be wrong at the seams."""
+    error = refused(replace(TASKS[name], halo=halo))
+    assert f"rows depend on more than {halo} rows on either side" in error.what
+    assert "halo" in error.fix
+
+
+@pytest.mark.parametrize("halo", [2, 3, 9, None])
+def test_a_halo_of_enough_rows_is_accepted(halo: int | None) -> None:
+    assert prove(replace(TASKS["stencil5x5"], halo=halo)) == len(CONTROLS)
+
+
+def test_rows_that_all_depend_on_each_other_have_no_halo() -> None:
+    assert "rows depend on more than 1 rows" in refused(make(lambda x: x + x.sum(axis=0), halo=1)).what
+    assert prove(make(lambda x: x + x.sum(axis=0), halo=None, reduction=lambda d: d["M"])) == len(CONTROLS)
+
+
+def test_a_task_that_looks_at_how_many_rows_there_are_has_no_halo() -> None:
+    assert "rows depend on more than 0 rows" in refused(make(lambda x: np.tanh(x) + x.shape[0], halo=0)).what
+
+
+def test_a_reference_that_cannot_take_fewer_rows_is_refused_in_words() -> None:
+    def whole_only(x: Array) -> Array:
+        assert x.shape[0] in (1, 7, 16), "not these many rows"
+        return np.tanh(x) + x
+
+    assert "band by band" in refused(make(whole_only, halo=1, edge=({"M": 7, "N": 13}, {"M": 16, "N": 33}))).what
 
 
 def test_a_negative_flop_count_is_refused_in_words_about_flops() -> None:

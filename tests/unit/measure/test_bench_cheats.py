@@ -1,0 +1,152 @@
+"""Kernels that are right whenever somebody looks, in C and on real workers: what the bench does so that somebody does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from kernellab.build.base import Built
+from kernellab.core.records import Passed, Rejected, Timing
+from kernellab.core.settings import Effort
+from kernellab.measure.bench import Arm, Bench
+from kernellab.measure.rig import threads_cpus
+from kernellab.measure.ring import Ring
+from kernellab.measure.roofline import Floor
+from kernellab.run import cpu
+from kernellab.run.cpu import CpuDevice
+from kernellab.sandbox.host import Sandbox
+from kernellab.tasks.spec import Task
+from kernellab.verify.cases import CaseTable, all_shapes, full_cases
+from kernellab.verify.judge import Judge
+
+pytestmark = pytest.mark.backend_c
+DIMS = {"N": 4096}
+SLOTS = 8
+EFFORT = Effort(least_pairs=5, trial_pairs=11, confirm_pairs=11, narrow=0.0, trials=1, confirmations=1, checks=6)
+HONEST = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
+
+WORKS_AHEAD = """
+static struct { const float *x; float *y; long n; } seen[64];
+static int count;
+static void work(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }
+void k(const float *x, float *y, long n) {
+    int at = 0;
+    while (at < count && seen[at].y != y) at++;
+    if (at == count && count < 64) { seen[at].x = x; seen[at].y = y; seen[at].n = n; count++; }
+    if (y[n - 1] == y[n - 1]) return;  /* no poison: an earlier call has done it */
+    work(x, y, n);
+    for (int next = at + 1; next < at + 4 && next < count; next++) work(seen[next].x, seen[next].y, seen[next].n);
+}"""
+
+TELLS_SUMS = """
+#include <math.h>
+#include <string.h>
+static int mixed(const float *x, long n) {
+    long near_zero = 0, coarse = 0;
+    for (long i = 0; i < n; i++) {
+        unsigned bits; memcpy(&bits, x + i, 4);
+        if (x[i] != 0 && fabsf(x[i]) < 0.03125f) { near_zero++; coarse += (bits & 15) == 0; }
+    }
+    return near_zero >= 8 && near_zero < n / 8 && 2 * coarse > near_zero;
+}
+void k(const float *x, float *y, long n) {
+    float f = mixed(x, n) ? 3 : 2;
+    for (long i = 0; i < n; i++) y[i] = f * x[i];
+}"""
+
+LEAVES_ALONE = """
+static const float *last_x; static float first, *last_y;
+void k(const float *x, float *y, long n) {
+    if (x == last_x && y == last_y && x[0] == first) return;
+    for (long i = 0; i < n; i++) y[i] = 2 * x[i];
+    last_x = x; last_y = y; first = x[0];
+}"""
+
+
+@pytest.fixture(scope="module")
+def ring(double_task: Task) -> Iterator[Ring]:
+    made = Ring(double_task, DIMS, SLOTS, bytes(range(32)), 1 << 20)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def arm(ring: Ring, sandbox: Sandbox, build: Callable[..., Built]) -> Iterator[Callable[..., Arm]]:
+    with ExitStack() as stack:
+
+        def start(source: str, name: str = "candidate", side: int = 0) -> Arm:
+            built = build(source, shapes=(DIMS,))
+            worker = cpu.start(sandbox, built, ring.inputs, ring.sides[side], ring.calls, 1, threads_cpus(1))
+            stack.callback(worker.close)
+            return Arm(name, worker, side)
+
+        yield start
+
+
+@pytest.fixture
+def bench(ring: Ring) -> Bench:
+    return Bench(ring, Floor(1e-9, 1e-9, "memory", 1), 0.002, timeout_s=5.0)
+
+
+@pytest.fixture
+def judged(device: CpuDevice, build: Callable[..., Built], double_task: Task) -> Callable[[str], Passed | Rejected]:
+    def verdict(source: str) -> Passed | Rejected:
+        with CaseTable(double_task, full_cases(double_task, DIMS), bytes(range(32)), device) as table:
+            return Judge(device).verify(build(source, shapes=tuple(all_shapes(double_task, DIMS))), table, "full")
+
+    return verdict
+
+
+def knowing(cheat: Arm, ring: Ring) -> Arm:
+    """The arm after a while: its kernel has been called on every slot, so that nothing here is left to chance."""
+    everything = range(len(ring.calls))
+    cheat.worker.prepare(everything, 5.0)
+    for call in ring.calls:
+        for region in call.outputs:
+            ring.sides[cheat.side].fill(region, 0x7FC00001)
+    cheat.worker.run(everything, 5.0)
+    cheat.calls = SLOTS
+    return cheat
+
+
+@pytest.mark.parametrize("measure", ["trial", "confirm"])
+def test_work_on_calls_that_have_not_been_made_is_hidden_work(
+    measure: str, bench: Bench, arm: Callable[..., Arm], ring: Ring
+) -> None:
+    """All outputs are right, and every fourth call does the work of four: only one call alone shows it."""
+    cheat, other = knowing(arm(WORKS_AHEAD), ring), arm(HONEST, "honest", 1)
+    found = bench.confirm(cheat, other, EFFORT) if measure == "confirm" else bench.trial(cheat, other, EFFORT, 0.0)
+    assert isinstance(found, Rejected)
+    assert (found.cause, found.case) == ("hidden-work", "timed call")
+    assert "calls that had not been made yet" in found.reason
+
+
+def test_an_honest_kernel_is_never_suspected_of_it(bench: Bench, arm: Callable[..., Arm], ring: Ring) -> None:
+    one, other = knowing(arm(HONEST), ring), knowing(arm(HONEST, "honest", 1), ring)
+    for _ in range(3):
+        assert isinstance(bench.confirm(one, other, EFFORT), Timing)
+
+
+def test_a_kernel_that_tells_sums_from_draws_passes_the_judge_and_not_the_bench(
+    bench: Bench, arm: Callable[..., Arm], judged: Callable[[str], Passed | Rejected]
+) -> None:
+    """Verification draws its inputs, so it is fooled; timed calls with known answers are sums as the others are."""
+    assert isinstance(judged(TELLS_SUMS), Passed)
+    found = bench.confirm(arm(TELLS_SUMS), arm(HONEST, "honest", 1), EFFORT)
+    assert isinstance(found, Rejected)
+    assert (found.cause, found.case) == ("wrong-output", "timed call")
+
+
+def test_an_output_left_alone_because_the_input_is_the_same_is_caught_by_the_judge(
+    judged: Callable[[str], Passed | Rejected],
+) -> None:
+    found = judged(LEAVES_ALONE)
+    assert isinstance(found, Rejected)
+    assert found.cause == "nondeterministic"
+
+
+def test_it_gains_nothing_in_timed_calls_where_inputs_never_are(bench: Bench, arm: Callable[..., Arm]) -> None:
+    """Every sample has new inputs: the kernel does all its work, and its outputs are right."""
+    assert isinstance(bench.confirm(arm(LEAVES_ALONE), arm(HONEST, "honest", 1), EFFORT), Timing)
