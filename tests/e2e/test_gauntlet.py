@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.settings import Settings
-from kernellab.search.gauntlet import Entry, Row, collect, run_gauntlet, runnable, summary
+from kernellab.run.driver import present
+from kernellab.search.gauntlet import Entry, Row, builtin_folder, collect, run_gauntlet, runnable, summary
 
 from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
@@ -75,6 +76,23 @@ def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: 
         "false_alarms": 1,
         "honest": 1,
     }
+
+
+@pytest.mark.skipif(present(), reason="there is a GPU here")
+def test_what_only_a_gpu_can_decide_is_left_out_and_counted(klab: Klab, tmp_path: Path) -> None:
+    """Not deciding is no praise: the number is said, to people and to programs."""
+    gpu = builtin_folder() / "gpu"
+    given = ["--only-given", "--cheats", gpu / "cheat_flags_output.py", "--cheats", gpu / "cheat_nan.py",
+             "--honest", gpu / "honest_triton_f16.py"]  # fmt: skip
+    done = klab("doctor", "--gauntlet", *given, "--json")
+    assert done.code == 0, done.err
+    assert {k: done.json[k] for k in ("caught", "missed", "honest", "left_out")} == {
+        "caught": 1, "missed": 0, "honest": 0, "left_out": 2,
+    }  # fmt: skip
+    assert [(r["name"], r["device"], r["status"]) for r in done.json["rows"]] == [
+        ("cheat_flags_output", "cuda", "build-failed")
+    ]
+    assert "2 more need a GPU" in klab("doctor", "--gauntlet", *given).out
 
 
 Shipped = tuple[list[Entry], dict[tuple[str, str], Row]]

@@ -11,9 +11,9 @@ K = """__global__ void k(const float *x, float *y, int n) {
 """
 LAUNCH = 'def launch(x, y):\n    kernel("k")[-(-x.size // 256), 256](x, y, x.size)\n'
 HONEST = K % ("", "")
-WRONG = K % ("", "if (i == 5) y[i] = 1e9f;")
+WRONG = K % ("", "if (i == 5 && i < n) y[i] = 1e9f;")
 SKIPS_LAST = K % ("if (n > 1000) n -= 1;", "")
-NOT_FINITE = K % ("", "if (i == 3) y[i] = 1.0f / (y[i] - y[i]);")
+NOT_FINITE = K % ("", "if (i == 3 && i < n) y[i] = 1.0f / (y[i] - y[i]);")
 BEFORE = K % ("", "if (i == 0) y[-1] = 1;")
 BEHIND = K % ("", "if (i == 0) y[n] = 1;")
 WRITES_INPUT = K % ("", "if (i == 0) ((float *)x)[0] = 1;")
@@ -21,7 +21,7 @@ FAR_AWAY = K % ("", "if (i == 0) *(volatile int *)64 = 1;")
 MISALIGNED = K % ("", "if (i == 0) *(volatile float *)((char *)y + 1) = 1;")
 TRAP = K % ("", 'if (i == 0) asm volatile("trap;");')
 ENDLESS = K % ("while (*(volatile int *)&n) __nanosleep(1000);", "")
-FIRST_CALL_ONLY = "__device__ int calls;\n" + K % ("", "if (i == 0 && atomicAdd(&calls, 1) > 12) y[0] += 1;")
+WRONG_LATER = "__device__ int calls;\n" + K % ("", "if (i == 0 && atomicAdd(&calls, 1) > 20) y[0] += 1;")
 LEAVES_ALONE = """
 __device__ float first; __device__ const float *last_x; __device__ float *last_y; __device__ int length;
 __global__ void k(const float *x, float *y, int n) {
@@ -90,8 +90,8 @@ def launch(x, y):
 CLUSTER = """
 __global__ void k(const float *x, float *y, int n) {
     unsigned blocks, rank;
-    asm("mov.u32 %0, %cluster_nctarank;" : "=r"(blocks));
-    asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     __shared__ float theirs;
     if (threadIdx.x == 0) theirs = rank + 1;
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
@@ -133,7 +133,9 @@ __global__ void k(const float *x, float *y, int n, float f, double d, long long 
 """
 SCALARS_LAUNCH = 'def launch(x, y):\n    kernel("k")[1, 32](x, y, x.size, 1.5, 0.25, -(1 << 41), -7, 255)\n'
 
-SCRATCH = "__global__ void k(const float *x, float *y, float *t, int n) { if (threadIdx.x < n) y[threadIdx.x] = t[0]; }\n"
+SCRATCH = (
+    "__global__ void k(const float *x, float *y, float *t, int n) { if (threadIdx.x < n) y[threadIdx.x] = t[0]; }\n"
+)
 SCRATCH_LAUNCH = 'def launch(x, y):\n    kernel("k")[1, 32](x, y, scratch(%d), x.size)\n'
 
 TRITON = """

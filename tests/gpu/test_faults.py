@@ -104,11 +104,25 @@ def test_more_memory_than_the_quota_is_refused_before_anything_runs(
     monkeypatch.setattr(gpu, "vram_bytes", 64 << 20)
     with opened(kernels.SCRATCH, kernels.SCRATCH_LAUNCH % 1000) as bed:
         bed.run()
-    with pytest.raises(WorkerFault, match=r"needs 0\.13 GB of scratch beside its buffers; the quota is 0\.07 GB") as caught:
+    with pytest.raises(
+        WorkerFault, match=r"needs 0\.13 GB of scratch beside its buffers; the quota is 0\.07 GB"
+    ) as caught:
         with opened(kernels.SCRATCH, kernels.SCRATCH_LAUNCH % (32 << 20)):
             pass
     assert caught.value.cause == "memory"
     assert pid(gpu) == before
+
+
+def test_the_scratch_of_every_shape_that_is_loaded_counts(
+    gpu: CudaDevice, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu, "vram_bytes", 64 << 20)
+    launch = kernels.SCRATCH_LAUNCH % (8 << 20)  # 34 MB for each
+    with opened(kernels.SCRATCH, launch) as bed:
+        bed.run()
+    with pytest.raises(WorkerFault, match=r"needs 0\.07 GB of scratch"):
+        with opened(kernels.SCRATCH, launch, shapes=({"N": 4096}, {"N": 7})):
+            pass
 
 
 def test_a_quota_exceeded_is_a_verdict(

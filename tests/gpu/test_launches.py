@@ -71,7 +71,7 @@ def test_blocks_of_a_cooperative_launch_may_wait_for_each_other(n: int, opened: 
     assert doubles(opened, kernels.COOPERATIVE, kernels.COOPERATIVE_LAUNCH % 64, n)
 
 
-@pytest.mark.parametrize("size", [2, 4, 16])
+@pytest.mark.parametrize("size", [2, 4, 8])
 def test_blocks_of_a_cluster_read_each_others_shared_memory(size: int, opened: Opened, needs_clusters: None) -> None:
     source = kernels.CLUSTER.replace("WANTED", str(size))
     assert doubles(opened, source, kernels.CLUSTER_LAUNCH % (size, size, size))

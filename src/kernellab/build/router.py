@@ -40,6 +40,11 @@ class Router:
         builder = self._of(candidate)
         return builder if isinstance(builder, NotBuilt) else builder.build(task, candidate, params, shapes)
 
+    def lacks(self, candidate: Candidate) -> str:
+        """Why nothing at all of this candidate's back end can be built here, or ''."""
+        backend = backend_of(candidate.text)
+        return "" if backend in self._builders else self._missing.get(backend, "")
+
     def _of(self, candidate: Candidate) -> Builder | NotBuilt:
         backend = backend_of(candidate.text)
         if backend in self._builders:

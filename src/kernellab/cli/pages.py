@@ -337,7 +337,7 @@ def gauntlet(
     table.add_row(str(counts["caught"]), str(counts["missed"]), str(passed), str(counts["false_alarms"]))
     console.print(table)
     if left_out:
-        console.print(f"{left_out} more can be decided on a machine with a GPU only")
+        console.print(f"{left_out} more need a GPU, or the compilers for one, to be decided")
     return not wrong
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from kernellab.build.base import Builder
+from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.base import SETS, Slots
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.gpu_baselines import GpuBaselines
@@ -49,8 +50,10 @@ class CudaRig:
 
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         """All at once: compiling takes them many seconds."""
+        if self._baselines is None:
+            raise EnvironmentFault(f"task '{task.name}' has no baseline that can run on this GPU",
+                                   "pip install 'kernellab[cuda]'; a task needs gpu_baselines={'torch': ...}")  # fmt: skip
         assert isinstance(ring, DeviceRing)
-        assert self._baselines is not None
         return self._baselines.start(task, locator, names, ring)
 
     def conditions(self) -> dict[str, int | str]:

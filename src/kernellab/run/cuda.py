@@ -76,7 +76,8 @@ class CudaDevice:
     ) -> CudaRunner:
         assert isinstance(inputs, DeviceArena)
         assert isinstance(outputs, DeviceArena)
-        needed = max((sum(plan.scratch) for plan in built.plans), default=0)
+        bound = {built.shapes.index(call.dims) for call in calls}  # each of their plans has scratch of its own
+        needed = sum(sum(built.plans[number].scratch) for number in bound)
         if needed + inputs.size + outputs.size > self.vram_bytes:
             raise WorkerFault("memory", f"needs {needed / 1e9:.2f} GB of scratch beside its buffers; the quota is "
                               f"{self.vram_bytes / 1e9:.2f} GB of GPU memory")  # fmt: skip

@@ -132,13 +132,15 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def _build_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
-    """What is to be refused when it is built, without a GPU."""
+    """What is to be refused when it is built, without a GPU; a compiler that is not there has refused nothing."""
     task = load_task(task_name)
     sandbox, builder, _ = open_gpu_builders(settings, settings.target or "sm_90")
     rows = []
     with sandbox:
         for entry in members:
             candidate, params = _candidate(builder, entry)
+            if builder.lacks(candidate):
+                continue
             built = builder.build(task, candidate, params, [SHAPES[family(task.name)], *task.edge])
             refused = isinstance(built, NotBuilt)
             reason = built.reason if isinstance(built, NotBuilt) else ""

@@ -66,3 +66,10 @@ def test_a_file_without_a_back_end_gets_a_reason(device: str, text: str, reason:
     expected = NotBuilt("build-failed", reason)
     assert router.describe(Candidate(text, "x")) == expected
     assert router.build(double_task, Candidate(text, "x"), {}, []) == expected
+
+
+def test_a_back_end_that_is_missing_altogether_is_told_from_a_file_that_does_not_build() -> None:
+    router = Router("cuda", {"triton": Builder("triton")}, {"cuda": "NVRTC is not installed"})
+    assert router.lacks(Candidate(CUDA, "x")) == "NVRTC is not installed"
+    assert router.lacks(Candidate(TRITON, "x")) == ""
+    assert router.lacks(Candidate(C, "x")) == ""

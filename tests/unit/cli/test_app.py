@@ -30,7 +30,8 @@ def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return run
 
 
-COMMANDS = ["doctor", "tasks", "init", "demo", "run", "build", "verify", "bench", "show", "audit", "results", "replay", "resume"]
+COMMANDS = ["doctor", "tasks", "init", "demo", "run", "build", "verify", "bench", "show", "audit", "results", "replay", "resume",
+            "prune"]  # fmt: skip
 
 
 def test_every_command_is_there_and_speaks_json(main: Main) -> None:

@@ -113,6 +113,21 @@ def test_an_unknown_cause_is_refused() -> None:
         Rejected(cause="bad luck", reason="")  # type: ignore[arg-type]
 
 
+def test_an_unknown_level_of_trust_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        MeasuredTrial(**COMMON, trust="blind", artifact=ARTIFACT, verdict=PASSED, inputs_seed="s", timing=timing())  # type: ignore[arg-type]
+
+
+def test_a_record_from_before_there_were_gpus_is_still_read() -> None:
+    old = dump(
+        MeasuredTrial(**COMMON, trust="native", artifact=ARTIFACT, verdict=PASSED, inputs_seed="s", timing=timing())
+    )
+    del old["artifact"]["resources"], old["timing"]["conditions"]
+    read = TRIAL.validate_python(old)
+    assert isinstance(read, MeasuredTrial)
+    assert (read.artifact.resources, read.timing.conditions) == ({}, {})
+
+
 def test_records_are_frozen() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         PROPOSAL.name = "other"
@@ -125,8 +140,16 @@ def test_records_are_frozen() -> None:
         RejectedTrial(**COMMON, artifact=ARTIFACT, verdict=REJECTED, inputs_seed="s"),
         DuplicateTrial(**COMMON, artifact=ARTIFACT, of=0),
         MeasuredTrial(**COMMON, trust="native", artifact=ARTIFACT, verdict=PASSED, inputs_seed="s", timing=timing()),
+        MeasuredTrial(
+            **COMMON,
+            trust="device-only",
+            artifact=ARTIFACT.model_copy(update={"backend": "triton", "resources": {"registers": 40, "shared": 1024}}),
+            verdict=PASSED,
+            inputs_seed="s",
+            timing=timing(conditions={"sm_mhz": 1980, "throttled": "none"}),
+        ),
     ],
-    ids=lambda t: t.status,
+    ids=lambda t: f"{t.status} {getattr(t, 'trust', '')}",
 )
 def test_every_kind_of_trial_survives_the_ledgers_json(trial: Any) -> None:
     back = TRIAL.validate_json(canonical_json(dump(trial)))

@@ -111,6 +111,13 @@ def test_infinity_is_refused_because_no_record_could_hold_it(name: str) -> None:
         load_settings({name: math.inf})
 
 
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda"])
+def test_a_device_can_be_asked_for_and_none_is_by_default(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (load_settings({}).device, load_settings({}).sample_s) == ("auto", 0)
+    monkeypatch.setenv("KLAB_DEVICE", device)
+    assert load_settings({}).device == device
+
+
 def test_trials_default_to_the_efforts_own_number() -> None:
     assert Settings(effort="quick").max_trials == EFFORTS["quick"].trials
     assert Settings(effort="quick", trials=3).max_trials == 3

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernellab.measure.baselines import Baselines, available
 from kernellab.measure.base import SETS
+from kernellab.measure.baselines import Baselines, available
 from kernellab.measure.ring import Ring
 from kernellab.run.base import WorkerFault
 from kernellab.tasks.builtin import TASKS

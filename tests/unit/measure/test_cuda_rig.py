@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.base import SETS
 from kernellab.measure.cuda_rig import SAMPLE_S, CudaRig
 from kernellab.tasks.builtin import TASKS
@@ -55,6 +56,14 @@ def test_there_is_always_a_slot_and_never_too_much_memory(m: int, n: int, floor_
     slots = rig.slots(SOFTMAX, {"M": m, "N": n}, floor_s)
     assert 1 <= slots <= 64
     assert slots == 1 or slots * SETS * 4 * m * n <= 8 << 30
+
+
+def test_without_a_baseline_there_is_nothing_to_measure_against_and_it_says_so(rig: CudaRig) -> None:
+    with pytest.raises(
+        EnvironmentFault, match="task 'softmax_bf16' has no baseline that can run on this GPU"
+    ) as caught:
+        rig.start_baselines(SOFTMAX, "softmax_bf16", rig.names, NOBODY)
+    assert "gpu_baselines" in caught.value.fix
 
 
 @pytest.mark.parametrize("name", TASKS)

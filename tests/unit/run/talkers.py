@@ -28,7 +28,10 @@ class Talker:
         return {"text": text, "pid": os.getpid()}
 
     def read(self, received: list[int]) -> dict[str, Any]:
-        return {"given": [contents(fd).decode() for fd in self._fds], "sent": [contents(fd).decode() for fd in received]}
+        return {
+            "given": [contents(fd).decode() for fd in self._fds],
+            "sent": [contents(fd).decode() for fd in received],
+        }
 
     def descriptors(self, received: list[int]) -> dict[str, Any]:
         return {"open": len(os.listdir("/proc/self/fd"))}

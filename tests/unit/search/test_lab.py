@@ -19,6 +19,7 @@ def test_a_budget_ends_with_its_trials_or_its_seconds() -> None:
     assert not Budget(3, 0.0).left(3)
     assert Budget(3, 1000.0).left(0)
     assert not Budget(3, 1.0, started=time.monotonic() - 2).left(0)
+    assert not Budget(3, 0.0, spent=lambda: True).left(0)
 
 
 @pytest.fixture(scope="module")

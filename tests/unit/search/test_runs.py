@@ -14,6 +14,7 @@ from kernellab.core.events import Event
 from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
+from kernellab.report.audit import audit
 from kernellab.search.result import Result
 from kernellab.search.runs import Outcome, default_folder, describe_task, resume_run, run_search, try_candidate
 from kernellab.tasks.builtin import TASKS
@@ -101,6 +102,37 @@ def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: 
     trials = bodies(tmp_path / "run", "trial")
     assert [t["trial"] for t in trials] == [0, 1, 2, 3]
     assert len({json.dumps(t["proposal"]["params"], sort_keys=True) for t in trials}) == 4
+
+
+def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
+    run: Any, task_file: Path, tmp_path: Path
+) -> None:
+    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.001, build_jobs=3)
+    outcome = run_search(str(task_file), settings, tmp_path / "run", [DIMS])
+    trials = bodies(outcome.folder, "trial")
+    assert [t["trial"] for t in trials] == list(range(8))
+
+    def tried(folder: Path) -> set[str]:
+        return {json.dumps(t["proposal"]["params"], sort_keys=True) for t in bodies(folder, "trial")}
+
+    assert tried(outcome.folder) == tried(run[0].folder)
+    statuses = [sorted(t["status"] for t in bodies(f, "trial")) for f in (outcome.folder, run[0].folder)]
+    assert statuses[0] == statuses[1]
+    assert audit(outcome.folder, outcome.ledger_root).problems == []
+
+
+def test_no_more_trials_are_made_than_asked_for_when_builds_run_ahead(task_file: Path, tmp_path: Path) -> None:
+    settings = Settings(effort="quick", trials=3, sampler="tpe", sample_s=0.001, build_jobs=3)
+    run_search(str(task_file), settings, tmp_path / "run", [DIMS])
+    assert len(bodies(tmp_path / "run", "trial")) == 3
+
+
+def test_the_device_that_auto_came_to_is_recorded(run: Any) -> None:
+    """A run goes on where it was made: what "auto" means may differ tomorrow."""
+    (first,) = bodies(run[0].folder, "run")
+    assert first["settings"]["device"] == "cpu"
+    assert run[0].trust == "native"
+    assert run[0].data()["trust"] == "native"
 
 
 def test_a_single_wrong_file_ends_with_nothing_verified(task_file: Path, quick: Settings, tmp_path: Path) -> None:

@@ -55,6 +55,19 @@ def test_no_combination_is_proposed_twice(sampler: Sampler) -> None:
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
+def test_ideas_asked_for_ahead_of_any_outcome_differ_and_all_come(sampler: Sampler) -> None:
+    """As many as can be built at once are asked for before the first is measured."""
+    tuner = make_tuner(RECIPES, sampler, 1)
+    ideas = []
+    while (idea := tuner.propose()) is not None:
+        ideas.append(idea)
+    assert len(ideas) == len({key(i) for i in ideas}) == ALL
+    for idea in reversed(ideas):
+        tuner.learn(idea, speed(idea))
+    assert tuner.propose() is None
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_the_first_choices_of_every_recipe_come_first(sampler: Sampler) -> None:
     first = drive(make_tuner(RECIPES, sampler, 9), 2)
     assert [(i.candidate.name, i.params) for i in first] == [

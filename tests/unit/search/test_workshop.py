@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from kernellab.build import nvrtc_job, triton
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.router import Router
 from kernellab.core.errors import EnvironmentFault, UsageError
@@ -158,6 +159,8 @@ def test_settings_of_the_workshop_are_the_users() -> None:
 
 @pytest.fixture(scope="module")
 def gpu_builders() -> Iterator[tuple[Router, str]]:
+    if reason := triton.missing() or nvrtc_job.PROBLEM:
+        pytest.skip(reason)
     sandbox, router, identity = open_gpu_builders(Settings(cache=False, build_timeout_s=60), "sm_90", 132)
     with sandbox:
         yield router, identity

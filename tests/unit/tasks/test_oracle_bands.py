@@ -130,7 +130,16 @@ def smoothing(halo: int | None, **changes: Any) -> Task:
         {"inputs": (Buffer("x", ("H+1", "W")),), "outputs": (Buffer("y", ("H+1", "W")),)},
         {"halo": -1},
     ],
-    ids=["other axis", "one element", "scalar", "twice as many", "an input without", "a number", "arithmetic", "negative"],
+    ids=[
+        "other axis",
+        "one element",
+        "scalar",
+        "twice as many",
+        "an input without",
+        "a number",
+        "arithmetic",
+        "negative",
+    ],
 )
 def test_a_halo_without_a_shared_first_axis_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(TaskRefused, match="has a halo, but") as caught:

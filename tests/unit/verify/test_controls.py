@@ -122,7 +122,9 @@ def test_a_task_whose_judge_could_be_fooled_is_refused(task: Task, words: str | 
     assert words is None or words in error.what
 
 
-@pytest.mark.parametrize(("name", "halo"), [("stencil3x3", 0), ("stencil5x5", 0), ("stencil5x5", 1), ("stencil5x5_bf16", 1)])
+@pytest.mark.parametrize(
+    ("name", "halo"), [("stencil3x3", 0), ("stencil5x5", 0), ("stencil5x5", 1), ("stencil5x5_bf16", 1)]
+)
 def test_a_halo_too_small_is_refused(name: str, halo: int) -> None:
     """At large shapes the oracle itself would be wrong at the seams."""
     error = refused(replace(TASKS[name], halo=halo))

@@ -1,0 +1,46 @@
+"""What is published from a GPU holds anywhere: the ledgers pass their audit, and the page of results is made from them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .command import Klab
+
+ROOT = Path(__file__).parents[2]
+RUNS = ROOT / "runs" / "h200"
+ORDER = ("softmax-bf16", "stencil3x3", "stencil5x5", "particle-filter", "softmax-bf16-quick")
+
+
+def test_every_published_run_is_on_the_page() -> None:
+    assert {folder.name for folder in RUNS.iterdir()} == set(ORDER)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_published_run_passes_its_audit_without_a_gpu(name: str, klab: Klab) -> None:
+    done = klab("audit", RUNS / name, "--json")
+    assert done.code == 0, done.out
+    assert done.json["status"] == "ok"
+    assert done.json["ended"]
+    assert done.json["figures"] > 100
+    root = done.json["ledger_root"]
+    assert root in (ROOT / "docs" / "results-h200.md").read_text()
+
+
+def test_the_page_of_results_is_made_from_the_ledgers(klab: Klab, tmp_path: Path) -> None:
+    page = tmp_path / "results-h200.md"
+    done = klab("results", *(RUNS / name for name in ORDER), "--out", page, "--title", "Results on one NVIDIA H200")
+    assert done.code == 0, done.out
+    assert page.read_text() == (ROOT / "docs" / "results-h200.md").read_text()
+
+
+def test_a_changed_sample_in_a_published_ledger_is_found(klab: Klab, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(RUNS / "particle-filter", copy)
+    ledger = copy / "ledger.jsonl"
+    text = ledger.read_text()
+    at = text.index('"candidate_s":[') + len('"candidate_s":[')
+    ledger.write_text(text[:at] + "1" + text[at + 1 :])
+    assert klab("audit", copy).code == 5

@@ -1,0 +1,226 @@
+"""The buffers of timed calls on a real GPU: new contents every time, and checks that miss nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernellab.measure.base import SETS, Filling
+from kernellab.measure.bench import Arm, Bench
+from kernellab.measure.device_ring import DeviceRing
+from kernellab.measure.roofline import Floor
+from kernellab.run.cuda import CudaDevice
+from kernellab.tasks.crew import Crew
+from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
+from kernellab.tasks.spec import Array, Buffer, Task
+
+from . import kernels
+from .conftest import Build
+
+pytestmark = pytest.mark.gpu
+N, SLOTS, POOL = 1 << 14, 3, 3
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+
+
+def doubling(dtype: str = "float32", **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "name": "double", "about": "", "inputs": (Buffer("x", ("N",), dtype),), "outputs": (Buffer("y", ("N",), dtype),),
+        "reference": lambda x: x + x, "tune": ({"N": N},), "held_out": ({"N": 9},), "edge": ({"N": 1},),
+        "distributions": STANDARD,
+    }  # fmt: skip
+    return Task(**{**fields, **changes})
+
+
+@pytest.fixture
+def ring(gpu: CudaDevice, crew: Crew):  # type: ignore[no-untyped-def]
+    @contextmanager
+    def made(task: Task | None = None, n: int = N, slots: int = SLOTS, pool: int = POOL) -> Iterator[DeviceRing]:
+        opened = DeviceRing(gpu, task or doubling(), {"N": n}, slots, bytes(range(32)), pool, crew)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    return made
+
+
+def contents(it: DeviceRing, call: int, buffer: int = 0) -> Array:
+    return it.inputs.read(it.calls[call].inputs[buffer])
+
+
+def answer(it: DeviceRing, number: int, side: int = 0, factor: int = 2) -> None:
+    """The right outputs of a set, as an honest arm would leave them."""
+    for index in it.set_calls(number, it.slots):
+        x = contents(it, index)
+        it.sides[side].write(it.calls[index].outputs[0], x + x if factor == 2 else x.astype(np.int64) * factor)
+
+
+def change(it: DeviceRing, number: int, slot: int, place: int, bits: int | None = None, side: int = 0) -> None:
+    """One element of an output becomes another number, or these bits."""
+    region = it.calls[number * it.slots + slot].outputs[0]
+    values = it.sides[side].read(region)
+    if bits is None:
+        values[place] = values[place] + values.dtype.type(2)
+    else:
+        values.view(f"u{values.itemsize}")[place] = bits
+    it.sides[side].write(region, values)
+
+
+def cause(found: tuple[Any, int]) -> str:
+    assert found[0] is not None
+    return str(found[0].cause)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_fill_gives_new_contents_and_stays_standard_normal(dtype: str, ring: Any) -> None:
+    with ring(doubling(dtype)) as it:
+        used: set[int] = set()
+        for number in (0, 1, 0, 1):
+            before = [contents(it, c) for c in it.set_calls(number, SLOTS)]
+            it.fill(number, SLOTS, 0, used, known=True)
+            after = [contents(it, c) for c in it.set_calls(number, SLOTS)]
+            for old, new in zip(before, after, strict=True):
+                assert (old == new).mean() < 0.02, "equal by chance only: 16-bit floats are few"
+                wide = new.astype(np.float64)
+                assert abs(wide.mean()) < 0.05
+                assert abs(wide.std() - 1) < 0.05
+            assert all((a == b).mean() < 0.02 for a, b in ((after[0], after[1]), (after[1], after[2])))
+
+
+def test_where_the_timed_distribution_is_another_it_is_drawn_anew(ring: Any) -> None:
+    with ring(doubling(distributions={"offset": draw_offset, "normal": draw_normal})) as it:
+        before = contents(it, 0)
+        it.fill(0, SLOTS, 0, None)
+        assert (contents(it, 0) == before).mean() < 0.01
+        assert abs(contents(it, 0).mean() - 3) < 0.1
+
+
+def test_constant_inputs_stay_and_small_ones_change(ring: Any) -> None:
+    task = doubling(
+        inputs=(Buffer("x", ("N",)), Buffer("f", (4,), constant=True), Buffer("z", (1,))),
+        reference=lambda x, f, z: x * f[0] + z,
+    )
+    with ring(task) as it:
+        fixed, small = [], set()
+        for _ in range(4):
+            it.fill(0, SLOTS, 0, set(), known=True)
+            fixed += [contents(it, c, 1).tolist() for c in it.set_calls(0, SLOTS)]
+            small |= {float(contents(it, c, 2)[0]) for c in it.set_calls(0, SLOTS)}
+        assert all(f == fixed[0] for f in fixed)
+        assert len(small) > 4 * SLOTS - 4
+
+
+def test_known_answers_come_when_asked_for_once_each_and_look_like_the_others(ring: Any) -> None:
+    with ring() as it:
+        used: set[int] = set()
+        known, others = [], []
+        for count in range(1, POOL + 1):
+            filling = it.fill(0, SLOTS, 0, used, known=True)
+            assert (len(filling.entries), len(used)) == (1, count)
+            for slot in range(SLOTS):
+                (known if slot in filling.entries else others).append(coarse_share(contents(it, slot)))
+        assert not it.fill(0, SLOTS, 0, used, known=True).entries
+        assert not it.fill(0, SLOTS, 0, set(), known=False).entries
+        assert min(*known, *others) > 0.5, "sums near zero have trailing zero bits, known or not"
+
+
+def coarse_share(x: Array) -> float:
+    near = x[(np.abs(x) < 1 / 32) & (x != 0)]
+    return float(((near.view(np.uint32) & 15) == 0).mean())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_right_outputs_pass_and_one_wrong_element_is_found(dtype: str, ring: Any) -> None:
+    with ring(doubling(dtype)) as it:
+        filling: Filling = it.fill(1, SLOTS, 0, set(), known=True)
+        answer(it, 1)
+        assert it.check(1, filling, oracle=True) == (None, 1)
+        (slot,) = filling.entries
+        change(it, 1, slot, N // 2 + 1)
+        assert cause(it.check(1, filling, oracle=False)) == "wrong-output"
+
+
+def test_without_a_known_answer_the_oracle_looks_at_one_slot(ring: Any) -> None:
+    with ring() as it:
+        filling = it.fill(0, SLOTS, 1, None)
+        answer(it, 0, side=1)
+        assert it.check(0, filling, oracle=False) == (None, 0)
+        assert it.check(0, filling, oracle=True) == (None, 1)
+        for slot in range(SLOTS):
+            change(it, 0, slot, 7, side=1)
+        assert it.check(0, filling, oracle=False) == (None, 0)
+        assert cause(it.check(0, filling, oracle=True)) == "wrong-output"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("place", [0, N // 3, N - 1])
+def test_one_element_never_written_is_found_in_any_slot(place: int, dtype: str, ring: Any) -> None:
+    with ring(doubling(dtype), pool=0) as it:
+        filling = it.fill(0, SLOTS, 0, None)
+        answer(it, 0)
+        change(it, 0, SLOTS - 1, place, bits=filling.patterns[SLOTS - 1][0])
+        fault, _ = it.check(0, filling, oracle=False)
+        assert fault is not None
+        assert (fault.cause, f"1 of {N} elements" in fault.reason) == ("unwritten", True)
+
+
+@pytest.mark.parametrize("side", ["before", "behind"])
+def test_a_write_into_a_guard_band_is_found_and_mended_by_the_next_fill(side: str, ring: Any, gpu: CudaDevice) -> None:
+    with ring() as it:
+        filling = it.fill(1, SLOTS, 0, None)
+        answer(it, 1)
+        region = it.calls[SLOTS + 2].outputs[0]
+        place = region.data - 4 if side == "before" else region.data + region.nbytes
+        gpu.context.fill(it.sides[0].address + place, 0xEE, 1, 4)
+        fault, _ = it.check(1, filling, oracle=False)
+        assert fault is not None
+        assert (fault.cause, fault.reason) == ("out-of-bounds", f"wrote {side} the buffer of 'y'")
+        filling = it.fill(1, SLOTS, 0, None)
+        answer(it, 1)
+        assert it.check(1, filling, oracle=False) == (None, 0)
+
+
+def test_exact_integers_are_compared_bit_for_bit(ring: Any) -> None:
+    task = doubling(inputs=(Buffer("x", ("N",), "int32"),), outputs=(Buffer("y", ("N",), "int64"),),
+                    reference=lambda x: x.astype(np.int64) * 3, exact=True)  # fmt: skip
+    with ring(task) as it:
+        filling = it.fill(0, SLOTS, 0, set(), known=True)
+        answer(it, 0, factor=3)
+        assert it.check(0, filling, oracle=True) == (None, 1)
+        (slot,) = filling.entries
+        change(it, 0, slot, N - 1)
+        assert cause(it.check(0, filling, oracle=False)) == "wrong-output"
+
+
+def test_outputs_of_calls_not_made_are_untouched_until_one_element_is_written(ring: Any) -> None:
+    with ring() as it:
+        filling = it.fill(1, SLOTS, 0, None)
+        change(it, 1, 0, 3, bits=0)
+        assert it.untouched(1, filling), "the first slot is the call's own"
+        change(it, 1, SLOTS - 1, N - 1, bits=0)
+        assert not it.untouched(1, filling)
+
+
+def test_a_kernel_compared_with_itself_comes_out_near_one(ring: Any, gpu: CudaDevice, gpu_build: Build) -> None:
+    n = 1 << 22
+    built = gpu_build(kernels.HONEST, shapes=({"N": n},), task=doubling())
+    with ring(n=n, slots=4) as it:
+        arms = [Arm(f"arm {side}", gpu.start(built, it.inputs, it.sides[side], it.calls), side) for side in (0, 1)]
+        try:
+            pairs, stopped = Bench(it, Floor(1e-9, 1e-9, "memory", 1), 40e-6).compare(*arms, 21, checks=2)
+        finally:
+            for arm in arms:
+                arm.worker.close()
+    assert stopped == "budget"
+    assert 0.8 < pairs.speedup().value < 1.25
+    assert arms[0].checked >= 2
+
+
+def test_sets_are_as_many_as_everywhere(ring: Any) -> None:
+    with ring(pool=0) as it:
+        assert len(it.calls) == SETS * SLOTS
+        assert it.sides[0].regions == it.sides[1].regions
