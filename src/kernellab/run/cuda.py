@@ -39,7 +39,6 @@ class CudaDevice:
     slowness = 0.0
     thrifty = True
     trust: Trust = "device-only"
-    threads = 1
 
     def __init__(self, cache: CodeCache, index: int = 0, vram_bytes: int = 0) -> None:
         try:

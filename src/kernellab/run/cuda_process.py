@@ -36,6 +36,9 @@ class Process:
         self._boot_s = boot_s
         try:
             self._job: Job = host.spawn(entry, "run", Limits(cpu_s=1 << 30), [theirs.fileno(), *fds])
+        except BaseException:
+            self._control.close()
+            raise
         finally:
             theirs.close()
         self.alive = True

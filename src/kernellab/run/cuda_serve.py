@@ -9,6 +9,7 @@ Not covered: bugs of the driver that a hostile module could use (this process is
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -158,8 +159,11 @@ class Server:
         call("cuStreamBeginCapture", stream, 2)  # relaxed: one thread, one stream
         try:
             self._steps(bound)
-        finally:
-            graph = call("cuStreamEndCapture", stream)
+        except DriverFault:
+            with contextlib.suppress(DriverFault):  # the first fault is the one to tell
+                call("cuStreamEndCapture", stream)
+            raise
+        graph = call("cuStreamEndCapture", stream)
         bound.graph = call("cuGraphInstantiate", graph, 0)
         call("cuGraphDestroy", graph)
         call("cuGraphUpload", bound.graph, stream)
@@ -179,8 +183,6 @@ def _launch(kernel: Kernel, step: dict[str, Any], buffers: list[int], work: list
     except ValueError as err:
         raise ValueError(f"{step['kernel']} {err}") from None
     kernel.allow_shared(step["shared"])
-    if step["cluster"] is not None:
-        kernel.allow_large_clusters()
     return Launch(kernel, step["grid"], step["block"], parameters, alive, step["shared"], step["cluster"],
                   step["cooperative"])  # fmt: skip
 

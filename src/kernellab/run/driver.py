@@ -223,10 +223,6 @@ class Kernel:
             kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             call("cuFuncSetAttribute", self.function, kind, nbytes)
 
-    def allow_large_clusters(self) -> None:
-        kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-        call("cuFuncSetAttribute", self.function, kind, 1)
-
     def resources(self) -> dict[str, int]:
         kind = bindings().CUfunction_attribute
         names = {"registers": "NUM_REGS", "local_bytes": "LOCAL_SIZE_BYTES", "static_shared": "SHARED_SIZE_BYTES"}
