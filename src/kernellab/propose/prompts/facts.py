@@ -70,8 +70,8 @@ class TaskFacts:
         secret = Withheld.of(here)
         return TaskFacts(
             name=here.name,
-            about=without_paths(secret.clean(here.about)),
-            reference=without_paths(secret.clean(reference_text(here.reference))),
+            about=shown(here.about, secret),
+            reference=shown(reference_text(here.reference), secret),
             inputs=tuple(BufferFacts(b.name, tuple(map(str, b.extents)), b.dtype, b.constant) for b in here.inputs),
             outputs=tuple(BufferFacts(b.name, tuple(map(str, b.extents)), b.dtype, b.constant) for b in here.outputs),
             shapes=tuple(
@@ -85,6 +85,11 @@ class TaskFacts:
     def signature(self) -> str:
         """The order of launch()'s buffers: inputs, then outputs."""
         return ", ".join(b.name for b in (*self.inputs, *self.outputs))
+
+
+def shown(text: str, secret: Withheld) -> str:
+    """Free text (a description, a PyTorch file, a reason) as a prompt may quote it."""
+    return without_paths(secret.clean(text))
 
 
 def accuracy_rule(task: Task) -> str:
@@ -163,15 +168,15 @@ class KernelFacts:
         label = dims_label(trial.dims)
         shape = label if label in {s.label for s in task.shapes} else ""
         proposal = trial.proposal
-        why = without_paths(secret.clean(proposal.why))
+        why = shown(proposal.why, secret)
         common = (f"trial {trial.trial}", source, dict(proposal.params))
         if isinstance(trial, FailedTrial):
-            reason = without_paths(secret.clean(trial.reason))
+            reason = shown(trial.reason, secret)
             return KernelFacts(*common, trial.status, shape, reason=reason, why=why)
         used = trial.artifact.resources
         static = (used.get("registers"), used.get("spill_bytes"), used.get("shared"))
         if isinstance(trial, RejectedTrial):
-            reason = f"{trial.verdict.cause}: {without_paths(secret.clean(trial.verdict.reason))}"
+            reason = f"{trial.verdict.cause}: {shown(trial.verdict.reason, secret)}"
             return KernelFacts(*common, "rejected", shape, None, None, None, *static, reason, why)
         timing = trial.timing
         speedup = Interval(timing.speedup, timing.speedup_low, timing.speedup_high)
@@ -206,6 +211,7 @@ def _diff(old: KernelFacts, new: KernelFacts) -> str:
     """Parameters first, then the source, cut after MOST_DIFF_LINES lines."""
     head = [f"# parameters: {dict(old.params)} -> {dict(new.params)}"] if old.params != new.params else []
     lines = list(difflib.unified_diff(old.source.splitlines(), new.source.splitlines(), old.id, new.id, "", "", 2, ""))
+    lines = ["@@" if line.startswith("@@ ") else line for line in lines]
     if len(lines) > MOST_DIFF_LINES:
         lines = [*lines[:MOST_DIFF_LINES], f"# ... {len(lines) - MOST_DIFF_LINES} more lines"]
     return "\n".join(head + lines) or "# the same text and parameters"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from kernellab.build.router import backend_of
 from kernellab.core.records import Param
+from kernellab.propose.prompts.python_text import parsed
 from kernellab.propose.prompts.replies import (
     MOST_EXCERPT,
     CodeReply,
@@ -68,7 +68,9 @@ def parse_reply(
             return _selection(parts, known)
         return _object(parts, Design if kind == "design" else Opinion)
     except _Bad as bad:
-        return FormatFailure(expected=kind, fault=bad.fault, what=bad.what[:1000], excerpt=excerpt(bad.near or text))
+        return FormatFailure(
+            expected=kind, fault=bad.fault, what=_clean(bad.what[:1000]), excerpt=excerpt(bad.near or text)
+        )
 
 
 def excerpt(text: str) -> str:
@@ -214,9 +216,7 @@ def _candidate(source: str, backend: str, fenced: bool) -> dict[str, list[Param]
 
 def _parsed(source: str, fenced: bool) -> ast.Module:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
+        return parsed(source)
     except SyntaxError as err:
         line = (source.splitlines() or [""])[max(0, min(err.lineno or 1, source.count("\n") + 1) - 1)]
         if not fenced:
@@ -257,6 +257,8 @@ def _space(node: ast.expr) -> dict[str, list[Param]]:
             raise _Bad("bad-space", f"SPACE[{str(name)[:40]!r}] must be a name with a list of at least one choice")
         if not all(isinstance(c, (int, float, str)) for c in choices) or any(c != c or c in _INFINITE for c in choices):
             raise _Bad("bad-space", f"SPACE['{name[:40]}'] may hold numbers, words and truth values only")
+        if any(isinstance(c, str) and _clean(c) != c for c in choices):
+            raise _Bad("not-text", f"SPACE['{name[:40]}'] holds characters that are no text")
         space[name] = list(choices)
     return space
 
@@ -265,15 +267,15 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def _selection(parts: _Parts, known: Collection[str]) -> Parsed:
-    parsed = _object(parts, Selection)
-    chosen = parsed.value
+    reply = _object(parts, Selection)
+    chosen = reply.value
     if isinstance(chosen, Selection) and known:
         for name in (chosen.base, chosen.reference):
             if name is not None and name not in known:
                 raise _Bad("unknown-kernel", f"'{name[:60]}' is none of the kernels shown", parts.answer)
         if chosen.base == chosen.reference:
             raise _Bad("unknown-kernel", "base and reference are the same kernel", parts.answer)
-    return parsed
+    return reply
 
 
 def _object(parts: _Parts, model: type[Selection] | type[Design] | type[Opinion]) -> Parsed:

@@ -23,7 +23,8 @@ def reference_text(function: Callable[..., Any]) -> str:
     """The reference's source with the constants and functions of its own file that it uses, helpers first."""
     parts: dict[str, str] = {}
     _collect(function, parts)
-    text = "\n\n".join(reversed(parts.values()))
+    helpers_first = list(parts.values())[::-1]
+    text = "\n\n".join(sorted(helpers_first, key=lambda part: not part.startswith("import ")))
     return text if text and len(text) <= MOST_CHARACTERS else _own_text(function) or UNAVAILABLE
 
 

@@ -100,7 +100,7 @@ class PromptBook:
         loaders = [FileSystemLoader(str(f)) for f in (folder, FOLDER) if f is not None]
         self._templates = ImmutableSandboxedEnvironment(
             loader=ChoiceLoader(loaders), undefined=StrictUndefined, finalize=_printed, autoescape=False,
-            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False,
+            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         )  # fmt: skip
         self._templates.filters.update(
             fenced=_fenced, numbered=_numbered, params=_params, first_line=_first_line, floor_us=_floor_us
@@ -276,7 +276,7 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _numbered(text: str) -> str:
-    return "\n".join(f"{i:4}  {line}" for i, line in enumerate(text.splitlines(), 1))
+    return "\n".join(f"L{i:<4} {line}" for i, line in enumerate(text.splitlines(), 1))
 
 
 def _params(params: dict[str, Any]) -> str:

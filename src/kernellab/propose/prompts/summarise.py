@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from kernellab.build.base import NotBuilt
 from kernellab.core.records import FailedTrial, Rejected, RejectedTrial
 from kernellab.propose.prompts.facts import Failure, Stage
+from kernellab.propose.prompts.python_text import UNREADABLE, parsed
 from kernellab.propose.prompts.replies import FormatFailure
 from kernellab.propose.prompts.withhold import NOTHING, Withheld, without_paths
 
@@ -118,8 +119,8 @@ def _messages(log: str, source: str) -> list[_Message]:
 def _source_text(source: str) -> tuple[str, int]:
     """SOURCE as the compiler got it, and the candidate line on which its first line lies; 0 where it is put together."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(source)
+    except UNREADABLE:
         return "", 0
     for node in tree.body:
         named = isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "SOURCE" for t in node.targets)

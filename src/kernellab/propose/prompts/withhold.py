@@ -19,8 +19,9 @@ from kernellab.tasks.spec import Dims, Task, dims_label
 
 SMALL = 17
 MARK = "[withheld]"
-_NUMBER = re.compile(r"(?<![\w.])(?:\d+(?:_\d+)*|\d{1,3}(?:,\d{3})+)(?!\w|\.\d)")
-_PATH = re.compile(r"(?<![\w.<>*)\]/])(?:~|\.{1,2})?/(?:[\w.+@%-]+/)+([\w.+@%-]*)")
+_LONGEST = 40
+_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)(?!\w|\.\d)")
+_PATH = re.compile(r"(?<![\w.<>*)\]/])(?:~|\.{1,2})?/(?:(?:[\w.+@%-]+/)+([\w.+@%-]+)|(?:[\w.+@%-]+/){2,})")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,15 @@ class Withheld:
         """`text` without what is withheld."""
         for shape in sorted(self.shapes, reverse=True):
             text = _written(shape).sub(MARK, text)
-        return _NUMBER.sub(lambda m: MARK if int(re.sub("[_,]", "", m[0])) in self.numbers else m[0], text)
+        return _NUMBER.sub(self._number, text)
+
+    def _number(self, match: re.Match[str]) -> str:
+        """One number with separators, or several with commas between them."""
+        if len(match[0]) > _LONGEST:  # no extent, and more digits than int() reads
+            return match[0]
+        if int(re.sub("[_,]", "", match[0])) in self.numbers:
+            return MARK
+        return ",".join(MARK if int(part) in self.numbers else part for part in match[0].split(","))
 
 
 NOTHING = Withheld(frozenset(), frozenset())

@@ -57,7 +57,7 @@ def _apart(a: Param, b: Param) -> float:
     numbers = [v for v in (a, b) if isinstance(v, (int, float)) and not isinstance(v, bool)]
     if len(numbers) < 2 or min(numbers) <= 0:
         return 0.0 if len(numbers) == 2 and a == b else 1.0
-    return min(1.0, abs(math.log2(numbers[0] / numbers[1])) / _OCTAVES)
+    return min(1.0, math.log2(max(numbers) / min(numbers)) / _OCTAVES)
 
 
 @lru_cache(maxsize=1024)

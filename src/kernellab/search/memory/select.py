@@ -1,8 +1,9 @@
 """Contrastive selection: exemplars of clearly different speed and little difference in code, so that the cause shows.
 
-`bucket`: a bucket is drawn by softmax over the buckets' scores and is out until every bucket has had its turn; inside
-it the member is drawn that makes the best contrast with what was chosen before. `island`: the same inside one island
-(its residents and guests), drawn at random, so that families of kernels are developed apart; the others fill up.
+`bucket`: buckets are drawn by softmax over their scores, none twice before every other has had its turn; then, from the
+fastest drawn to the slowest, a member is drawn out of each by the contrast that it makes with those before. `island`: the
+same inside one island (its residents and guests), drawn at random, so that families of kernels are developed apart; the
+other islands fill up.
 
 tau is the temperature of every draw, in shares of the range from slowest to fastest bucket: 0 is greedy (best bucket
 first, best contrast inside), infinity is uniform over buckets. Only `rng` decides, so a seed repeats the choice.
@@ -17,17 +18,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernellab.search.archive import AnyTrial
-from kernellab.search.memory.buckets import Bucket, buckets
+from kernellab.search.memory.buckets import WIDEST, Bucket, buckets
 from kernellab.search.memory.islands import Islands
 from kernellab.search.memory.likeness import changed, distance
 from kernellab.search.memory.specimen import Reader, Specimen, no_text, recall
 
 Scheme = Literal["bucket", "island"]
-TAU = 0.3
+TAU = 0.1
 _FAILED = -0.5
 """The score of the failures' bucket, where the slowest measured one has 0 and the fastest 1."""
-_NEAR = 0.05
-"""Added to a distance, so that a change too small to see is not worth infinitely much."""
+_NEAR = 0.1
+"""The distance at which a pair is worth half of what it would be worth as twins: about one parameter of four by a step."""
+_PLAIN = 0.05
+"""The certain effect (a logarithm) at which a pair is worth half of a huge one: a change is plain or it is not, and how
+large it is matters little, else unrelated kernels of very different speed would always win."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +80,29 @@ def choose(
     taken = {e.specimen.number for e in chosen}
     found = buckets(specimens)
     left = [[s for s in b.members if s.number not in taken] for b in found]
-    utility = _utilities(found)
+    ranks = _draw_ranks([len(members) for members in left], _utilities(found), n, tau, rng)
     picked = list(chosen)
-    open_now: set[int] = set()
-    while len(picked) < n + len(chosen) and any(left):
-        open_now = open_now or {i for i, members in enumerate(left) if members}
-        ranks = sorted(open_now)
-        rank = ranks[draw([utility[i] for i in ranks], tau, rng)]
-        open_now.discard(rank)
-        picked.append(_pick(left[rank], rank, [e.specimen for e in picked], tau, rng))
+    for rank in ranks:
+        picked.append(_pick(left[rank], rank, picked, tau, rng))
         left[rank].remove(picked[-1].specimen)
-        open_now = {i for i in open_now if left[i]}
     return picked[len(chosen) :]
+
+
+def _draw_ranks(sizes: Sequence[int], utility: Sequence[float], n: int, tau: float, rng: random.Random) -> list[int]:
+    """Which buckets the n exemplars come from: none twice before every other has had its turn; fastest first, since the
+    others are then chosen for what they say about the fastest."""
+    left = list(sizes)
+    found: list[int] = []
+    turn: list[int] = []
+    open_now: list[int] = []
+    while len(found) + len(turn) < n and any(left):
+        if not open_now:
+            found, turn = found + sorted(turn), []
+            open_now = [i for i, size in enumerate(left) if size]
+        rank = open_now.pop(draw([utility[i] for i in open_now], tau, rng))
+        left[rank] -= 1
+        turn.append(rank)
+    return found + sorted(turn)
 
 
 def softmax(utility: Sequence[float], tau: float) -> list[float]:
@@ -105,18 +120,18 @@ def draw(utility: Sequence[float], tau: float, rng: random.Random) -> int:
 
 
 def worth(a: Specimen, b: Specimen) -> float:
-    """How much a pair teaches, 0 to 1: the certain part of its effect over its difference in code and parameters.
+    """How much a pair teaches, 0 to 1: its nearness in code and parameters times how plain its effect is.
 
     The certain part comes from the recorded intervals (half widths added in quadrature); contrast() gives the exact
     interval of the few pairs that are shown. A failure next to what works teaches by its nearness alone.
     """
-    apart = distance(a, b) + _NEAR
+    near = _NEAR / (_NEAR + distance(a, b))
     if a.timing is None or b.timing is None:
-        return 0.0 if a.timing is b.timing else _NEAR / apart
+        return 0.0 if a.timing is b.timing else near
     if a.arena != b.arena:
         return 0.0
-    value = effect(a, b) / apart
-    return value / (1 + value)
+    sure = effect(a, b)
+    return near * sure / (sure + _PLAIN)
 
 
 def effect(a: Specimen, b: Specimen) -> float:
@@ -146,17 +161,32 @@ def _utilities(found: Sequence[Bucket]) -> list[float]:
 
 
 def _pick(
-    members: Sequence[Specimen], rank: int, before: Sequence[Specimen], tau: float, rng: random.Random
+    members: Sequence[Specimen], rank: int, before: Sequence[Exemplar], tau: float, rng: random.Random
 ) -> Exemplar:
-    """The first exemplar is its bucket's best; later ones are drawn by their best contrast with those before."""
-    timed = [s for s in before if s.timing is not None]
+    """The first exemplar is drawn by its speed: those of a bucket are as good as equal, and always showing the same one
+    wears its neighbourhood out. Later ones are drawn by their best contrast with those before. What a
+    contrast says about parameters that an earlier one has spoken of counts less: four exemplars shall give three lessons."""
+    timed = [e.specimen for e in before if e.specimen.timing is not None]
     if not timed:
-        specimen = members[draw([-float(i) for i in range(len(members))], tau, rng)]
+        best = members[0].score or 0.0
+        specimen = members[draw([((s.score or 0.0) - best) / WIDEST for s in members], tau, rng)]
         return Exemplar(specimen, rank, None, None, _why(specimen, None))
-    pairs = [max(((worth(m, s), -i) for i, s in enumerate(timed))) for m in members]
+    told = {name for e in before if e.beside is not None for name in _subjects(e.specimen, e.beside)}
+    pairs = [max((worth(m, s) * _news(_subjects(m, s), told), -i) for i, s in enumerate(timed)) for m in members]
     at = draw([value for value, _ in pairs], tau, rng)
     beside = timed[-pairs[at][1]]
     return Exemplar(members[at], rank, None, beside, _why(members[at], beside))
+
+
+def _subjects(a: Specimen, b: Specimen) -> set[str]:
+    """What a contrast speaks of: the parameters that differ, and the code where that does."""
+    one, other = a.trial.proposal, b.trial.proposal
+    return {*changed(one.params, other.params), *(() if one.source == other.source else (f"code {other.source}",))}
+
+
+def _news(subjects: set[str], told: set[str]) -> float:
+    """1 when nothing was told before, a quarter when all was."""
+    return 0.25 + 0.75 * len(subjects - told) / len(subjects) if subjects else 0.25
 
 
 def _why(specimen: Specimen, beside: Specimen | None) -> str:
@@ -164,7 +194,8 @@ def _why(specimen: Specimen, beside: Specimen | None) -> str:
         return "a starting point" if specimen.timing else f"failed: {specimen.reason}"
     names = list(changed(specimen.trial.proposal.params, beside.trial.proposal.params))
     same = specimen.trial.proposal.source == beside.trial.proposal.source
-    what = ("only " if same else "code and ") + (", ".join(names) or "code") if names or not same else "nothing"
+    what = " and ".join([*([] if same else ["code"]), *([", ".join(names)] if names else [])]) or "nothing"
+    what += " only" if same and names else ""
     if specimen.timing is None:
         return f"differs from trial {beside.number} in {what}, and failed: {specimen.reason}"
     sure = "clearly" if effect(specimen, beside) > 0 else "not clearly"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from kernellab.core.errors import LedgerFault
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, Timing
@@ -21,8 +22,9 @@ def no_text(source: str) -> str:
 
 
 def reader_of(store: Store) -> Reader:
-    """Texts from a run's store; what was pruned or damaged reads as unknown, since a memory can do without it."""
+    """Texts from a run's store, each read once; what was pruned or damaged reads as unknown: a memory can do without it."""
 
+    @cache
     def read(source: str) -> str:
         try:
             return store.get(source).decode(errors="replace")

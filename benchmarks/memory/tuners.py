@@ -1,0 +1,176 @@
+"""Recipe search at 25, 50 and 100 trials on the recorded spaces: our tuner, random search and kernel_tuner's strategies.
+
+    python benchmarks/memory/tuners.py [--seeds 30] [--kernel-tuner /path/to/python] [--strategy NAME ...] [--space FILE ...]
+
+kernel_tuner runs unchanged, in its simulation mode, under an interpreter that has it (pip install kernel-tuner); without
+one its rows are left out and that is said. Both sides get the same: every combination of the space, invalid ones
+included, which cost a trial; choices in the space's order as numbers. A space of several recipes is given to
+kernel_tuner as one flat space whose parameters of other recipes are held at their first choice by restrictions.
+
+P-score (after Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning"): after each trial
+P = (R - f) / (R - best), where f is the time of the best kernel so far and R what random search without replacement has
+then on average; the mean over the trials of the budget. 0 is random search, 1 would be the best kernel at once. Time
+is counted in trials. Intervals: 95 % bootstrap over seeds, each seed's score being its mean over the spaces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from space import Point, Space, bootstrap, point, spaces
+
+from kernellab.search.tune import make_tuner
+
+BUDGETS = (25, 50, 100)
+STRATEGIES = ("random_sample", "genetic_algorithm", "dual_annealing", "greedy_ils", "greedy_mls", "simulated_annealing",
+              "diff_evo", "pso", "bayes_opt", "hybrid_vndx", "adaptive_tabu_greywolf")  # fmt: skip
+HERE = Path(__file__).parent
+
+
+class Score:
+    """P-scores on one space, with the exact average course of random search."""
+
+    def __init__(self, space: Space) -> None:
+        worst = 1 / min(space.speedups.values())
+        self._times = {k: 1 / space.speedups[k] if k in space.speedups else worst for k in space.points}
+        self._best = min(self._times.values())
+        self._random = _course_of_random(sorted(self._times.values()), max(BUDGETS))
+        self._worst = worst
+
+    def of(self, order: Sequence[Point], budget: int) -> float:
+        times = [self._times[k] for k in order[:budget]] or [self._worst]
+        course = np.minimum.accumulate(np.array(times + [times[-1]] * (budget - len(times))))
+        left = self._random[:budget] - self._best
+        return float(np.mean((self._random[:budget] - course)[left > 1e-12] / left[left > 1e-12]))
+
+
+def _course_of_random(ordered: list[float], budget: int) -> np.ndarray:
+    """The expected best of t draws without replacement, t = 1 .. budget, exactly."""
+    n, values = len(ordered), np.array(ordered)
+    course = []
+    for t in range(1, min(budget, n) + 1):
+        survive = np.ones(n + 1)  # that none of the k best is among the t drawn
+        for k in range(1, n + 1):
+            survive[k] = survive[k - 1] * max(0, n - t - k + 1) / (n - k + 1)
+        course.append(float(((survive[:-1] - survive[1:]) * values).sum()))
+    return np.array(course + [course[-1]] * (budget - len(course)))
+
+
+def ours(space: Space, sampler: str, seed: int, budget: int) -> list[Point]:
+    tuner = make_tuner(list(space.recipes.values()), sampler, seed)  # type: ignore[arg-type]
+    order: list[Point] = []
+    while len(order) < budget and (idea := tuner.propose()) is not None:
+        key = point(idea.candidate.name, idea.params)
+        order.append(key)
+        tuner.learn(idea, space.speedups.get(key))
+    return order
+
+
+def plain_random(space: Space, seed: int, budget: int) -> list[Point]:
+    return random.Random(seed).sample(space.points, min(budget, len(space.points)))
+
+
+def cache_file(space: Space, path: Path) -> dict[str, Point]:
+    """The space as kernel_tuner's cache; returns which of its keys is which combination."""
+    names = sorted(space.recipes)
+    params: dict[str, list[int]] = {"recipe": list(range(len(names)))} if len(names) > 1 else {}
+    for number, name in enumerate(names):
+        params |= {f"r{number}_{k}": list(range(len(v))) for k, v in space.recipes[name].space.items()}
+    restrictions = [
+        f"{key} == 0 or recipe == {key.split('_')[0][1:]}" for key in params if key != "recipe" and len(names) > 1
+    ]
+    entries, keys = {}, {}
+    for key in space.points:
+        number, given = names.index(key[0]), dict(key[1])
+        row = {"recipe": number} if len(names) > 1 else {}
+        for name in params:
+            if name != "recipe":
+                own, _, short = name.partition("_")
+                row[name] = space.recipes[key[0]].space[short].index(given[short]) if own == f"r{number}" else 0
+        label = ",".join(str(row[n]) for n in params)
+        time: Any = 1 / space.speedups[key] if key in space.speedups else "InvalidConfig"
+        extra = {"time": time, "times": [time] if key in space.speedups else [], "compile_time": 1.0, "verification_time": 0,
+                 "benchmark_time": 1.0, "strategy_time": 0, "framework_time": 0, "timestamp": "2026-01-01 00:00:00+00:00"}  # fmt: skip
+        if key not in space.speedups:
+            extra["__error__"] = "InvalidConfig"
+        entries[label], keys[label] = {**row, **extra}, key
+    head = {"device_name": "recorded", "kernel_name": "k", "problem_size": 1, "tune_params_keys": list(params),
+            "tune_params": params, "objective": "time", "klab_restrictions": restrictions}  # fmt: skip
+    path.write_text(json.dumps({**head, "cache": entries}))
+    return keys
+
+
+def theirs(python: str, space: Space, seeds: int, budget: int, strategies: Sequence[str]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cache.json"
+        keys = cache_file(space, path)
+        command = [python, str(HERE / "kernel_tuner_side.py"), str(path), str(seeds), str(budget), *strategies]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    if done.returncode:
+        print(f"kernel_tuner could not be run: {done.stderr.strip()[-400:]}", file=sys.stderr)
+        return {}
+    found = json.loads(done.stdout.splitlines()[-1])["strategies"]
+    for name, result in found.items():
+        if result["problem"]:
+            print(f"kernel_tuner's {name} could not run on {space.label}: {result['problem']}", file=sys.stderr)
+    return {n: [[keys[k] for k in order] for order in r["orders"]] for n, r in found.items() if not r["problem"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--kernel-tuner", default="", help="a Python interpreter that has kernel_tuner")
+    parser.add_argument("--strategy", action="append", default=[])
+    parser.add_argument("--space", type=Path, action="append", default=[])
+    options = parser.parse_args()
+    own: dict[str, Callable[[Space, int, int], list[Point]]] = {
+        "kernellab tpe": lambda space, seed, budget: ours(space, "tpe", seed, budget),
+        "kernellab random": lambda space, seed, budget: ours(space, "random", seed, budget),
+        "plain random": plain_random,
+    }
+    table: dict[str, dict[int, list[list[float]]]] = {}
+    every = [space for pair in spaces(options.space) for space in pair]
+    for space in every:
+        score = Score(space)
+        for name, search in own.items():
+            orders = [search(space, s, max(BUDGETS)) for s in range(options.seeds)]
+            for budget in BUDGETS:
+                table.setdefault(name, {}).setdefault(budget, []).append([score.of(o, budget) for o in orders])
+        for budget in BUDGETS if options.kernel_tuner else ():
+            found = theirs(options.kernel_tuner, space, options.seeds, budget, options.strategy or STRATEGIES)
+            for name, orders in found.items():
+                row = table.setdefault(f"kernel_tuner {name}", {}).setdefault(budget, [])
+                row.append([score.of(o, budget) for o in orders])
+        print(f"{space.label}: {len(space.points)} combinations, {len(space.speedups)} of them measured", flush=True)
+    if not options.kernel_tuner:
+        print("kernel_tuner was not run: give --kernel-tuner PYTHON")
+    _print(table, len(every), options.seeds)
+
+
+def _print(table: dict[str, dict[int, list[list[float]]]], count: int, seeds: int) -> None:
+    print(f"\nP-score, mean over {count} spaces and {seeds} seeds [95 %]; then kernellab tpe minus it, paired by seed")
+    ours_ = {b: np.mean(table["kernellab tpe"][b], axis=0) for b in BUDGETS}
+    for name, rows in sorted(table.items(), key=lambda item: -np.mean([np.mean(r) for r in item[1].values()])):
+        cells = []
+        for budget in BUDGETS:
+            if len(rows.get(budget, [])) < count:
+                cells.append(f"{budget}: only {len(rows.get(budget, []))} spaces")
+                continue
+            means = np.mean(rows[budget], axis=0)
+            mean, low, high = bootstrap(means)
+            less, least, most = bootstrap(ours_[budget] - means)
+            cells.append(f"{budget}: {mean:+.3f} [{low:+.3f}, {high:+.3f}] ({less:+.3f} [{least:+.3f}, {most:+.3f}])")
+        print(f"  {name:36s} " + "   ".join(cells))
+
+
+if __name__ == "__main__":
+    main()

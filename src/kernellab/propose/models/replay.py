@@ -1,0 +1,76 @@
+"""A recorded run as a model: the same replies and faults, byte for byte, no network, no cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
+from kernellab.propose.models.base import NEVER, Cancel, ModelFault, Reply, Request
+from kernellab.propose.models.journal import CALL, INTENT, Answered, Calls
+
+_SHOWN = 24
+_FIX = "replay with the settings, task, templates and version of kernellab of that run, or name a live model"
+
+
+class ReplayModel:
+    """`name` is the model that was asked then; a run that asked several has no single name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        entries = ((e.kind, dict(e.body)) for e in read_entries(folder) if e.kind in (INTENT, CALL))
+        self._calls = Calls(Store(folder), entries)
+        if not self._calls.outcomes:
+            raise ModelFault("not-recorded", f"{folder} holds no model calls", "name a run that was made with --model")
+        names = {outcome.model for outcome in self._calls.outcomes.values()}
+        self.name = names.pop() if len(names) == 1 else ""
+
+    def complete(self, request: Request, cancel: Cancel = NEVER) -> Reply:
+        outcome = self._calls.outcomes.get((request.call, request.digest))
+        if isinstance(outcome, Answered):
+            return self._calls.reply_of(outcome)
+        if outcome is not None:
+            raise outcome.fault.fault()
+        raise ModelFault("not-recorded", f"{self._folder} has no reply to this: {self._why(request)}", _FIX)
+
+    def __repr__(self) -> str:
+        return f"ReplayModel({str(self._folder)!r})"
+
+    def _why(self, request: Request) -> str:
+        calls = self._calls
+        if (request.call, request.digest) in calls.intents:
+            return f"call {request.call} was cut before its reply came"
+        if twins := sorted(call for call, digest in calls.intents if digest == request.digest):
+            return f"these words were asked as call {twins[0]}, not {request.call}"
+        same = [name for name in calls.intents if name[0] == request.call]
+        if not same:
+            known = [call for call, _ in calls.intents]
+            return f"call {request.call} was never made (the run has calls {min(known)} to {max(known)})"
+        return f"call {request.call} was made with another {difference(calls.request_of(same[-1]), request)}"
+
+
+def difference(then: Request, now: Request) -> str:
+    """The first part in which two requests differ, and how."""
+    old, new = (r.model_dump(mode="json", exclude={"call"}) for r in (then, now))
+    return next((found for key in old if (found := _differs(key, old[key], new[key]))), "nothing")
+
+
+def _differs(where: str, old: Any, new: Any) -> str:
+    if old == new:
+        return ""
+    if isinstance(old, list) and isinstance(new, list):
+        for number, (a, b) in enumerate(zip(old, new, strict=False)):
+            if found := _differs(f"{where}[{number}]", a, b):
+                return found
+        return f"number of {where} (then {len(old)}, now {len(new)})"
+    if isinstance(old, dict) and isinstance(new, dict):
+        return next(found for key in old if (found := _differs(f"{where}.{key}", old[key], new[key])))
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > _SHOWN:
+        at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        return f"{where}, from character {at} on (then {_cut(old, at)}, now {_cut(new, at)})"
+    return f"{where} (then {old!r}, now {new!r})"
+
+
+def _cut(text: str, at: int) -> str:
+    return repr(text[at : at + _SHOWN] + ("..." if len(text) > at + _SHOWN else ""))
