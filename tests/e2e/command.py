@@ -74,6 +74,7 @@ class Klab:
         return subprocess.Popen(
             [KLAB, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
             env=self.with_(env), start_new_session=True, stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
         )  # fmt: skip
 
     def with_(self, changes: Mapping[str, str | None] | None) -> dict[str, str]:
