@@ -105,24 +105,25 @@ class _Reader:
         self._results: dict[str, dict[str, Any]] = {}
         self._seen: set[str] = set()
         self._pruned: set[str] = set()
+        self._unsound: dict[str, str] = {}
+        self._where = ""
         self._artifacts: set[tuple[str, ...]] = set()
 
     def problems(self) -> Iterator[str]:
-        for entry in read_entries(self._folder):  # what was let go is said at the end, and needed from the start
-            if entry.kind == "pruned":
-                self._pruned |= {str(sha) for sha in entry.body["blobs"]}
         for entry in read_entries(self._folder):
-            where = f"entry {entry.seq} ({entry.kind})"
+            self._where = f"entry {entry.seq} ({entry.kind})"
             try:
-                yield from (f"{where}: {p}" for p in self._entry(entry.kind, dict(entry.body)))
+                yield from (f"{self._where}: {p}" for p in self._entry(entry.kind, dict(entry.body)))
             except (ValidationError, KeyError, TypeError, ValueError, IndexError) as err:
                 first = str(err).splitlines()[0]
-                yield f"{where}: is not a well-formed record: {type(err).__name__}: {first}"
+                yield f"{self._where}: is not a well-formed record: {type(err).__name__}: {first}"
+        yield from self._unsound_blobs()
 
     def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
         if kind == "run":
             self._settings = body["settings"]
-            yield from (p for c in body["candidates"] for p in self._blob(c["source"], "candidate source"))
+            for candidate in body["candidates"]:
+                self._blob(candidate["source"], "candidate source")
         elif kind == "calibration":
             yield from self._calibration(body)
         elif kind == "trial":
@@ -132,6 +133,8 @@ class _Reader:
         elif kind == "result":
             self._results[_place(body["task"], body["dims"])] = body
             yield from self._result(body)
+        elif kind == "pruned":
+            self._pruned |= {str(sha) for sha in body["blobs"]}
         elif kind == "end" and any(self._results.get(_place(r["task"], r["dims"])) != r for r in body["results"]):
             yield "the results at the end are not the ones recorded before"
 
@@ -154,7 +157,7 @@ class _Reader:
         if trial.trial != len(self._trials):
             yield f"is numbered {trial.trial}, expected {len(self._trials)}"
         self._trials.append(trial)
-        yield from self._blob(trial.proposal.source, "source")
+        self._blob(trial.proposal.source, "source")
         if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
             yield from self._artifact(trial.artifact)
         if isinstance(trial, DuplicateTrial):
@@ -172,8 +175,6 @@ class _Reader:
         trial = self._trials[confirmation.trial]
         if not isinstance(trial, MeasuredTrial) or _place(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
-        elif self._pruned & {trial.artifact.code, trial.artifact.plans, trial.artifact.log}:
-            yield f"confirms trial {confirmation.trial}, whose machine code was pruned"
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
             yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
@@ -249,21 +250,36 @@ class _Reader:
         self._artifacts.add(named)
         if artifact.id != digest([artifact.code, artifact.plans]):
             yield "the artifact's id does not name its code and plans"
-        for blob, what in ((artifact.code, "machine code"), (artifact.plans, "plans"), (artifact.log, "build log")):
-            yield from self._blob(blob, what)
+        for blob, what in _evidence(artifact).items():
+            self._blob(blob, what)
 
-    def _blob(self, sha: str, what: str) -> Iterator[str]:
+    def _blob(self, sha: str, what: str) -> None:
+        """Look at a blob once. What is wrong with it is told at the end: by then it may prove to have been pruned."""
         if sha in self._seen:
             return
         self._seen.add(sha)
-        if sha in self._pruned and not self._store.path(sha).exists():
-            self._report.pruned += 1
-            return
-        self._report.blobs += 1
         try:
             self._store.get(sha)
+            self._report.blobs += 1
         except LedgerFault as fault:
-            yield f"{what}: {fault.what}"
+            self._unsound[sha] = f"{self._where}: {what}: {fault.what}"
+
+    def _unsound_blobs(self) -> Iterator[str]:
+        """Blobs that are missing or changed, but for those that the ledger says were let go."""
+        for number, trial in enumerate(self._trials):
+            if number not in self._confirmations or not isinstance(trial, MeasuredTrial):
+                continue
+            if self._pruned & {trial.proposal.source, *_evidence(trial.artifact)}:
+                yield f"trial {number} was confirmed, and its source or machine code was pruned"
+        for sha, problem in self._unsound.items():
+            if sha in self._pruned and not self._store.path(sha).exists():
+                self._report.pruned += 1
+            else:
+                yield problem
+
+
+def _evidence(artifact: Artifact) -> dict[str, str]:
+    return {artifact.code: "machine code", artifact.plans: "plans", artifact.log: "build log"}
 
 
 def _place(task: str, dims: dict[str, int]) -> str:

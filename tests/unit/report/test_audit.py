@@ -15,6 +15,7 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey
 from kernellab.report.audit import audit
+from kernellab.search.prune import prune
 from kernellab.search.runs import run_search
 
 pytestmark = pytest.mark.backend_c
@@ -430,3 +431,46 @@ def test_the_root_that_was_written_down_is_compared(run: Path) -> None:
 def test_an_unfinished_run_passes_and_says_that_it_has_not_ended(run: Path, tmp_path: Path) -> None:
     report = audit(resigned(run, tmp_path / "run", lambda entries: drop(entries, "end")))
     assert (report.problems, report.ended) == ([], False)
+
+
+def pruned_copy(run: Path, target: Path) -> Path:
+    shutil.copytree(run, target)
+    assert prune(target).removed > 0
+    return target
+
+
+def test_a_pruned_run_passes_ended_and_keeps_what_a_claim_rests_on(run: Path, tmp_path: Path) -> None:
+    folder = pruned_copy(run, tmp_path / "run")
+    report = audit(folder)
+    assert report.problems == []
+    assert report.ended
+    assert report.pruned > 0
+    assert report.blobs + report.pruned == audit(run).blobs
+    entries = {e.kind: dict(e.body) for e in read_entries(folder)}
+    trials = [dict(e.body) for e in read_entries(folder) if e.kind == "trial"]
+    confirmed = trials[entries["confirmation"]["trial"]]
+    kept = (confirmed["proposal"]["source"], *(confirmed["artifact"][k] for k in ("code", "plans", "log")))
+    assert not set(kept) & set(entries["pruned"]["blobs"])
+    assert prune(folder).removed == 0
+
+
+def test_what_was_lost_and_not_pruned_is_still_found(run: Path, tmp_path: Path) -> None:
+    folder = pruned_copy(run, tmp_path / "run")
+    next(p for p in sorted((folder / "artifacts").rglob("*")) if p.is_file()).unlink()
+    (problem,) = audit(folder).problems
+    assert "is missing from" in problem
+
+
+def test_pruning_the_evidence_of_a_claim_does_not_pass(run: Path, tmp_path: Path) -> None:
+    def prune_it(entries: Bodies) -> None:
+        trials = [b for k, b in entries if k == "trial"]
+        code = trials[first(entries, "confirmation")["trial"]]["artifact"]["code"]
+        entries.append(("pruned", {"blobs": [code]}))
+
+    problems = audit(resigned(run, tmp_path / "run", prune_it)).problems
+    assert any("was confirmed, and its source or machine code was pruned" in p for p in problems)
+
+
+def test_a_pruning_entry_that_is_none_is_a_problem_not_a_crash(run: Path, tmp_path: Path) -> None:
+    folder = resigned(run, tmp_path / "run", lambda entries: entries.append(("pruned", {"files": 3})))
+    assert any("is not a well-formed record" in p for p in audit(folder).problems)
