@@ -19,14 +19,13 @@ from kernellab.build.compiler import Compiler, check_flags
 from kernellab.build.elf import sections
 from kernellab.build.plan import IDENTIFIER, Plan
 from kernellab.core.hardware import cpu_model
-from kernellab.core.ids import canonical_json, digest, sha256_hex
-from kernellab.core.records import Artifact, Param
+from kernellab.core.ids import digest
+from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.compile_job", "kernellab.tasks")
-MAX_STATIC = 64 << 10
 _RECORDER = "kernellab.build.recorder:main"
 _PRELUDE = """static _Thread_local long klab_program_id[3];
 #define program_id(axis) (klab_program_id[axis])
@@ -99,27 +98,17 @@ class CBuilder:
             parts = sections(code)
         except ValueError as err:
             return NotBuilt("build-failed", str(err), log)
-        if parts.static_bytes > MAX_STATIC:
-            return NotBuilt(
-                "build-failed",
-                f"static-memory: {parts.static_bytes} bytes of writable static memory could "
-                f"keep answers between calls ({MAX_STATIC} allowed); use scratch()",
-            )
-        plan_bytes = canonical_json([[d, p.model_dump(mode="json")] for d, p in zip(shapes, plans, strict=True)])
-        code_hash, plan_hash = sha256_hex(code), sha256_hex(plan_bytes)
-        artifact = Artifact(
-            id=digest([code_hash, plan_hash]),
+        if fault := exchange.static_fault(parts.static_bytes):
+            return NotBuilt("build-failed", fault)
+        artifact = exchange.artifact_of(
+            code, plans, shapes, log, started,
             backend=self.backend,
-            code=code_hash,
-            plans=plan_hash,
-            log=sha256_hex(log.encode()),
             compiler=self._compiler.identity,
             flags=flags,
             static_bytes=parts.static_bytes,
-            build_s=time.perf_counter() - started,
             cached=cached,
             resources={"code_bytes": parts.code_bytes, "constant_bytes": parts.constant_bytes},
-        )
+        )  # fmt: skip
         return Built(artifact, code, plans, shapes, stubs, log)
 
     def _compile(self, text: str, flags: list[str]) -> tuple[bytes, str] | NotBuilt:

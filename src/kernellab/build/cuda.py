@@ -23,17 +23,16 @@ from kernellab.build import exchange
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
-from kernellab.build.cubin import CubinFacts, audit, launch_fault
+from kernellab.build.cubin import HARMLESS_CALLS, CubinFacts, audit, launch_fault
 from kernellab.build.plan import Plan
 from kernellab.core.errors import UsageError
-from kernellab.core.ids import canonical_json, digest, sha256_hex
-from kernellab.core.records import Artifact, Param
+from kernellab.core.ids import digest
+from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.nvrtc_job", "kernellab.build.cubin", "kernellab.tasks")
-MAX_STATIC = 64 << 10
 _RECORDER = "kernellab.build.recorder:main"
 _COMPILER = "kernellab.build.nvrtc_job:main"
 _OWN_FEATURES = ("sm_90", "sm_100", "sm_103", "sm_120", "sm_121")  # built for the device itself: all it can do
@@ -51,7 +50,6 @@ _ERROR = re.compile(r"^SOURCE\(\d+\): (?:catastrophic )?error.*$", re.MULTILINE)
 _UNKNOWN_NAME = re.compile(r"#pragma nv_mangled_name (.*)")
 _SPILLS = re.compile(r"Function properties for (\S+)\s*\n.*?(\d+) bytes spill stores, (\d+) bytes spill loads")
 _NOISE = re.compile(r"^ptxas info\s*: Compile time = .*\n?", re.MULTILINE)
-_DRIVER_CALLS = {"__assertfail"}  # it ends the launch; all others keep memory or write outside the buffers
 
 
 def missing(sandbox: Sandbox) -> str:
@@ -204,21 +202,15 @@ class CudaBuilder:
         if fault:
             return NotBuilt("build-failed", fault, log)
         code = pack(Bundle((compiled.cubin,), {name: (0, symbol) for name, symbol in compiled.names.items()}))
-        plan_bytes = canonical_json([[d, p.model_dump(mode="json")] for d, p in zip(shapes, plans, strict=True)])
-        code_hash, plan_hash = sha256_hex(code), sha256_hex(plan_bytes)
-        artifact = Artifact(
-            id=digest([code_hash, plan_hash]),
+        artifact = exchange.artifact_of(
+            code, plans, shapes, log, started,
             backend=self.backend,
-            code=code_hash,
-            plans=plan_hash,
-            log=sha256_hex(log.encode()),
             compiler=f"NVRTC {self._version}",
             flags=options,
             static_bytes=facts.static_bytes,
-            build_s=time.perf_counter() - started,
             cached=compiled.cached,
             resources=_resources(plans, compiled, facts),
-        )
+        )  # fmt: skip
         return Built(artifact, code, plans, shapes, {}, log, compiled.ptx)
 
 
@@ -249,15 +241,12 @@ def _from_cache(kept: bytes) -> _Compiled | None:
 
 def _static_fault(facts: CubinFacts) -> str:
     """What could carry answers from call to call, or reach outside the buffers."""
-    if facts.static_bytes > MAX_STATIC:
-        return (
-            f"static-memory: {facts.static_bytes} bytes of writable static memory could "
-            f"keep answers between calls ({MAX_STATIC} allowed); use scratch()"
-        )
+    if fault := exchange.static_fault(facts.static_bytes):
+        return fault
     for name in facts.imports:
         if name in ("malloc", "free"):
             return "device-heap: memory from malloc() or new could keep answers between calls; use scratch()"
-        if name not in _DRIVER_CALLS:
+        if name not in HARMLESS_CALLS:
             return f"SOURCE calls {'printf' if name == 'vprintf' else name}(), which a kernel here does not have"
     return ""
 

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from kernellab.build.base import Candidate, Described, NotBuilt
-from kernellab.build.plan import Plan
-from kernellab.core.ids import canonical_json
-from kernellab.core.records import Param
+from kernellab.build.plan import Plan, plan_bytes
+from kernellab.core.ids import canonical_json, digest, sha256_hex
+from kernellab.core.records import Artifact, Param
 from kernellab.sandbox.host import Job, Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
+MAX_STATIC = 64 << 10
 _MAX_REPLY = 48 << 20
 _MOST_PARAMETERS, _MOST_CHOICES = 64, 1024
 _PLANS = TypeAdapter(list[Plan])
@@ -113,6 +115,31 @@ def describe(sandbox: Sandbox, entry: str, candidate: Candidate, limits: Limits)
         return Described(space, [str(t) for t in reply["tasks"]], str(reply["about"])[:2000])
     except (KeyError, TypeError, ValueError, AttributeError) as err:
         return NotBuilt("build-failed", f"SPACE is not a mapping of names to lists of numbers or words: {err}")
+
+
+def static_fault(static_bytes: int) -> str:
+    """Why so much writable static memory is refused, or ''."""
+    if static_bytes <= MAX_STATIC:
+        return ""
+    return (
+        f"static-memory: {static_bytes} bytes of writable static memory could "
+        f"keep answers between calls ({MAX_STATIC} allowed); use scratch()"
+    )
+
+
+def artifact_of(
+    code: bytes, plans: Sequence[Plan], shapes: Sequence[Dims], log: str, started: float, **facts: Any
+) -> Artifact:
+    """The record of machine code and plans, named by their bytes; `facts` are the back end's own fields."""
+    code_hash, plan_hash = sha256_hex(code), sha256_hex(plan_bytes(shapes, plans))
+    return Artifact(
+        id=digest([code_hash, plan_hash]),
+        code=code_hash,
+        plans=plan_hash,
+        log=sha256_hex(log.encode()),
+        build_s=time.perf_counter() - started,
+        **facts,
+    )
 
 
 def macros(params: dict[str, Param]) -> list[str]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from kernellab.core.ids import canonical_json
 
 MAX_SCRATCH = 2 << 30
 MAX_STEPS = 256
@@ -98,3 +101,8 @@ class Plan(_Data):
                 if isinstance(arg, ScratchArg) and arg.index >= len(self.scratch):
                     return f"{step.kernel} is given scratch {arg.index} that was never asked for"
         return ""
+
+
+def plan_bytes(shapes: Sequence[Mapping[str, int]], plans: Sequence[Plan]) -> bytes:
+    """The plans of an artifact as they are stored and hashed: each with its shape."""
+    return canonical_json([[dict(d), p.model_dump(mode="json")] for d, p in zip(shapes, plans, strict=True)])

@@ -24,23 +24,21 @@ from kernellab.build import exchange
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
-from kernellab.build.cubin import LEAST_SHARED, MAX_SHARED, CubinFacts, audit, launch_fault
+from kernellab.build.cubin import HARMLESS_CALLS, LEAST_SHARED, MAX_SHARED, CubinFacts, audit, launch_fault
 from kernellab.build.plan import Plan
 from kernellab.core.errors import UsageError
-from kernellab.core.ids import canonical_json, digest, sha256_hex
-from kernellab.core.records import Artifact, Param
+from kernellab.core.ids import canonical_json, digest
+from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.triton_warm", "kernellab.build.cubin", "kernellab.tasks")
-MAX_STATIC = 64 << 10
 OLDEST = (3, 4)
 _MOST_TOGETHER = 3
 _JOB = "kernellab.build.triton_job:main"
 _FORMAT = 1  # of what is kept in the cache, and of how a job compiles
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
-_DRIVER_CALLS = {"__assertfail"}  # it ends the launch; all others keep memory or write outside the buffers
 
 
 def version() -> str:
@@ -171,21 +169,15 @@ class TritonBuilder:
         fault = _module_fault(facts, self._arch) or _plan_fault(plans, bundle, facts)
         if fault:
             return NotBuilt("build-failed", fault, compiled.log)
-        plan_bytes = canonical_json([[d, p.model_dump(mode="json")] for d, p in zip(shapes, plans, strict=True)])
-        code_hash, plan_hash = sha256_hex(compiled.code), sha256_hex(plan_bytes)
-        artifact = Artifact(
-            id=digest([code_hash, plan_hash]),
+        artifact = exchange.artifact_of(
+            compiled.code, plans, shapes, compiled.log, started,
             backend=self.backend,
-            code=code_hash,
-            plans=plan_hash,
-            log=sha256_hex(compiled.log.encode()),
             compiler=f"Triton {self._version}",
             flags=[f"--target=sm_{self._arch}"],
             static_bytes=sum(f.static_bytes for f in facts),
-            build_s=time.perf_counter() - started,
             cached=compiled.cached,
             resources=_resources(plans, bundle, facts),
-        )
+        )  # fmt: skip
         listing = "\n".join(f"// {name}\n{text}" for name, text in sorted(compiled.ptx.items()))
         return Built(artifact, compiled.code, plans, shapes, {}, compiled.log, listing)
 
@@ -210,16 +202,12 @@ def _merged(parts: list[_Compiled]) -> _Compiled:
 
 def _module_fault(facts: tuple[CubinFacts, ...], arch: int) -> str:
     """What could carry answers from call to call, or reach outside the buffers."""
-    static = sum(f.static_bytes for f in facts)
-    if static > MAX_STATIC:
-        return (
-            f"static-memory: {static} bytes of writable static memory could "
-            f"keep answers between calls ({MAX_STATIC} allowed); use scratch()"
-        )
+    if fault := exchange.static_fault(sum(f.static_bytes for f in facts)):
+        return fault
     for module in facts:
         if module.arch != arch:
             return f"the machine code is for sm_{module.arch}, not for sm_{arch}"
-        foreign = [name for name in module.imports if name not in _DRIVER_CALLS]
+        foreign = [name for name in module.imports if name not in HARMLESS_CALLS]
         if foreign:
             what = {"vprintf": "tl.device_print"}.get(foreign[0], f"{foreign[0]}()")
             return f"a kernel calls {what[:80]}, which a kernel here does not have"

@@ -27,10 +27,10 @@ import numpy as np
 from kernellab.build.base import Built
 from kernellab.build.bundle import Bundle, unpack
 from kernellab.core.ids import canonical_json
-from kernellab.run.cuda import _plan as plan_data
+from kernellab.run.cuda import plan_data
 from kernellab.run.cuda_process import gpu_environment
-from kernellab.run.cuda_serve import _launch as bind
-from kernellab.run.driver import Context, DriverFault, Kernel, call, launch
+from kernellab.run.cuda_serve import bind
+from kernellab.run.driver import Context, DriverFault, Kernel, call
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
 BUNDLE, PLAN = "bundle.bin", "plan.json"
@@ -121,8 +121,7 @@ def _one(
         for index in plan["zeroed"]:
             context.fill(scratch[index], 0, 1, plan["scratch"][index])
         for step in launches:
-            launch(step.kernel, step.grid, step.block, step.parameters, context.stream, step.shared, step.cluster,
-                   step.cooperative)  # fmt: skip
+            step.queue(context.stream)
         context.synchronize()
     if fetch:
         for address, facts in zip(buffers[len(work["inputs"]) :], work["outputs"], strict=True):

@@ -190,10 +190,10 @@ def _setup(built: Built, calls: Sequence[Call], numbers: Sequence[int]) -> dict[
     for call in calls:
         buffers = [[numbers[0], r.data] for r in call.inputs] + [[numbers[1], r.data] for r in call.outputs]
         bound.append({"plan": built.shapes.index(call.dims), "buffers": buffers})
-    return {"plans": [_plan(plan) for plan in built.plans], "calls": bound}
+    return {"plans": [plan_data(plan) for plan in built.plans], "calls": bound}
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
+def plan_data(plan: Plan) -> dict[str, Any]:
     steps = []
     for step in plan.steps:
         args = [[a.kind, a.value if isinstance(a, (IntArg, FloatArg)) else a.index] for a in step.args]

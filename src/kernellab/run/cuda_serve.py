@@ -26,7 +26,7 @@ from kernellab.run.driver import Context, DriverFault, Kernel, call, launch
 
 @dataclass
 class Launch:
-    """One step of a plan, ready to be launched."""
+    """One step of a plan, bound to its buffers."""
 
     kernel: Kernel
     grid: list[int]
@@ -36,6 +36,10 @@ class Launch:
     shared: int
     cluster: list[int] | None
     cooperative: bool
+
+    def queue(self, stream: Any) -> None:
+        launch(self.kernel, self.grid, self.block, self.parameters, stream, self.shared, self.cluster,
+               self.cooperative)  # fmt: skip
 
 
 @dataclass
@@ -102,7 +106,7 @@ class Server:
                 if step["kernel"] not in kernels:
                     module, symbol = bundle.kernels[step["kernel"]]
                     kernels[step["kernel"]] = Kernel(loaded.modules[module], symbol)
-                launches.append(_launch(kernels[step["kernel"]], step, buffers, work))
+                launches.append(bind(kernels[step["kernel"]], step, buffers, work))
             loaded.calls.append(Bound(zeroed, launches))
         return {"resources": {name: kernel.resources() for name, kernel in kernels.items()}}
 
@@ -149,10 +153,8 @@ class Server:
     def _steps(self, bound: Bound) -> None:
         for address, size in bound.zeroed:
             self._context.fill(address, 0, 1, size)
-        stream = self._context.stream
         for step in bound.launches:
-            launch(step.kernel, step.grid, step.block, step.parameters, stream, step.shared, step.cluster,
-                   step.cooperative)  # fmt: skip
+            step.queue(self._context.stream)
 
     def _capture(self, bound: Bound) -> None:
         stream = self._context.stream
@@ -174,7 +176,7 @@ class Server:
         return address
 
 
-def _launch(kernel: Kernel, step: dict[str, Any], buffers: list[int], work: list[int]) -> Launch:
+def bind(kernel: Kernel, step: dict[str, Any], buffers: list[int], work: list[int]) -> Launch:
     values: list[int | float] = []
     for kind, value in step["args"]:
         values.append(buffers[value] if kind == "buffer" else work[value] if kind == "scratch" else value)

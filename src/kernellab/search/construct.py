@@ -21,8 +21,7 @@ from kernellab.core.settings import Settings
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.search.runs import with_defaults
-from kernellab.search.workshop import _cache as open_cache
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.search.workshop import open_cache, open_gpu_builders
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
 from kernellab.verify.cases import all_shapes

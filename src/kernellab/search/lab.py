@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Built, Candidate
+from kernellab.build.plan import plan_bytes
 from kernellab.build.triton import sass_of
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.ids import canonical_json, sha256_hex
+from kernellab.core.ids import sha256_hex
 from kernellab.core.records import TRIAL, Confirmation, Param, Record, Trust, dump
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
@@ -144,8 +145,7 @@ class Lab:
         if built is not None:
             self.store.put(built.code)
             self.store.put(built.log.encode())
-            plans = [[d, p.model_dump(mode="json")] for d, p in zip(built.shapes, built.plans, strict=True)]
-            self.store.put(canonical_json(plans))
+            self.store.put(plan_bytes(built.shapes, built.plans))
 
     def keep_listing(self, built: Built) -> None:
         """PTX and machine code in words, for people, of what is about to be confirmed."""

@@ -109,7 +109,7 @@ def open_cpu(settings: Settings, task: Task, torch: bool) -> Workshop:
     compiler = find_compiler(settings.compiler)
     preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
     sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
-    c_builder = CBuilder(sandbox, compiler, _cache(settings), settings.threads, settings.build_timeout_s)
+    c_builder = CBuilder(sandbox, compiler, open_cache(settings), settings.threads, settings.build_timeout_s)
     builder = Router("cpu", {"c": c_builder}, {})
     names, missing = baselines.available(task)
     names = names if torch else [n for n in names if not n.startswith("torch")]
@@ -125,7 +125,7 @@ def open_cuda(settings: Settings, task: Task, torch: bool) -> Workshop:
 
     if not _gpu_present():
         raise _no_gpu("this run is on a GPU, and none answers here", "look at it with 'klab show' and 'klab audit'")
-    cache = _cache(settings)
+    cache = open_cache(settings)
     device = CudaDevice(cache, vram_bytes=int(settings.vram_gb * 1e9))
     sandbox, builder, compiler = open_gpu_builders(settings, device.target, device.properties.processors)
     names, missing = gpu_baselines.available(task)
@@ -144,7 +144,7 @@ def open_gpu_builders(settings: Settings, target: str, processors: int = 0) -> t
 
     preload = tuple(dict.fromkeys((*triton_backend.PRELOAD, *cuda_backend.PRELOAD)))
     sandbox = open_sandbox(settings.sandbox, preload, cuda_backend.header_folders())
-    cache, timeout = _cache(settings), settings.build_timeout_s
+    cache, timeout = open_cache(settings), settings.build_timeout_s
     properties = {"multiprocessor_count": processors} if processors else None
     triton = triton_backend.TritonBuilder(sandbox, cache, target, timeout, properties)
     cuda = cuda_backend.CudaBuilder(sandbox, cache, target, timeout)
@@ -159,7 +159,7 @@ def open_gpu_builders(settings: Settings, target: str, processors: int = 0) -> t
     return sandbox, Router("cuda", usable, missing), identity
 
 
-def _cache(settings: Settings) -> CodeCache:
+def open_cache(settings: Settings) -> CodeCache:
     return CodeCache(default_folder() if settings.cache else None)
 
 

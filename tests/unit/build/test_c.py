@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from kernellab.build.base import Built, NotBuilt
-from kernellab.build.c import MAX_STATIC, CBuilder
+from kernellab.build.c import CBuilder
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler
+from kernellab.build.exchange import MAX_STATIC
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import Artifact, Param
 from kernellab.sandbox.host import Sandbox

@@ -12,7 +12,8 @@ from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.bundle import unpack
 from kernellab.build.cache import CodeCache
 from kernellab.build.cubin import CubinFacts, audit
-from kernellab.build.cuda import MAX_STATIC, CudaBuilder
+from kernellab.build.cuda import CudaBuilder
+from kernellab.build.exchange import MAX_STATIC
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox

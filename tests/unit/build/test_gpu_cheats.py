@@ -22,7 +22,8 @@ from kernellab.build import cuda, nvrtc_job, triton
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.bundle import unpack
 from kernellab.build.cache import CodeCache
-from kernellab.build.cuda import MAX_STATIC, CudaBuilder
+from kernellab.build.cuda import CudaBuilder
+from kernellab.build.exchange import MAX_STATIC
 from kernellab.build.router import backend_of
 from kernellab.build.triton import TritonBuilder
 from kernellab.core.records import Cause
