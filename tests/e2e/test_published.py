@@ -11,7 +11,8 @@ from .command import Klab
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs" / "h200"
-ORDER = ("softmax-bf16", "stencil3x3", "stencil5x5", "particle-filter", "softmax-bf16-quick")
+ORDER = ("softmax-bf16", "stencil3x3", "stencil5x5", "particle-filter", "softmax-bf16-quick",
+         "softmax-bf16-held-out", "stencil3x3-held-out", "stencil5x5-held-out", "particle-filter-held-out")  # fmt: skip
 
 
 def test_every_published_run_is_on_the_page() -> None:

@@ -81,6 +81,10 @@ def test_a_block_may_have_more_than_48_kb_of_shared_memory(opened: Opened) -> No
     assert doubles(opened, kernels.SHARED, kernels.SHARED_LAUNCH, 60_000)
 
 
+def test_static_and_dynamic_shared_memory_may_pass_48_kb_together(opened: Opened) -> None:
+    assert doubles(opened, kernels.SHARED_TOGETHER, kernels.SHARED_TOGETHER_LAUNCH)
+
+
 def test_scalars_arrive_in_the_size_and_sign_of_their_parameters(opened: Opened) -> None:
     with opened(kernels.SCALARS, kernels.SCALARS_LAUNCH) as bed:
         bed.run()

@@ -206,7 +206,7 @@ class Kernel:
     def __init__(self, module: Any, symbol: str) -> None:
         self.function = call("cuModuleGetFunction", module, symbol.encode())
         self.sizes = self._sizes()
-        self._shared = 48 << 10
+        self._shared = 0
 
     def pack(self, values: Sequence[int | float]) -> tuple[Any, list[Any]]:
         """The parameter block for a launch, and what must stay alive with it. Raises ValueError on a misfit."""
@@ -217,7 +217,7 @@ class Kernel:
         return block, cells
 
     def allow_shared(self, nbytes: int) -> None:
-        """More than 48 KB of dynamic shared memory has to be asked for; the most that any launch wants counts."""
+        """Dynamic and static shared memory above 48 KB together have to be asked for; the most any launch wants counts."""
         if nbytes > self._shared:
             self._shared = nbytes
             kind = bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -24,9 +24,9 @@ class Archive:
         return [t for t in self.trials if t.task == task and t.dims == dims]
 
     def measured(self, task: str, dims: Dims) -> list[MeasuredTrial]:
-        """Best first."""
+        """Best first, by what is certain: a median among few disturbed pairs may be anything."""
         found = [t for t in self.of(task, dims) if isinstance(t, MeasuredTrial)]
-        return sorted(found, key=lambda t: -t.timing.speedup)
+        return sorted(found, key=lambda t: -t.timing.speedup_low)
 
     def incumbent(self, task: str, dims: Dims) -> float:
         """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""
@@ -50,7 +50,7 @@ class Archive:
         if not known:
             return []
         shape = min((t.dims for t in known), key=lambda d: distance(d, dims))
-        return sorted((t for t in known if t.dims == shape), key=lambda t: -t.timing.speedup)[:most]
+        return sorted((t for t in known if t.dims == shape), key=lambda t: -t.timing.speedup_low)[:most]
 
 
 def distance(a: Dims, b: Dims) -> float:

@@ -97,10 +97,10 @@ def conclude(lab: Lab, stage: Stage) -> Result:
 
 
 def score(lab: Lab, trial: AnyTrial) -> float | None:
-    """A trial's speed-up, its twin's for a duplicate, None for what was never measured."""
+    """The lower bound of a trial's speed-up, its twin's for a duplicate, None for what was never measured."""
     if isinstance(trial, DuplicateTrial):
         trial = lab.archive.trials[trial.of]
-    return trial.timing.speedup if isinstance(trial, MeasuredTrial) else None
+    return trial.timing.speedup_low if isinstance(trial, MeasuredTrial) else None
 
 
 def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> Confirmation:
