@@ -147,8 +147,9 @@ class MeasuredTrial(_Trial):
     timing: Timing
 
 
-Trial = Annotated[FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial, Field(discriminator="status")]
-TRIAL: TypeAdapter[FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial] = TypeAdapter(Trial)
+AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial
+Trial = Annotated[AnyTrial, Field(discriminator="status")]
+TRIAL: TypeAdapter[AnyTrial] = TypeAdapter(Trial)
 
 
 class Confirmation(Record):

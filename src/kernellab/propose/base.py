@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from kernellab.build.base import Candidate
-from kernellab.core.records import Param
+from kernellab.core.records import AnyTrial, Param
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Idea:
 
 class Proposer(Protocol):
     def propose(self) -> Idea | None:
-        """The next idea, or None when there is nothing left to try."""
+        """The next idea; None when there is nothing left to try, or nothing before the outcome of earlier ideas is known."""
 
-    def learn(self, idea: Idea, score: float | None) -> None:
-        """The idea's speed-up over the baseline; None when it was never measured."""
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+        """What came of an idea: its speed-up over the baseline, None when it was never measured; and the whole record."""

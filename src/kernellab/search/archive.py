@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from kernellab.core.records import Confirmation, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import AnyTrial, Confirmation, MeasuredTrial, RejectedTrial
 from kernellab.tasks.spec import Dims
 
-AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial
+__all__ = ["AnyTrial", "Archive"]
 
 
 @dataclass

@@ -31,7 +31,7 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget) -> 
     """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count."""
     done = lab.archive.of(stage.task.name, stage.dims)
     for trial in done:
-        proposer.learn(_idea_of(trial), score(lab, trial))
+        proposer.learn(_idea_of(trial), score(lab, trial), trial)
     count = len(done)
     with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
         while budget.left(count):
@@ -41,7 +41,7 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget) -> 
                 break
             idea, built = found
             trial = step(lab, stage, idea, built)
-            proposer.learn(idea, score(lab, trial))
+            proposer.learn(idea, score(lab, trial), trial)
             count += 1
     return conclude(lab, stage)
 
@@ -113,9 +113,7 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
         whole = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
     verdict: Passed | Rejected
     if isinstance(built, NotBuilt) or isinstance(whole, NotBuilt) or built.artifact.id != trial.artifact.id:
-        failed = next((b.reason for b in (built, whole) if isinstance(b, NotBuilt)), "")
-        why = failed or "the build gave other machine code than before"
-        verdict, timing, seed = Rejected(cause="plan", reason=why), None, ""
+        verdict, timing, seed = Rejected(cause="plan", reason=_why_unbuilt(built, whole)), None, ""
     else:
         lab.keep_listing(whole)
         verdict, timing, seed = stage.confirm(built, whole)
@@ -126,6 +124,15 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
     lab.confirm(confirmation)
     lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
     return confirmation
+
+
+def _why_unbuilt(built: Built | NotBuilt, whole: Built | NotBuilt) -> str:
+    """The candidate's own words only where they cannot tell of a shape that is kept back."""
+    if isinstance(built, NotBuilt):
+        return built.reason
+    if isinstance(whole, NotBuilt):
+        return f"{whole.status} at a shape that is kept back, though not at the tuned and the edge shapes"
+    return "the build gave other machine code than before"
 
 
 def _common(lab: Lab, stage: Stage, idea: Idea) -> dict[str, Any]:

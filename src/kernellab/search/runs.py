@@ -14,7 +14,7 @@ from typing import Any
 from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import MeasuredTrial, Param, Trust
+from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.propose.base import Idea
@@ -98,7 +98,7 @@ class OneIdea:
         idea, self._idea = self._idea, None
         return idea
 
-    def learn(self, idea: Idea, score: float | None) -> None:
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
         """There is nothing to learn from one trial."""
 
 

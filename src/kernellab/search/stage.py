@@ -46,7 +46,8 @@ class Stage:
         self.locator = locator
         self.dims = dims
         screen = screen_cases(task, bay.rig.device.thrifty)
-        self.shapes = shapes_of(screen, dims) if bay.rig.device.thrifty else all_shapes(task, dims)
+        # Trials know nothing of the shapes kept back: a candidate could tell its author of them in an error message.
+        self.shapes = shapes_of(screen, dims)
         self.every_shape = all_shapes(task, dims)
         self._judge = Judge(bay.rig.device, bay.crew.hands if bay.crew else None)
         self.ceilings = bay.rig.ceilings(task.least_bytes(dims))

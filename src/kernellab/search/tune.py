@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
-from kernellab.core.records import Param
+from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe
 
@@ -78,13 +78,13 @@ class OptunaTuner:
                 return Idea(recipe.candidate, params, recipe.why)
         return None
 
-    def learn(self, idea: Idea, score: float | None) -> None:
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
         """Scores are logarithms of speed-ups; what never ran counts as very slow, so that it is avoided."""
         key = _key(idea.candidate.name, idea.params)
         value = _WORST if score is None else math.log(max(score, 1e-9))
-        trial = self._asked.pop(key, None)
-        if trial is not None:
-            self._study.tell(trial, value)
+        asked = self._asked.pop(key, None)
+        if asked is not None:
+            self._study.tell(asked, value)
         elif idea.candidate.name in self._recipes:  # not asked for: a random draw, or an earlier life of the run
             self._seen.add(key)
             params, distributions = self._encode(self._recipes[idea.candidate.name], idea.params)
@@ -155,7 +155,7 @@ class ExhaustiveTuner:
                 return Idea(recipe.candidate, params, recipe.why)
         return None
 
-    def learn(self, idea: Idea, score: float | None) -> None:
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
         self._done.add(_key(idea.candidate.name, idea.params))
 
 

@@ -63,3 +63,10 @@ def test_each_ending_of_a_step_is_the_right_record_with_the_right_score(
     assert isinstance(twin, DuplicateTrial)
     assert isinstance(rejected_twin, DuplicateTrial)
     assert (twin.of, rejected_twin.of) == (0, 2)
+
+
+def test_no_trial_is_built_for_a_shape_that_is_kept_back(lab: Lab, stage: Stage) -> None:
+    kept = [d for d in stage.task.held_out if d not in stage.task.edge]
+    assert kept
+    assert not any(d in stage.shapes for d in kept)
+    assert all(d in stage.every_shape for d in kept)

@@ -32,7 +32,7 @@ def stage(lab: Lab) -> Iterator[Stage]:
 
 def build(lab: Lab, stage: Stage, task_file: Path, bad: int = 0) -> Built:
     built = lab.builder.build(
-        stage.task, Candidate(task_file.read_text(), "cube"), {"STEP": 1, "BAD": bad}, stage.shapes
+        stage.task, Candidate(task_file.read_text(), "cube"), {"STEP": 1, "BAD": bad}, stage.every_shape
     )
     assert isinstance(built, Built), built
     return built
