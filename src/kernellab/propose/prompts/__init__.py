@@ -8,12 +8,15 @@ from kernellab.propose.prompts.facts import (
     Finding,
     Interval,
     KernelFacts,
+    Mistake,
     TaskFacts,
+    VerifierFacts,
     shown,
 )
 from kernellab.propose.prompts.parse import parse_reply
 from kernellab.propose.prompts.render import KINDS, Brief, Kind, Prompt, PromptBook, estimate_tokens
-from kernellab.propose.prompts.replies import CodeReply, Design, FormatFailure, Opinion, Parsed, Selection
+from kernellab.propose.prompts.replies import CodeReply, Design, FormatFailure, Opinion, Parsed, Rewrite, Selection
+from kernellab.propose.prompts.rewritten import refused
 from kernellab.propose.prompts.summarise import summarise
 from kernellab.propose.prompts.withhold import Withheld
 
@@ -31,15 +34,19 @@ __all__ = [
     "Interval",
     "KernelFacts",
     "Kind",
+    "Mistake",
     "Opinion",
     "Parsed",
     "Prompt",
     "PromptBook",
+    "Rewrite",
     "Selection",
     "TaskFacts",
+    "VerifierFacts",
     "Withheld",
     "estimate_tokens",
     "parse_reply",
+    "refused",
     "shown",
     "summarise",
 ]

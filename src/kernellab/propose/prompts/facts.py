@@ -247,3 +247,28 @@ class Failure:
     stage: Stage
     cause: str
     summary: str
+
+
+@dataclass(frozen=True)
+class VerifierFacts:
+    """A soft verifier's prompt as it is, and how it stands against the hard verdicts."""
+
+    kind: str
+    template: str
+    standing: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What a soft verifier said of a kernel, and what building and judging it said."""
+
+    task: TaskFacts
+    source: str
+    params: Mapping[str, Param]
+    said: str
+    failed: bool
+    truth: str
+
+    @property
+    def backend(self) -> str:
+        return backend_of(self.source)

@@ -27,11 +27,13 @@ from kernellab.propose.prompts.replies import (
     FormatFailure,
     Opinion,
     Parsed,
+    Rewrite,
     Selection,
 )
 
 MOST_REPLY = 2_000_000  # characters; a model's longest reply is far below
 MOST_CODE = 200_000  # bytes
+MOST_TEMPLATE = 20_000  # bytes
 _TOKEN = re.compile(
     r"(?P<tag></?(?:answer|think)>)|(?:^|(?<=<answer>))[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n`<]*)(?=$|<)",
     re.IGNORECASE | re.MULTILINE,
@@ -66,6 +68,8 @@ def parse_reply(
             return _code(parts, backend)
         if kind == "select":
             return _selection(parts, known)
+        if kind == "improve":
+            return _rewrite(parts)
         return _object(parts, Design if kind == "design" else Opinion)
     except _Bad as bad:
         return FormatFailure(
@@ -264,6 +268,22 @@ def _space(node: ast.expr) -> dict[str, list[Param]]:
 
 
 _INFINITE = (float("inf"), float("-inf"))
+
+
+def _rewrite(parts: _Parts) -> Parsed:
+    blocks, around = _blocks(parts.answer)
+    if len(blocks) != 1:
+        fault: Fault = "two-codes" if blocks else "no-code"
+        raise _Bad(fault, f"<answer> has {len(blocks)} fenced blocks, one with the template is asked for", parts.answer)
+    text = blocks[0][1]
+    if not text.strip():
+        raise _Bad("no-code", "the template is empty", parts.answer)
+    if _clean(text) != text:
+        raise _Bad("not-text", "the template holds characters that are no text", text)
+    if (size := len(text.encode())) > MOST_TEMPLATE:
+        raise _Bad("too-large", f"the template has {size} bytes, {MOST_TEMPLATE} are allowed", text)
+    notes = (*parts.notes, "prose around the template") if around else parts.notes
+    return Parsed(Rewrite(template=text + "\n"), parts.think, notes)
 
 
 def _selection(parts: _Parts, known: Collection[str]) -> Parsed:

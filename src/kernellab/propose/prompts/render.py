@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import difflib
 import traceback
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2 import (
+    ChoiceLoader,
+    DictLoader,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kernellab.core.errors import UsageError
@@ -24,13 +34,15 @@ from kernellab.propose.prompts.facts import (
     Failure,
     Finding,
     KernelFacts,
+    Mistake,
     ShapeFacts,
     TaskFacts,
+    VerifierFacts,
 )
 from kernellab.propose.prompts.markers import inert
 
 Kind = Literal[
-    "select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics"
+    "select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics", "improve",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Backend = Literal["c", "triton", "cuda"]
@@ -38,7 +50,7 @@ FOLDER = Path(__file__).parent / "templates"
 _BYTES_A_TOKEN = 3.0
 _NEEDS: dict[Kind, tuple[str, ...]] = {
     "select": ("kernels",), "design": ("base",), "repair": ("base", "failures"), "soft_compile": ("base",),
-    "soft_memory": ("base",), "soft_numerics": ("base",),
+    "soft_memory": ("base",), "soft_numerics": ("base",), "improve": ("verifier", "mistakes"),
 }  # fmt: skip
 
 
@@ -55,6 +67,7 @@ class Brief:
     """Everything one prompt may say. Sequences run from the oldest to the newest.
 
     `base` is the kernel to be changed, repaired or judged; the last of `failures` is the one to be repaired.
+    `verifier` is the soft verifier whose prompt is to be improved, `mistakes` some of what it got wrong.
     With feedback "timing" templates get latencies, speed-ups and the fact of a failure, whatever else is given here.
     """
 
@@ -70,6 +83,8 @@ class Brief:
     experiment: Experiment | None = None
     wanted: int = 4
     pytorch: str = ""
+    verifier: VerifierFacts | None = None
+    mistakes: tuple[Mistake, ...] = ()
     feedback: Literal["full", "timing"] = "full"
 
 
@@ -90,16 +105,17 @@ def estimate_tokens(text: str) -> int:
 
 
 class PromptBook:
-    """The built-in templates, and those of `folder` that have the same names."""
+    """The built-in templates, those of `folder` that have the same names, and over both `texts` by name."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, texts: Mapping[str, str] = MappingProxyType({})) -> None:
         self._folder = folder
         own = sorted(path.name for path in FOLDER.glob("*.j2"))
         if folder is not None:
             _check_folder(folder, own)
-        loaders = [FileSystemLoader(str(f)) for f in (folder, FOLDER) if f is not None]
+        folders = [FileSystemLoader(str(f)) for f in (folder, FOLDER) if f is not None]
+        self._loader = ChoiceLoader([DictLoader(texts), *folders])
         self._templates = ImmutableSandboxedEnvironment(
-            loader=ChoiceLoader(loaders), undefined=StrictUndefined, finalize=_printed, autoescape=False,
+            loader=self._loader, undefined=StrictUndefined, finalize=_printed, autoescape=False,
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         )  # fmt: skip
         self._templates.filters.update(
@@ -109,8 +125,9 @@ class PromptBook:
     def render(self, kind: Kind, brief: Brief, budget: int | None = None) -> Prompt:
         """The prompt, with `budget` tokens at most.
 
-        What goes first where it is too long: previous kernels, findings, contrasts, failures but the last, each from
-        the oldest on, then the divergent reference. Task, device, base kernel, experiment and format rules never go.
+        What goes first where it is too long: previous kernels, findings, contrasts, failures and mistakes but the last,
+        each from the oldest on, then the divergent reference. Task, device, base kernel, experiment and format rules
+        never go.
         """
         missing = [name for name in _NEEDS.get(kind, ()) if not getattr(brief, name)]
         if missing:
@@ -121,6 +138,10 @@ class PromptBook:
         room = None if budget is None else budget - estimate_tokens(system)
         user, dropped = self._fitting(f"{kind}.j2", shown, room)
         return Prompt(kind, system, user, estimate_tokens(system) + estimate_tokens(user), dropped)
+
+    def source(self, kind: Kind) -> str:
+        """The text of a kind's own template."""
+        return self._loader.get_source(self._templates, f"{kind}.j2")[0]
 
     def check(self, task: TaskFacts, device: DeviceFacts, backend: Backend) -> None:
         """Render every template once, so that a bad one is found before anything is paid for."""
@@ -220,6 +241,7 @@ def _expendable(brief: Brief) -> list[tuple[str, str]]:
     steps += [(f"finding: {f.claim[:60]}", "findings") for f in brief.findings]
     steps += [(f"contrast {c.faster} / {c.slower}", "contrasts") for c in brief.contrasts]
     steps += [(f"failure: {f.cause[:60]}", "failures") for f in brief.failures[:-1]]
+    steps += [(f"mistake: {m.said[:60]}", "mistakes") for m in brief.mistakes[:-1]]
     return steps + ([(f"reference {brief.reference.id}", "reference")] if brief.reference is not None else [])
 
 
@@ -248,6 +270,7 @@ def _timing_only(brief: Brief) -> Brief:
         base=None if brief.base is None else bare(brief.base),
         reference=None if brief.reference is None else bare(brief.reference),
         contrasts=tuple(replace(c, deltas={}) for c in brief.contrasts),
+        mistakes=tuple(replace(m, truth="") for m in brief.mistakes),
         failures=tuple(Failure(f.stage if f.stage == "format" else "measure", "failed", "") for f in brief.failures),
     )
 
@@ -260,6 +283,8 @@ def _sample(task: TaskFacts, device: DeviceFacts, backend: Backend) -> Brief:
         task, device, backend, (replace(kernel, id="trial 0"),), kernel, replace(kernel, id="trial 2"),
         findings=(Finding("claim", "held", None, (1,), device.name),), failures=(failure, failure),
         experiment=experiment, pytorch="def f(x): return x",
+        verifier=VerifierFacts("soft_numerics", "text", "right on 1 of 2"),
+        mistakes=(Mistake(task, kernel.source, kernel.params, "pass", True, "wrong-output"),),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ MOST_EXCERPT = 300
 Fault = Literal[
     "empty", "too-large", "no-answer", "two-answers", "unclosed-think", "unclosed-answer", "unclosed-code", "no-code",
     "two-codes", "not-text", "not-python", "no-launch", "no-source", "bad-space", "wrong-backend", "not-json", "two-objects",
-    "wrong-json", "unknown-kernel",
+    "wrong-json", "unknown-kernel", "bad-template",
 ]  # fmt: skip
 Line = Annotated[str, Field(min_length=1, max_length=4000)]
 Gain = Annotated[float, Field(gt=0, le=1000)]
@@ -81,10 +81,16 @@ class Opinion(_Asked):
     line: int | None = None
 
 
+class Rewrite(_Asked):
+    """The text of a template that a model wrote; whether it may be used is checked apart (rewritten.py)."""
+
+    template: str
+
+
 @dataclass(frozen=True)
 class Parsed:
-    """A JSON reply: the object, the reasoning kept apart, and what was overlooked."""
+    """A reply that is no kernel: its value, the reasoning kept apart, and what was overlooked."""
 
-    value: Selection | Design | Opinion
+    value: Selection | Design | Opinion | Rewrite
     think: str = ""
     notes: tuple[str, ...] = ()

@@ -13,7 +13,9 @@ from kernellab.propose.prompts import (
     Finding,
     Interval,
     KernelFacts,
+    Mistake,
     TaskFacts,
+    VerifierFacts,
 )
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import STANDARD
@@ -82,6 +84,8 @@ def brief(backend: Any, task: TaskFacts | None = None, **fields: Any) -> Brief:
         "contrasts": (Contrast.of(base, other, Interval(1.2, 1.1, 1.4)),),
         "findings": (Finding("loads bind", "held", Interval(1.1, 1.05, 1.15), (1, 4), "a device"),),
         "failures": (Failure("build", "does not compile", "line 4: first"), Failure("verify", "wrong-output", "y: off")),
+        "verifier": VerifierFacts("soft_numerics", "will the numbers be right?", "mostly right"),
+        "mistakes": (Mistake(task, source, {"STEP": 1}, "pass with confidence 0.9", True, "non-finite: y holds NaN"),),
         "experiment": Experiment("one pass is enough", "fuse the loops", 1.05, 1.25, "spills", "ratio below 1.01"),
     }  # fmt: skip
     return Brief(task, DEVICES[backend], backend, **{**everything, **fields})

@@ -16,7 +16,7 @@ from kernellab.propose.prompts import CodeReply, Design, FormatFailure, Opinion,
 from kernellab.propose.prompts.parse import MOST_CODE
 
 FENCED = f"```python\n{C}```"
-KINDS = ("select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics")
+KINDS = ("select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics", "improve")
 EXPERIMENT = {"hypothesis": "h", "change": "c", "gain_low": 1.0, "gain_high": 1.2, "risk": "r", "refuted_if": "f"}
 
 

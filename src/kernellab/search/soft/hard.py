@@ -1,0 +1,113 @@
+"""Hard labels: samples built and judged for real, through the sandbox, as the gauntlet does it.
+
+Covered: C kernels in full (every case, then timed and checked calls); kernels for a GPU when built, where there is none.
+Not covered: what only a GPU shows. Samples are untrusted code: nothing of them runs outside the project's sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.build.router import DEVICE_OF, backend_of
+from kernellab.core.events import silent
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Param, Rejected
+from kernellab.core.settings import Effort, Settings
+from kernellab.propose.mutants import Sample
+from kernellab.propose.recipe import load_recipes
+from kernellab.search.gauntlet import SHAPES, family
+from kernellab.search.lab import Lab
+from kernellab.search.soft.fate import Fate
+from kernellab.search.soft.labelled import Labelled, backend, family_of
+from kernellab.search.stage import Stage
+from kernellab.search.workshop import open_gpu_builders
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Task
+from kernellab.verify.cases import CaseTable, full_cases
+
+TARGET = "sm_90"
+_EFFORT = Effort(least_pairs=11, trial_pairs=11, confirm_pairs=11, narrow=0.0, trials=1, confirmations=1)
+
+
+@dataclass(frozen=True)
+class Threaded:
+    """A sample, and the number of threads that it is judged with."""
+
+    sample: Sample
+    threads: int = 1
+
+
+def label(samples: Iterable[Threaded], settings: Settings) -> Iterator[Labelled]:
+    """Every sample's fate, device by device and task by task."""
+    quick = settings.model_copy(update={"build_timeout_s": min(settings.build_timeout_s, 6.0), "cache": False})
+    groups: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
+    for given in samples:
+        device = DEVICE_OF[backend_of(given.sample.source)]
+        groups[device, given.sample.task, given.threads].append(given.sample)
+    for (device, task, threads), members in sorted(groups.items(), key=lambda g: g[0]):
+        chosen = quick.model_copy(update={"threads": threads, "device": device})
+        judged = _on_processor if device == "cpu" else _built_for_gpu
+        yield from judged(load_task(task), chosen, members)
+
+
+def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
+    small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
+    dims = SHAPES.get(family(task.name), min(small.tune, key=small.least_bytes))
+    with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
+        stage = lab.stage(dims)
+        table = CaseTable(small, full_cases(small, dims), os.urandom(32), lab.workshop.rig.device)
+        try:
+            for sample in samples:
+                yield _judged(lab, stage, table, sample)
+        finally:
+            table.close()
+            stage.close()
+
+
+def _judged(lab: Lab, stage: Stage, table: CaseTable, sample: Sample) -> Labelled:
+    started = time.perf_counter()
+    candidate, params = _candidate(lab.builder, sample)
+    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
+    if isinstance(built, NotBuilt):
+        fate = Fate(outcome=built.status, reason=built.reason[:400])
+    else:
+        outcome = stage.examine(built, table, _EFFORT)
+        fate = Fate.rejected(outcome) if isinstance(outcome, Rejected) else Fate(outcome="passed")
+    return _labelled(sample, params, fate, lab.settings.threads, time.perf_counter() - started)
+
+
+def _built_for_gpu(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
+    """Skips what no compiler here could build: it has refused nothing."""
+    sandbox, builder, _ = open_gpu_builders(settings, settings.target or TARGET)
+    dims = SHAPES[family(task.name)]
+    with sandbox:
+        for sample in samples:
+            started = time.perf_counter()
+            candidate, params = _candidate(builder, sample)
+            if builder.lacks(candidate):
+                continue
+            built = builder.build(task, candidate, params, [dims, *task.edge[:2]])
+            fate = Fate(outcome="built")
+            if isinstance(built, NotBuilt):
+                fate = Fate(outcome=built.status, reason=built.reason[:400])
+            yield _labelled(sample, params, fate, settings.threads, time.perf_counter() - started)
+
+
+def _candidate(builder: Builder, sample: Sample) -> tuple[Candidate, dict[str, Param]]:
+    """With the first choices of its parameters."""
+    candidate = Candidate(sample.source, sample.origin)
+    recipes, _ = load_recipes(builder, [candidate])
+    return candidate, {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
+
+
+def _labelled(sample: Sample, params: dict[str, Param], fate: Fate, threads: int, wall_s: float) -> Labelled:
+    return Labelled(
+        source=sha256_hex(sample.source.encode()), task=sample.task, backend=backend(sample.source), params=params,
+        family=family_of(sample.origin), origin=sample.origin, operator=sample.operator, what=sample.what,
+        threads=threads, fate=fate, wall_s=round(wall_s, 4),
+    )  # fmt: skip
