@@ -1,0 +1,187 @@
+"""The certificate: one confirmed trial, with everything its claim rests on, signed by the laboratory that measured it.
+
+Covered: any change to any field breaks the signature; source, machine code, plans and raw samples are named by SHA-256.
+Not covered: who holds the key. A certificate says which key signed it; whether to believe that key is the reader's to say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.ids import canonical_json, digest
+from kernellab.core.records import Dims, Param, Record, Trust, dump
+from kernellab.ledger.disk import access_fault
+from kernellab.ledger.keys import PublicKey, SigningKey
+
+FORMAT = 1
+
+
+class Subject(Record):
+    """The task. `fingerprint` changes with its text; whether its answers changed is the anchor's to say."""
+
+    name: str
+    fingerprint: str
+    builtin: bool
+    exact: bool
+
+
+class KernelFacts(Record):
+    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run."""
+
+    name: str
+    source: str
+    params: dict[str, Param]
+    backend: str
+    artifact: str
+    code: str
+    plans: str
+    compiler: str
+    flags: list[str]
+
+
+class Anchor(Record):
+    """The reference's answers on a fixed probe, as a hash (anchor.py says how it is made and what it does not see)."""
+
+    method: str
+    seed: int
+    cases: list[str]
+    elements: int
+    inputs: str
+    outputs: str
+
+
+class Accuracy(Record):
+    """The confirmation's verdict: the largest error anywhere, and the largest that would have been accepted."""
+
+    cases: int
+    max_abs_err: float
+    max_ulp: float
+    budget_ulp: float
+    deterministic: bool
+
+
+class Speed(Record):
+    """The confirmation's figures with their 95 % interval; `samples` hashes the raw pairs behind them."""
+
+    baseline: str
+    threads: int
+    pairs: int
+    dropped: int
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    threshold: float
+    win: bool
+    latency_s: float
+    gb_per_s: float
+    of_floor: float
+    samples: str
+
+
+class Shapes(Record):
+    """`timed` is where the figures hold. `low` to `high` spans what was judged: `judged` shapes, edges included."""
+
+    timed: Dims
+    judged: int
+    low: Dims
+    high: Dims
+
+
+class Evidence(Record):
+    """Where the records are: the run and its first `size` entries, which hash to `root`."""
+
+    run: str
+    root: str
+    size: int
+    trial: int
+
+
+class Certificate(Record):
+    format: int = FORMAT
+    issued: str
+    subject: Subject
+    kernel: KernelFacts
+    anchor: Anchor
+    accuracy: Accuracy
+    speed: Speed
+    shapes: Shapes
+    trust: Trust
+    tier: str
+    effort: str
+    environment: dict[str, Any]
+    evidence: Evidence
+    public_key: str
+    signature: str = ""
+
+    def statement(self) -> bytes:
+        """What is signed: every field but the signature."""
+        return canonical_json({k: v for k, v in dump(self).items() if k != "signature"})
+
+    def signed(self, key: SigningKey) -> Certificate:
+        return self.model_copy(update={"signature": key.sign(self.statement()).hex()})
+
+    @property
+    def signer(self) -> PublicKey:
+        return PublicKey(bytes.fromhex(self.public_key))
+
+    @property
+    def id(self) -> str:
+        """Names the signed certificate; reviews are of this id and no other."""
+        return digest(dump(self))
+
+    @property
+    def genuine(self) -> bool:
+        try:
+            return self.signer.verifies(bytes.fromhex(self.signature), self.statement())
+        except ValueError:
+            return False
+
+
+def read_certificate(path: Path) -> Certificate:
+    """A certificate whose signature fits, or an error that says what is wrong with the file."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise UsageError(f"{path} cannot be read: {reason}", "give the file that 'klab certify' wrote") from None
+    try:
+        certificate = Certificate.model_validate(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        what = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "not JSON"
+        raise UsageError(f"{path} is not a certificate ({what})", "give the file that 'klab certify' wrote") from None
+    if certificate.format != FORMAT:
+        raise UsageError(f"{path} has format {certificate.format}, this version reads {FORMAT}",
+                         "use the version of kernellab that wrote it")  # fmt: skip
+    if not certificate.genuine:
+        raise LedgerFault(
+            f"{path} was changed after it was signed: the signature does not fit key {certificate.public_key[:16]}",
+            "restore the file, or certify the trial again",
+        )
+    return certificate
+
+
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    write_whole(path, json.dumps(dump(certificate), indent=1, sort_keys=True) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file appears with all of its contents or not at all."""
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("x") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError as error:
+        raise access_fault(path.parent, error) from error
+    finally:
+        aside.unlink(missing_ok=True)

@@ -1,0 +1,222 @@
+"""What a run's ledger holds about one trial, read only after the whole ledger has verified; and finding that run.
+
+Covered: a ledger that was changed, cut or re-signed; blobs that were; figures that do not follow from their samples; trials
+that were rejected, never confirmed, or whose kernel a sanitizer found fault with.
+Not covered: forged samples under a good signature ('klab audit --rerun' measures again, 'klab recheck' too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kernellab.certify.certificate import Certificate
+from kernellab.core.errors import KlabError, LedgerFault, UsageError
+from kernellab.core.ids import digest
+from kernellab.core.records import (
+    TRIAL,
+    Confirmation,
+    DuplicateTrial,
+    FailedTrial,
+    MeasuredTrial,
+    Passed,
+    Rejected,
+    RejectedTrial,
+    Timing,
+)
+from kernellab.ledger.check import LedgerCheck, check
+from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.lines import Lines
+from kernellab.ledger.store import Store
+from kernellab.measure.stats import paired_speedup
+from kernellab.search.archive import AnyTrial
+from kernellab.search.stage import win_threshold
+
+CERTIFICATES = "certificates"
+_ONLY = "certify a trial that 'klab show RUN' lists as confirmed; 'klab run' and 'klab bench' confirm their best"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Everything behind one confirmed trial; `environment` is the one in force when it was confirmed."""
+
+    folder: Path
+    ledger: LedgerCheck
+    genesis: dict[str, Any]
+    environment: dict[str, Any]
+    trial: MeasuredTrial
+    confirmation: Confirmation
+    verdict: Passed
+    timing: Timing
+    threshold: float
+    source: str
+
+
+@dataclass
+class _Found:
+    """What one walk over the entries collects for one trial."""
+
+    genesis: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    trials: list[AnyTrial] = field(default_factory=list)
+    confirmation: Confirmation | None = None
+    confirmed_in: dict[str, Any] = field(default_factory=dict)
+    calibrations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    noise: float = 0.0
+    unclean: dict[str, str] = field(default_factory=dict)
+
+
+def prove_trial(folder: Path, number: int) -> Proof:
+    """The evidence of a trial whose confirmation passed; any other is refused in words."""
+    ledger = check(folder)
+    if ledger.problems:
+        raise LedgerFault(f"{folder} does not verify: {ledger.problems[0]}",
+                          f"nothing is certified from such a run: see 'klab audit {folder}'")  # fmt: skip
+    try:
+        found = _walk(folder, number)
+    except (ValidationError, KeyError, TypeError, IndexError) as err:
+        raise LedgerFault(f"{folder} holds a record that is not well-formed: {str(err).splitlines()[0]}",
+                          f"see 'klab audit {folder}'") from None  # fmt: skip
+    trial = _confirmed(found, folder, number)
+    confirmation = found.confirmation
+    assert confirmation is not None
+    assert isinstance(confirmation.verdict, Passed)
+    assert confirmation.timing is not None
+    threshold = win_threshold(found.genesis["settings"]["win_floor"], found.noise)
+    _check_figures(confirmation, threshold, number)
+    store = Store(folder)
+    source = store.get(trial.proposal.source).decode()
+    for sha in (trial.artifact.code, trial.artifact.plans):
+        store.get(sha)
+    return Proof(folder, ledger, found.genesis, found.confirmed_in, trial, confirmation, confirmation.verdict,
+                 confirmation.timing, threshold, source)  # fmt: skip
+
+
+def _walk(folder: Path, number: int) -> _Found:
+    found = _Found()
+    for entry in read_entries(folder):
+        body = dict(entry.body)
+        if entry.kind == "run":
+            found.genesis = body
+            found.environment = body["environment"]
+        elif entry.kind == "resume":
+            found.environment = body["environment"]
+        elif entry.kind == "trial":
+            found.trials.append(TRIAL.validate_python(body))
+        elif entry.kind == "calibration":
+            found.calibrations[str(sorted(body["dims"].items()))] = body
+        elif entry.kind == "confirmation" and body["trial"] == number:
+            found.confirmation = Confirmation.model_validate(body)
+            found.confirmed_in = found.environment
+            found.noise = found.calibrations[str(sorted(body["dims"].items()))]["noise_floor"]
+        elif entry.kind == "sanitizer" and body.get("findings"):
+            found.unclean[body["artifact"]] = str(body["findings"][0])
+    return found
+
+
+def _confirmed(found: _Found, folder: Path, number: int) -> MeasuredTrial:
+    """The trial, if its confirmation passed."""
+    if not 0 <= number < len(found.trials):
+        has = f"it has trials 0 to {len(found.trials) - 1}" if found.trials else "it has none"
+        raise UsageError(f"run {folder} has no trial {number}", has)
+    trial, confirmation = found.trials[number], found.confirmation
+    if isinstance(trial, DuplicateTrial):
+        raise UsageError(f"trial {number} is a duplicate of trial {trial.of}", f"name trial {trial.of} instead")
+    if isinstance(trial, RejectedTrial):
+        raise UsageError(f"trial {number} was rejected: {trial.verdict.cause}: {trial.verdict.reason}", _ONLY)
+    if isinstance(trial, FailedTrial):
+        raise UsageError(f"trial {number} came to nothing ({trial.status}): {trial.reason}", _ONLY)
+    if confirmation is None:
+        raise UsageError(f"trial {number} was never confirmed: a trial's own figures are no claim", _ONLY)
+    if isinstance(confirmation.verdict, Rejected):
+        verdict = confirmation.verdict
+        raise UsageError(f"trial {number} was rejected at its confirmation: {verdict.cause}: {verdict.reason}", _ONLY)
+    if trial.artifact.id in found.unclean:
+        raise UsageError(
+            f"compute-sanitizer found fault with trial {number}: {found.unclean[trial.artifact.id]}", _ONLY
+        )
+    if confirmation.timing is None:
+        raise UsageError(f"trial {number} was confirmed without a timing", _ONLY)
+    return trial
+
+
+def _check_figures(confirmation: Confirmation, threshold: float, number: int) -> None:
+    """The ledger verifies, so this is about a laboratory that signs what does not follow."""
+    timing = confirmation.timing
+    assert timing is not None
+    again = paired_speedup(timing.candidate_s, timing.baseline_s)
+    said = (timing.speedup, timing.speedup_low, timing.speedup_high, confirmation.win)
+    if said != (again.value, again.low, again.high, again.low > threshold):
+        raise LedgerFault(f"the figures of trial {number} do not follow from its samples", "see 'klab audit RUN'")
+
+
+def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
+    """The run's own evidence, if the certificate is of this run and says nothing else than its records."""
+    ledger = check(folder)
+    evidence = certificate.evidence
+    if ledger.run != evidence.run:
+        raise UsageError(f"{folder} is run {ledger.run}, the certificate is of run {evidence.run}",
+                         "name the run that was certified with --run")  # fmt: skip
+    proof = prove_trial(folder, evidence.trial)
+    if proof.ledger.public_key != certificate.public_key:
+        raise LedgerFault("the certificate is signed by another key than its run", "certify the trial again")
+    if _said(certificate) != _recorded(proof):
+        raise LedgerFault("the certificate says something else than the run's records", "certify the trial again")
+    if (evidence.size, evidence.root) not in _heads(folder):
+        raise LedgerFault(
+            f"{folder} has no signed head of {evidence.size} entries with root {evidence.root[:16]}: "
+            "the ledger was cut or exchanged after the certificate was issued",
+            "restore the run from a copy",
+        )
+    return proof
+
+
+def _said(certificate: Certificate) -> list[Any]:
+    kernel, speed, accuracy = certificate.kernel, certificate.speed, certificate.accuracy
+    return [kernel.source, kernel.params, kernel.artifact, kernel.code, kernel.plans, certificate.shapes.timed,
+            speed.samples, speed.speedup_low, speed.win, accuracy.max_ulp, accuracy.budget_ulp]  # fmt: skip
+
+
+def _recorded(proof: Proof) -> list[Any]:
+    proposal, artifact, timing = proof.trial.proposal, proof.trial.artifact, proof.timing
+    return [proposal.source, proposal.params, artifact.id, artifact.code, artifact.plans, proof.trial.dims,
+            digest([timing.candidate_s, timing.baseline_s]), timing.speedup_low, proof.confirmation.win,
+            proof.verdict.max_ulp, proof.verdict.budget_ulp]  # fmt: skip
+
+
+def _heads(folder: Path) -> Iterator[tuple[int, str]]:
+    for line in Lines(folder / HEADS_FILE):
+        head = parse_head(line)
+        yield head.size, head.root
+
+
+def find_run(path: Path, certificate: Certificate, given: Path | None = None) -> Path | None:
+    """The folder of the certificate's run: the one given, the one it lies in, or one under klab-runs/."""
+    if given is not None:
+        if not given.is_dir():
+            raise UsageError(f"there is no run folder {given}", "give the folder that 'klab run' named")
+        return given
+    near = path.resolve().parent
+    places = [near, near.parent, *sorted(Path("klab-runs").glob("*"))]
+    return next((p for p in places if _run_of(p) == certificate.evidence.run), None)
+
+
+def need_run(path: Path, certificate: Certificate, given: Path | None = None) -> Path:
+    folder = find_run(path, certificate, given)
+    if folder is None:
+        raise UsageError(f"run {certificate.evidence.run} of {path.name} is not here", "name its folder with --run")
+    return folder
+
+
+def _run_of(folder: Path) -> str:
+    if not (folder / LEDGER_FILE).is_file():
+        return ""
+    try:
+        return next((entry.run for entry in read_entries(folder)), "")
+    except KlabError:
+        return ""

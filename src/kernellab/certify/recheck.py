@@ -1,0 +1,262 @@
+"""klab recheck: does a certificate still hold, here and today? Every part is looked at again, and what moved is named.
+
+The signature and the run's records first: where they do not fit, nothing else is worth a look. Then the reference on
+its probe, the build, the whole judgement on fresh secret inputs, and, where the device is of the same kind, the paired
+timing. On another device the kernel is judged there, and its figures are said to be unchecked. Without any such device
+only the signature, the records and the reference are.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.certify.anchor import anchor_again
+from kernellab.certify.certificate import Certificate, read_certificate
+from kernellab.certify.evidence import Proof, find_run, prove_certificate
+from kernellab.core.errors import (
+    EXIT_BETTER,
+    EXIT_ENVIRONMENT,
+    EXIT_NOTHING_BETTER,
+    EXIT_NOTHING_VERIFIED,
+    EnvironmentFault,
+    UsageError,
+)
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.records import Rejected, Timing, Verdict
+from kernellab.core.settings import Settings
+from kernellab.search.lab import TASK_FILE, Lab
+from kernellab.search.runs import in_order
+from kernellab.search.stage import win_threshold
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Task
+from kernellab.verify.cases import CaseTable, full_cases
+from kernellab.verify.judge import Judge
+
+Status = Literal["same", "drifted", "failed", "unchecked"]
+Verdicts = Literal["holds", "slower", "wrong", "unchecked"]
+_EXIT = {"holds": EXIT_BETTER, "slower": EXIT_NOTHING_BETTER, "wrong": EXIT_NOTHING_VERIFIED,
+         "unchecked": EXIT_ENVIRONMENT}  # fmt: skip
+_APART = 1.15
+_KEPT = ("effort", "device", "threads", "sample_s", "build_timeout_s", "compiler")
+_RECORDED_ONLY = ("digest", "tier")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part: "same", "drifted" (moved, and the claim may still hold), "failed" (it does not), or "unchecked"."""
+
+    part: str
+    status: Status
+    detail: str
+
+
+@dataclass
+class Recheck:
+    certificate: Certificate
+    findings: list[Finding] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, part: str, status: Status, detail: str) -> None:
+        self.findings.append(Finding(part, status, detail))
+
+    def status(self, part: str) -> Status:
+        return next((f.status for f in self.findings if f.part == part), "unchecked")
+
+    @property
+    def verdict(self) -> Verdicts:
+        """Wrong outweighs slower, and what was not looked at cannot hold. Timing elsewhere is no part of the claim."""
+        failed = {f.part for f in self.findings if f.status == "failed"}
+        if failed - {"timing"}:
+            return "wrong"
+        if failed:
+            return "slower"
+        return "holds" if self.status("verdict") == "same" and self.status("anchor") != "unchecked" else "unchecked"
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT[self.verdict]
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "status": self.verdict,
+            "certificate": self.certificate.id,
+            "task": self.certificate.subject.name,
+            "dims": self.certificate.shapes.timed,
+            "findings": [f.__dict__ for f in self.findings],
+            "drifted": [f.part for f in self.findings if f.status == "drifted"],
+            "unchecked": [f.part for f in self.findings if f.status == "unchecked"],
+            **self.figures,
+        }
+
+
+def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Recheck:
+    """Look at everything again. A certificate that was changed, or is of another run, is an error, not a finding."""
+    certificate = read_certificate(path)
+    report = Recheck(certificate)
+    report.add("signature", "same", f"key {certificate.signer.fingerprint}")
+    folder = find_run(path, certificate, run)
+    proof = prove_certificate(certificate, folder) if folder is not None else None
+    if proof is None:
+        report.add("records", "unchecked", f"run {certificate.evidence.run} is not here (--run names its folder)")
+    else:
+        report.add("records", "same", f"run {certificate.evidence.run}, root {certificate.evidence.root[:16]}")
+    task, locator = _task(certificate, folder)
+    if task is None:
+        report.add("anchor", "unchecked", f"the task '{certificate.subject.name}' is not here")
+        return report
+    _check_reference(report, task)
+    if proof is None:
+        report.add("verdict", "unchecked", "the kernel's source lies in the run")
+        return report
+    try:
+        _in_lab(report, proof, task, locator, emit)
+    except EnvironmentFault as fault:
+        for part in ("device", "verdict", "timing"):
+            if report.status(part) == "unchecked":
+                report.add(part, "unchecked", fault.what)
+    return report
+
+
+def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:
+    locator = certificate.subject.name if certificate.subject.builtin else str(folder / TASK_FILE) if folder else ""
+    device = "cpu" if certificate.kernel.backend == "c" else "cuda"
+    try:
+        return load_task(locator).on(device), locator
+    except UsageError:
+        return None, locator
+
+
+def _check_reference(report: Recheck, task: Task) -> None:
+    certificate = report.certificate
+    if task.fingerprint() == certificate.subject.fingerprint:
+        report.add("task", "same", f"{task.name}, fingerprint {certificate.subject.fingerprint[:16]}")
+    else:
+        report.add("task", "drifted", "its text is another than the one that was certified")
+    then, now = certificate.anchor, anchor_again(task, certificate.anchor.seed)
+    if (now.method, now.cases, now.inputs) != (then.method, then.cases, then.inputs):
+        report.add("anchor", "unchecked", "the probe itself is drawn otherwise here (task, NumPy): nothing to compare")
+    elif now.outputs != then.outputs:
+        report.add("anchor", "failed", "the reference gives other answers on the probe than it did")
+    else:
+        report.add("anchor", "same", f"{now.elements} answers of the reference on {len(now.cases)} cases")
+
+
+def _in_lab(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
+    recorded = proof.genesis["settings"]
+    settings = Settings(**{k: recorded[k] for k in _KEPT if k in recorded})
+    with Lab(settings, task, locator, emit) as lab:
+        same_kind = _check_machine(report, lab.environment)
+        if same_kind:
+            _confirm_again(report, proof, lab)
+        else:
+            _judge_elsewhere(report, proof, lab)
+
+
+def _check_machine(report: Recheck, now: dict[str, Any]) -> bool:
+    """What this machine has otherwise; whether its device is of the certificate's kind."""
+    then = report.certificate.environment
+    same_kind = bool(then.get("device") == now.get("device"))
+    changes = list(environment_drift(then, now))
+    report.add("device", "same" if same_kind else "drifted", _moved("device", then, now))
+    for name, old, new in changes:
+        if name != "device":
+            report.add(name, "drifted", f"{old} -> {new}")
+    if not changes:
+        report.add("environment", "same", "driver, compiler and libraries as they were")
+    return same_kind
+
+
+def environment_drift(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Every fact that differs, packages one by one: (name, then, now)."""
+
+    def flat(facts: dict[str, Any]) -> dict[str, str]:
+        plain = {k: str(v) for k, v in facts.items() if k not in (*_RECORDED_ONLY, "packages")}
+        return plain | {k: str(v) for k, v in facts.get("packages", {}).items()}
+
+    old, new = flat(then), flat(now)
+    names = sorted(old.keys() | new.keys())
+    return [(n, old.get(n, "absent"), new.get(n, "absent")) for n in names if old.get(n) != new.get(n)]
+
+
+def _moved(name: str, then: dict[str, Any], now: dict[str, Any]) -> str:
+    old, new = str(then.get(name)), str(now.get(name))
+    return old if old == new else f"{old} -> {new}"
+
+
+def _candidate(proof: Proof) -> Candidate:
+    return Candidate(proof.source, proof.trial.proposal.name)
+
+
+def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
+    """The device is of the same kind: everything that the confirmation did, anew."""
+    stage = lab.stage(in_order(proof.trial.dims, lab.task))
+    try:
+        params = dict(proof.trial.proposal.params)
+        built = lab.builder.build(stage.task, _candidate(proof), params, stage.shapes)
+        whole = lab.builder.build(stage.task, _candidate(proof), params, stage.every_shape)
+        if not _check_build(report, built) or isinstance(built, NotBuilt) or isinstance(whole, NotBuilt):
+            return
+        lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
+        verdict, timing, _ = stage.confirm(built, whole)
+        _check_verdict(report, verdict)
+        if timing is not None:
+            threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
+            _check_timing(report, timing, threshold)
+    finally:
+        stage.close()
+
+
+def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
+    """Another device: its answers can be judged, its speed says nothing about the certificate's."""
+    dims = in_order(proof.trial.dims, lab.task)
+    cases = full_cases(lab.task, dims)
+    device = lab.workshop.rig.device
+    with CaseTable(lab.task, cases, os.urandom(32), device, lab.workshop.crew) as table:
+        shapes = [dims, *(c.dims for c in cases if c.dims != dims)]
+        unique = list({str(d): d for d in shapes}.values())
+        built = lab.builder.build(lab.task, _candidate(proof), dict(proof.trial.proposal.params), unique)
+        if not _check_build(report, built) or isinstance(built, NotBuilt):
+            return
+        workers = lab.workshop.crew.hands if lab.workshop.crew else None
+        _check_verdict(report, Judge(device, workers).verify(built, table, "full"))
+    report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
+
+
+def _check_build(report: Recheck, built: Built | NotBuilt) -> bool:
+    if isinstance(built, NotBuilt):
+        report.add("build", "failed", f"{built.status}: {built.reason}")
+    elif built.artifact.code == report.certificate.kernel.code:
+        report.add("build", "same", "the same machine code, byte for byte")
+    else:
+        report.add("build", "drifted", f"other machine code, made by {built.artifact.compiler}")
+    return not isinstance(built, NotBuilt)
+
+
+def _check_verdict(report: Recheck, verdict: Verdict) -> None:
+    if isinstance(verdict, Rejected):
+        report.add("verdict", "failed", f"{verdict.cause}: {verdict.reason}")
+        return
+    report.figures |= {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
+    error = f"{verdict.max_ulp:.3g} of {verdict.budget_ulp:.3g} ULP"
+    report.add("verdict", "same", f"passes all {verdict.cases} cases on fresh inputs, error up to {error}")
+
+
+def _check_timing(report: Recheck, timing: Timing, threshold: float) -> None:
+    then = report.certificate.speed
+    report.figures |= {
+        k: getattr(timing, k) for k in ("speedup", "speedup_low", "speedup_high", "baseline", "latency_s")
+    }
+    figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
+    detail = (
+        f"{figure}, certified {then.speedup:.3f}x [{then.speedup_low:.3f}, {then.speedup_high:.3f}] of {then.baseline}"
+    )
+    if then.win and timing.speedup_low <= threshold:
+        report.add("timing", "failed", f"no longer faster by the rule (threshold {threshold:.3f}): {detail}")
+        return
+    apart = max(timing.speedup / then.speedup, then.speedup / timing.speedup)
+    overlap = timing.speedup_low <= then.speedup_high and then.speedup_low <= timing.speedup_high
+    report.add("timing", "same" if overlap or apart < _APART else "drifted", detail)
