@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
@@ -35,7 +35,7 @@ class Labelled(Record):
     source: str
     task: str
     backend: Backend
-    params: dict[str, Param] = {}
+    params: dict[str, Param] = Field(default_factory=dict)
     family: str
     origin: str
     operator: str = ""
@@ -179,6 +179,5 @@ def _balanced(trials: list[Labelled], kind: SoftKind, most: int, rng: random.Ran
 
 
 def backend(source: str) -> Backend:
-    found = backend_of(source)
-    assert found == "c" or found == "triton" or found == "cuda"
-    return found
+    named: dict[str, Backend] = {"c": "c", "triton": "triton", "cuda": "cuda"}
+    return named[backend_of(source)]

@@ -1,0 +1,170 @@
+"""A tuning as a run folder: everything it needs is in it, every call is journalled, and a cut one goes on without paying
+twice. What comes of it is `templates/`, a folder for --templates, and figures.json."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.ids import canonical_json
+from kernellab.core.records import Record, dump
+from kernellab.ledger.entry import GENESIS
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.store import Store
+from kernellab.propose.author import Author
+from kernellab.propose.models import NEVER, Account, Budget, Cancel, Journal, Model, Policy, Prices, Recorded, Spent
+from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.propose.prompts import PromptBook
+from kernellab.search.soft.labelled import Labelled, LabelledSet, Split, split
+from kernellab.search.soft.tuning import Tuned, TuneOrder, Tuning
+
+PURPOSE = "tune-verifier"
+FIGURES, TEMPLATES = "figures.json", "templates"
+
+
+@dataclass(frozen=True)
+class Access:
+    """How the model is reached, and within what limits; none of it is part of what a run is."""
+
+    model: Model
+    prices: Prices
+    budget: Budget = field(default_factory=Budget)
+    policy: Policy = field(default_factory=Policy)
+    cancel: Cancel = NEVER
+    tell: Callable[[str], None] = lambda text: None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """`templates` is a folder that --templates takes."""
+
+    folder: Path
+    tuned: Tuned
+    spent: Spent
+    ledger_root: str
+
+    @property
+    def templates(self) -> Path:
+        return self.folder / TEMPLATES
+
+    def data(self) -> dict[str, Any]:
+        return {
+            **self.tuned.data(),
+            "spent": dump(self.spent),
+            "run": str(self.folder),
+            "templates": str(self.templates),
+            "ledger_root": self.ledger_root,
+        }
+
+
+def start_tuning(
+    folder: Path, labelled: LabelledSet, order: TuneOrder, access: Access, templates: Path | None = None
+) -> Finished:
+    """Split, record what is asked for, and run. `templates`: a folder to start from instead of the built-in ones."""
+    PromptBook(templates)
+    texts = {p.name: p.read_text() for p in sorted(templates.glob("*.j2"))} if templates is not None else {}
+    halves = split(labelled, order.kind, order.seed, order.most)
+    store = Store(folder)
+    rows = {name: store.put(_lines(half)) for name, half in halves.halves()}
+    for half in (halves.train, halves.test):
+        for text in half.sources.values():
+            store.put(text.encode())
+    body = {
+        "purpose": PURPOSE,
+        "order": dump(order),
+        "labelled": {"digest": labelled.digest, "trials": len(labelled.trials), "halves": rows},
+        "families": halves.families(),
+        "templates": {name: store.put(text.encode()) for name, text in texts.items()},
+    }
+    with Ledger.create(folder, body, load_or_create_key()) as ledger:
+        return _run(ledger, order, halves, texts, access)
+
+
+def resume_tuning(folder: Path, access: Access) -> Finished:
+    """Go through it all again: what has been answered is in the journal, and costs nothing."""
+    order, halves, texts = read_tuning(folder)
+    with Ledger.resume(folder, load_or_create_key()) as ledger:
+        return _run(ledger, order, halves, texts, access)
+
+
+def read_tuning(folder: Path) -> tuple[TuneOrder, Split, dict[str, str]]:
+    """What a folder's first entry asked for."""
+    body = next((dict(e.body) for e in read_entries(folder) if e.kind == GENESIS), {})
+    if body.get("purpose") != PURPOSE:
+        raise UsageError(f"{folder} is no tuning of a verifier", "name the folder that 'klab tune-verifier' made")
+    store = Store(folder)
+    try:
+        order = TuneOrder.model_validate(body["order"])
+        halves = {name: _half(store, sha) for name, sha in body["labelled"]["halves"].items()}
+    except (ValidationError, KeyError, ValueError) as err:
+        said = " ".join(str(err).split())[:200]
+        raise LedgerFault(f"{folder} cannot be read: {said}", "use the version of kernellab that made it") from None
+    texts = {name: store.get(sha).decode() for name, sha in body["templates"].items()}
+    return order, Split(halves["train"], halves["test"], order.seed), texts
+
+
+def figures_of(folder: Path) -> dict[str, Any]:
+    """The figures that a tuning wrote last."""
+    path = folder / FIGURES
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as err:
+        raise UsageError(
+            f"{path} cannot be read: {err}", f"'klab tune-verifier --resume {folder}' writes it again"
+        ) from None
+    return found
+
+
+def is_tuning(folder: Path) -> bool:
+    first = next(iter(read_entries(folder)), None)
+    return first is not None and first.body.get("purpose") == PURPOSE
+
+
+def _run(ledger: Ledger, order: TuneOrder, halves: Split, texts: Mapping[str, str], access: Access) -> Finished:
+    folder, store = ledger.folder, Store(ledger.folder)
+    entries = [(e.kind, dict(e.body)) for e in read_entries(folder)]
+    journal = Journal(store, ledger.append, [e for e in entries if e[0] in (INTENT, CALL)])
+    account = Account(access.budget, access.prices, journal.spent)
+    model = Recorded(access.model, journal, account, random.Random(order.seed), access.policy)
+    written = {(kind, str(body.get("name"))) for kind, body in entries if kind.startswith("tune-")}
+
+    def note(kind: str, name: str, body: Record | dict[str, Any]) -> None:
+        if (kind, name) not in written:
+            written.add((kind, name))
+            ledger.append(kind, {"name": name, **(dump(body) if isinstance(body, Record) else body)})
+
+    def keep(text: str) -> str:
+        return store.put(text.encode())
+
+    author = Author(model, order.name, PromptBook())
+    tuned = Tuning(order, halves, author, texts, note, keep, access.tell, access.cancel).run()
+    keep(tuned.template)
+    if not tuned.stopped:
+        note("tune-end", "end", tuned.data())
+    _write_templates(folder / TEMPLATES, tuned.texts)
+    finished = Finished(folder, tuned, account.spent, ledger.root)
+    (folder / FIGURES).write_text(json.dumps(finished.data(), indent=2) + "\n")
+    return finished
+
+
+def _write_templates(folder: Path, texts: Mapping[str, str]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+
+
+def _lines(half: LabelledSet) -> bytes:
+    return b"".join(canonical_json(dump(trial)) + b"\n" for trial in half.trials)
+
+
+def _half(store: Store, sha: str) -> LabelledSet:
+    trials = tuple(Labelled.model_validate(json.loads(line)) for line in store.get(sha).splitlines())
+    return LabelledSet(trials, {t.source: store.get(t.source).decode() for t in trials})
