@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
-from kernellab.core.settings import load_settings
+from kernellab.core.errors import UsageError
+from kernellab.core.settings import load_science, load_settings
+from kernellab.propose.models.opening import check_locator
+from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
-from kernellab.search.runs import Outcome, default_folder, run_search, try_candidate
+from kernellab.search.course import Question
+from kernellab.search.runs import Outcome, default_folder, known_candidates, run_search, try_candidate
+from kernellab.search.scientist.estimate import Forecast, estimate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, parse_dims
 
@@ -26,18 +31,60 @@ def optimize(
     warm_start: str | Path | None = None,
     profile: bool = False,
     listener: Listener = silent,
+    science: Mapping[str, Any] | None = None,
+    pytorch: str | Path | None = None,
+    templates: str | Path | None = None,
     **settings: Any,
 ) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name or the path of a task file.
 
     `dtype` (f32, bf16, f16) picks the variant of a built-in task. `profile`: say what bounds the best kernels.
+    `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
+    `pytorch`: a file with code to translate; `templates`: a folder with prompts of your own.
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
     """
     task = locate(task, dtype)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
-    return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile)
+    asked = question(science or {}, pytorch, templates)
+    return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile, asked)
+
+
+def forecast(
+    task: str,
+    *,
+    dtype: str = "",
+    shapes: Sequence[Dims | str] = (),
+    candidates: Sequence[str | Path] = (),
+    science: Mapping[str, Any] | None = None,
+    pytorch: str | Path | None = None,
+    templates: str | Path | None = None,
+    **settings: Any,
+) -> Forecast:
+    """What such a run with a model would ask and cost at most. Asks nobody, builds nothing, needs no key."""
+    task = locate(task, dtype)
+    asked = question(science or {}, pytorch, templates)
+    if not asked.science.model:
+        raise UsageError("an estimate is of a run with a model", "name it: --model openai:NAME")
+    on, chosen, known = known_candidates(task, load_settings(settings), [read_candidate(c) for c in candidates])
+    book = PromptBook(asked.templates)
+    return estimate(on, chosen, asked.science, len(shapes) or len(on.tune), [c.text for c in known], book)
+
+
+def question(
+    science: Mapping[str, Any], pytorch: str | Path | None = None, templates: str | Path | None = None
+) -> Question:
+    """What a scientist is to do, checked before anything is opened."""
+    asked = load_science(dict(science))
+    code = read_candidate(pytorch).text if pytorch is not None else ""
+    folder = Path(templates) if templates is not None else None
+    if not asked.model and (code or folder or any(v is not None for v in science.values())):
+        raise UsageError("these options are for a run with a model", "name it: --model openai:NAME (docs/scientist.md)")
+    if asked.model:
+        check_locator(asked.model)
+        PromptBook(folder)
+    return Question(asked, code, folder)
 
 
 def verify(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,6 @@ from rich.console import Console
 from kernellab import __version__
 from kernellab.cli import pages
 from kernellab.cli.build import build
-from kernellab.cli.display import make_display, results_table
 from kernellab.cli.options import (
     CandidateFile,
     Compiler,
@@ -29,11 +27,13 @@ from kernellab.cli.options import (
     Out,
     Parameter,
     SandboxTier,
-    Shape,
     Threads,
 )
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
+from kernellab.cli.run import finish, run, watch
+from kernellab.cli.study import is_study, study
+from kernellab.cli.study import resume as resume_study
 from kernellab.cli.template import render
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
@@ -43,7 +43,6 @@ from kernellab.core.errors import (
     KlabError,
     UsageError,
 )
-from kernellab.core.events import Listener
 from kernellab.core.settings import Settings, load_settings
 
 app = typer.Typer(
@@ -94,30 +93,6 @@ def _settings(**flags: Any) -> Settings:
     return load_settings(flags)
 
 
-def _watch(as_json: bool, action: Callable[[Listener], Any]) -> Any:
-    """Run an action under a display, or in silence for --json."""
-    with make_display(_out, quiet=as_json) as display:
-        return action(display)
-
-
-def _finish(outcome: Any, as_json: bool) -> None:
-    if as_json:
-        pages.print_json(outcome.data())
-    else:
-        _out.print()
-        _out.print(results_table([r.data for r in outcome.results], _out.width >= 130))
-        for result in outcome.results:
-            if result.status != "better":
-                _out.print(result.reason, markup=False, soft_wrap=True)
-        pages.profiles(_out, outcome.extras.get("profiles", []))
-        _out.print(
-            f"\nledger root {outcome.ledger_root}\nrun folder  {outcome.folder}   (klab show, klab audit, klab replay)",
-            markup=False,
-            soft_wrap=True,
-        )
-    raise typer.Exit(outcome.exit_code)
-
-
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
@@ -125,65 +100,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
-@app.command()
-def run(
-    task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
-    shape: Shape = None,
-    dtype: Dtype = None,
-    effort: Effort = None,
-    trials: Annotated[int | None, typer.Option(help="Trials a shape.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
-    threads: Threads = None,
-    seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
-    sampler: Annotated[str | None, typer.Option(help="tpe, random or exhaustive.")] = None,
-    gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
-    vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,
-    build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
-    candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
-    warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
-    profile: Annotated[bool, typer.Option("--profile", help="Say what bounds the best kernels.")] = False,
-    device: Device = None,
-    compiler: Compiler = None,
-    sandbox: SandboxTier = None,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Search for the fastest verified kernel of a task."""
-    from kernellab import api
-
-    flags = {
-        "effort": effort,
-        "trials": trials,
-        "seconds": seconds,
-        "threads": threads,
-        "seed": seed,
-        "sampler": sampler,
-        "gpu_seconds": gpu_seconds,
-        "vram_gb": vram_gb,
-        "build_jobs": build_jobs,
-        "device": device,
-        "compiler": compiler,
-        "sandbox": sandbox,
-    }
-    _finish(
-        _watch(
-            as_json,
-            lambda listener: api.optimize(
-                task,
-                dtype=dtype or "",
-                shapes=shape or (),
-                candidates=candidate or (),
-                out=out,
-                warm_start=warm_start,
-                profile=profile,
-                listener=listener,
-                **flags,
-            ),
-        ),
-        as_json,
-    )
-
-
+app.command()(run)
 app.command()(build)
 
 
@@ -206,7 +123,7 @@ def verify(
     """Judge one candidate: every case, held-out shapes, checked timed calls. Exit code 0 if it passes, 4 if not."""
     from kernellab import api
 
-    outcome = _watch(
+    outcome = watch(
         as_json,
         lambda listener: api.verify(
             file,
@@ -250,8 +167,8 @@ def bench(
     """Judge and measure one candidate against the fastest baseline."""
     from kernellab import api
 
-    _finish(
-        _watch(
+    finish(
+        watch(
             as_json,
             lambda listener: api.measure(
                 file,
@@ -281,7 +198,9 @@ def resume(
     """Continue a run after a crash, a kill or Ctrl-C."""
     from kernellab.search.runs import resume_run
 
-    _finish(_watch(as_json, lambda listener: resume_run(pages.existing(run_folder), listener, more)), as_json)
+    if is_study(pages.existing(run_folder)):
+        resume_study(run_folder, as_json)
+    finish(watch(as_json, lambda listener: resume_run(pages.existing(run_folder), listener, more)), as_json)
 
 
 @app.command()
@@ -296,7 +215,7 @@ def audit(
     from kernellab.search.replay import rerun as measure_again
 
     report = audit_run(pages.existing(run_folder), root)
-    rows = _watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
+    rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
     agreed = all(row["agrees"] for row in rows)
     data = {**report.data(), "rerun": rows}
     if report.ok and not agreed:
@@ -307,6 +226,7 @@ def audit(
 
 app.command()(results)
 app.command()(prune)
+app.add_typer(study, name="study")
 
 
 @app.command()
@@ -318,7 +238,7 @@ def replay(
     """Rebuild and re-judge a trial from its record alone."""
     from kernellab.search.replay import replay_trial
 
-    row = _watch(as_json, lambda listener: replay_trial(pages.existing(run_folder), trial, listener))
+    row = watch(as_json, lambda listener: replay_trial(pages.existing(run_folder), trial, listener))
     if as_json:
         from kernellab.ledger.check import check
 

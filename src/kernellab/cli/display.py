@@ -108,6 +108,10 @@ class LiveDisplay:
     def _on_calibration(self, event: Event) -> None:
         self._note = event.text
 
+    def _on_science(self, event: Event) -> None:
+        self._note = event.text
+        self._console.print(Text(event.text, style="dim"), soft_wrap=True)
+
     def _on_trial(self, event: Event) -> None:
         trial: AnyTrial = event.data["trial"]
         self._progress.advance(self._bar)

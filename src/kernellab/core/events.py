@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal[
-    "start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note"
+    "start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note",
+    "science",
 ]
 
 

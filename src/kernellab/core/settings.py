@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -68,6 +68,39 @@ class Settings(BaseModel):
         return self.trials or self.profile.trials
 
 
+class Science(BaseModel):
+    """How the scientist works; at most twenty fields. A run without a `model` has none and searches its recipes.
+
+    `experiments`: written side by side in a generation; `designs`: asked for, to choose those from. `tune`: trials for
+    each written kernel; `repairs`: further attempts at one that fails; `samples`: first translations side by side.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model: str = ""
+    backend: Literal["", "c", "triton", "cuda"] = ""
+    feedback: Literal["full", "timing"] = "full"
+    experiments: int = Field(3, ge=1, le=16)
+    designs: int = Field(5, ge=1, le=16)
+    tune: int = Field(6, ge=1, le=1000)
+    repairs: int = Field(2, ge=0, le=10)
+    samples: int = Field(4, ge=1, le=16)
+    exemplars: int = Field(4, ge=1, le=16)
+    scheme: Literal["bucket", "island"] = "bucket"
+    tau: float = Field(0.1, ge=0)
+    soft: bool = False
+    max_tokens: int = Field(8192, ge=16)
+    prompt_tokens: int = Field(24_000, ge=1000)
+    temperature: float | None = Field(None, ge=0)
+    budget_usd: float | None = Field(None, ge=0)
+    budget_tokens: int | None = Field(None, ge=0)
+    budget_calls: int | None = Field(None, ge=0)
+    budget_seconds: float | None = Field(None, ge=0)
+    budget_trials: int | None = Field(None, ge=1)
+
+
+NO_MODEL = Science.model_validate({})
+
+
 def config_path() -> Path:
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return Path(base) / "kernellab" / "config.toml"
@@ -75,23 +108,42 @@ def config_path() -> Path:
 
 def load_settings(flags: dict[str, Any], path: Path | None = None) -> Settings:
     """Flags that are None count as not given."""
-    values: dict[str, Any] = {}
-    source = path or config_path()
-    try:
-        if source.is_file():
-            values.update(tomllib.loads(source.read_text()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
-        raise UsageError(f"{source} cannot be read: {err}", "correct or remove the file") from None
+    values = {k: v for k, v in _from_file(path or config_path()).items() if k != "scientist"}
     for name in Settings.model_fields:
         if (text := os.environ.get(f"KLAB_{name.upper()}")) is not None:
             values[name] = text
-    values.update({k: v for k, v in flags.items() if v is not None})
+    return _checked(Settings, values, flags)
+
+
+def load_science(flags: dict[str, Any], path: Path | None = None) -> Science:
+    """Defaults < the table [scientist] of the user's file < flags; KLAB_MODEL names the model."""
+    table = _from_file(path or config_path()).get("scientist", {})
+    if not isinstance(table, dict):
+        raise UsageError("'scientist' in the settings file is not a table", 'write [scientist] and below it model = "..."')
+    values = dict(table)
+    if text := os.environ.get("KLAB_MODEL"):
+        values["model"] = text
+    return _checked(Science, values, flags)
+
+
+def _from_file(source: Path) -> dict[str, Any]:
     try:
-        return Settings(**values)
+        return tomllib.loads(source.read_text()) if source.is_file() else {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
+        raise UsageError(f"{source} cannot be read: {err}", "correct or remove the file") from None
+
+
+S = TypeVar("S", bound=BaseModel)
+
+
+def _checked(kind: type[S], values: dict[str, Any], flags: dict[str, Any]) -> S:
+    values = {**values, **{k: v for k, v in flags.items() if v is not None}}
+    try:
+        return kind(**values)
     except ValidationError as err:
         first = err.errors()[0]
         name = ".".join(str(p) for p in first["loc"])
         raise UsageError(
             f"setting '{name}': {first['msg']} (given: {first.get('input')!r})",
-            f"known settings: {', '.join(Settings.model_fields)}",
+            f"known settings: {', '.join(kind.model_fields)}",
         ) from None

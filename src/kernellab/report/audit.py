@@ -34,9 +34,11 @@ from kernellab.ledger.store import Store
 from kernellab.measure.bench import TOO_GOOD
 from kernellab.measure.roofline import Ceilings, floor_of
 from kernellab.measure.stats import median, paired_speedup
+from kernellab.report import audit_science
 from kernellab.search.archive import AnyTrial
 from kernellab.search.result import FIGURES
 from kernellab.search.stage import noise_floor, win_threshold
+from kernellab.study.register import StudyAudit
 from kernellab.tasks.spec import dims_label
 
 _MOST = 50
@@ -108,6 +110,7 @@ class _Reader:
         self._unsound: dict[str, str] = {}
         self._where = ""
         self._artifacts: set[tuple[str, ...]] = set()
+        self._study = StudyAudit(folder)
 
     def problems(self) -> Iterator[str]:
         for entry in read_entries(self._folder):
@@ -117,6 +120,7 @@ class _Reader:
             except (ValidationError, KeyError, TypeError, ValueError, IndexError) as err:
                 first = str(err).splitlines()[0]
                 yield f"{self._where}: is not a well-formed record: {type(err).__name__}: {first}"
+        self._report.figures += self._study.figures
         yield from self._unsound_blobs()
 
     def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
@@ -135,8 +139,13 @@ class _Reader:
             yield from self._result(body)
         elif kind == "pruned":
             self._pruned |= {str(sha) for sha in body["blobs"]}
+        elif kind in audit_science.ENTRIES:
+            for sha, what in audit_science.blobs_of(kind, body).items():
+                self._blob(sha, what)
+            yield from audit_science.problems_of(kind, body, self._trials)
         elif kind == "end" and any(self._results.get(_place(r["task"], r["dims"])) != r for r in body["results"]):
             yield "the results at the end are not the ones recorded before"
+        yield from self._study.problems(kind, body)
 
     def _calibration(self, body: dict[str, Any]) -> Iterator[str]:
         self._calibrations[_place(body["task"], body["dims"])] = body

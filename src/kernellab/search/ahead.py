@@ -10,9 +10,15 @@ from kernellab.propose.base import Idea, Proposer
 
 
 class Ahead:
-    """Hands out ideas with their builds. With `jobs` the proposer is asked for that many before their outcome is known."""
+    """Hands out ideas with their builds. With `jobs` the proposer is asked for that many before their outcome is known.
 
-    def __init__(self, proposer: Proposer, build: Callable[[Idea], Built | NotBuilt], jobs: int) -> None:
+    `in_order`: as they were proposed, whatever is built first: slower, and the record's order depends on no clock.
+    """
+
+    def __init__(
+        self, proposer: Proposer, build: Callable[[Idea], Built | NotBuilt], jobs: int, in_order: bool = False
+    ) -> None:
+        self._in_order = in_order
         self._proposer = proposer
         self._build = build
         self._jobs = jobs
@@ -34,10 +40,12 @@ class Ahead:
             self._running.append((idea, self._pool.submit(self._build, idea)))
         if not self._running:
             return None
-        done, _ = wait([future for _, future in self._running], return_when=FIRST_COMPLETED)
-        number = next(n for n, (_, future) in enumerate(self._running) if future in done)
-        idea, future = self._running.pop(number)
+        idea, future = self._running.pop(0 if self._in_order else self._first_done())
         return idea, future.result()
+
+    def _first_done(self) -> int:
+        done, _ = wait([future for _, future in self._running], return_when=FIRST_COMPLETED)
+        return next(n for n, (_, future) in enumerate(self._running) if future in done)
 
     def __enter__(self) -> Ahead:
         return self

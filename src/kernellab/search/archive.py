@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from kernellab.core.records import AnyTrial, Confirmation, MeasuredTrial, RejectedTrial
@@ -15,7 +14,6 @@ __all__ = ["AnyTrial", "Archive"]
 class Archive:
     trials: list[AnyTrial] = field(default_factory=list)
     confirmations: list[Confirmation] = field(default_factory=list)
-    elsewhere: list[MeasuredTrial] = field(default_factory=list)
 
     def add(self, trial: AnyTrial) -> None:
         self.trials.append(trial)
@@ -42,16 +40,3 @@ class Archive:
 
     def confirmed(self, task: str, dims: Dims) -> list[Confirmation]:
         return [c for c in self.confirmations if c.task == task and c.dims == dims]
-
-    def nearest(self, task: str, dims: Dims, most: int = 3) -> list[MeasuredTrial]:
-        """The best trials at the nearest other shape (by logarithm of its extents), for a warm start."""
-        known = [t for t in self.trials if isinstance(t, MeasuredTrial) and t.dims != dims] + self.elsewhere
-        known = [t for t in known if t.task == task]
-        if not known:
-            return []
-        shape = min((t.dims for t in known), key=lambda d: distance(d, dims))
-        return sorted((t for t in known if t.dims == shape), key=lambda t: -t.timing.speedup_low)[:most]
-
-
-def distance(a: Dims, b: Dims) -> float:
-    return math.sqrt(sum((math.log(a[k]) - math.log(b[k])) ** 2 for k in b if k in a))

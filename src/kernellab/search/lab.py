@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.stage import Bay, Stage
 from kernellab.search.workshop import open_workshop
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task
+from kernellab.tasks.spec import Dims, Task, dims_label
 
 TASK_FILE = "task.py"
 
@@ -54,6 +54,7 @@ class Lab:
         self.locator = locator
         self.emit = emit
         self.archive = Archive()
+        self._calibrations: dict[str, dict[str, Any]] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
         self.workshop = open_workshop(settings, task, torch)
@@ -74,6 +75,7 @@ class Lab:
         """Set up one shape and record its calibration."""
         stage = Stage(self._bay, self.task, self.locator, dims)
         self.append("calibration", stage.calibration)
+        self._calibrations.setdefault(_shape(dims), stage.calibration)
         floor = stage.floor
         self.emit(Event("calibration", (
             f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "
@@ -88,6 +90,7 @@ class Lab:
         candidates: Sequence[Candidate],
         purpose: str,
         params: dict[str, Param] | None = None,
+        science: dict[str, Any] | None = None,
     ) -> None:
         """Start a run folder: genesis, the task (its file is copied in), and the candidates."""
         body = {
@@ -99,6 +102,7 @@ class Lab:
             "shapes": list(shapes),
             "candidates": [{"name": c.name, "source": sha256_hex(c.text.encode())} for c in candidates],
             "missing_baselines": self.missing,
+            **({"science": science} if science else {}),
         }
         self.ledger = Ledger.create(folder, body, load_or_create_key())
         self.store = Store(folder)
@@ -117,9 +121,15 @@ class Lab:
         for entry in read_entries(folder):
             if entry.kind == "trial":
                 self.archive.add(TRIAL.validate_python(entry.body))
+            elif entry.kind == "calibration":
+                self._calibrations.setdefault(_shape(entry.body["dims"]), dict(entry.body))
             elif entry.kind == "confirmation":
                 self.archive.confirmations.append(Confirmation.model_validate(entry.body))
         self.append("resume", {"environment": self.environment, "trials": len(self.archive.trials)})
+
+    def first_calibration(self, dims: Dims) -> dict[str, Any]:
+        """What this run measured first at a shape, before it was cut and resumed."""
+        return self._calibrations[_shape(dims)]
 
     def record(self, trial: AnyTrial) -> AnyTrial:
         """Commit a trial: from here on it survives anything."""
@@ -167,6 +177,10 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _shape(dims: Mapping[str, int]) -> str:
+    return dims_label(dict(sorted(dims.items())))
 
 
 def genesis(folder: Path) -> dict[str, Any]:

@@ -27,17 +27,20 @@ from kernellab.search.result import Result, summarise
 from kernellab.search.stage import Stage, win_threshold
 
 
-def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget) -> Result:
-    """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count."""
+def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> Result:
+    """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count.
+
+    `in_order`: trials follow the order of the proposals, also where builds run ahead.
+    """
     done = lab.archive.of(stage.task.name, stage.dims)
     for trial in done:
         proposer.learn(_idea_of(trial), score(lab, trial), trial)
     count = len(done)
-    with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+    with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs, in_order) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
-                lab.emit(Event("note", "every combination has been tried"))
+                lab.emit(Event("note", "there is nothing left to try"))
                 break
             idea, built = found
             trial = step(lab, stage, idea, built)

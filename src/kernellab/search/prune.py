@@ -13,6 +13,7 @@ from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredT
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
+from kernellab.propose.models.journal import CALL, INTENT
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ def prune(folder: Path) -> Pruned:
                 kept |= {confirmed.artifact.code, confirmed.artifact.plans, confirmed.artifact.log}
         elif entry.kind == "listing":
             kept.add(str(entry.body["text"]))
+        elif entry.kind in (INTENT, CALL):  # questions and replies are the evidence of what a model said
+            kept |= {str(entry.body[k]) for k in ("request", "reply") if k in entry.body}
         elif entry.kind == "run":
             kept |= {str(c["source"]) for c in entry.body["candidates"]}
     store = Store(folder)

@@ -5,25 +5,30 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
+from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
-from kernellab.core.settings import Settings
+from kernellab.core.settings import NO_MODEL, Settings
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
+from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
+from kernellab.search.course import Course, Question, search
+from kernellab.search.course import in_order as in_order
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
+from kernellab.search.memory.warm import place, warm_start
+from kernellab.search.replay import read_trials
 from kernellab.search.result import Result
-from kernellab.search.second_look import profile_trial, sanitize_candidate
-from kernellab.search.tune import make_tuner
+from kernellab.search.second_look import sanitize_candidate
 from kernellab.search.workshop import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label
@@ -111,29 +116,54 @@ def run_search(
     warm: Path | None = None,
     emit: Listener = silent,
     profiled: bool = False,
+    science: Question | None = None,
 ) -> Outcome:
-    """`klab run`: search every shape with the built-in recipes and the given candidates.
+    """`klab run`: search every shape with the built-in recipes and the given candidates, and with a scientist if wanted.
 
     `profiled`: say of every shape's best confirmed kernel what bounds it.
     """
+    question = science or Question(NO_MODEL)
+    task, settings, candidates = known_candidates(locator, settings, extra)
+    prove(task)
+    if not candidates and not question.science.model:
+        raise UsageError(
+            f"there are no candidates for task '{task.name}'",
+            "put SOURCE and launch() into the task file ('klab init' shows how), or give --candidate FILE or --model NAME",
+        )
+    chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
+    borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
+    with Lab(settings, task, locator, emit) as lab:
+        candidates += carried_over(lab, chosen, candidates, borrowed)
+        lab.begin(folder, chosen, candidates, "search", science=question.data())
+        question.keep(folder)
+        return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
+
+
+def known_candidates(
+    locator: str, settings: Settings, extra: Sequence[Candidate]
+) -> tuple[Task, Settings, list[Candidate]]:
+    """The task on the device that suits it, and every candidate there is for it: built in, its own, and the given ones."""
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
     builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
     settings = choose_device(settings, own, builtin, task.name)
     task = task.on(settings.device)
-    prove(task)
-    candidates = [*builtin_candidates(task.name, settings.device), *own]
-    if not candidates:
-        raise UsageError(
-            f"there are no candidates for task '{task.name}'",
-            "put SOURCE and launch() into the task file ('klab init' shows how) or give --candidate FILE",
-        )
-    chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
-    borrowed = measured_trials(warm, task.name) if warm is not None else []
-    with Lab(settings, task, locator, emit) as lab:
-        lab.archive.elsewhere.extend(borrowed)
-        lab.begin(folder, chosen, candidates, "search")
-        return _search(lab, chosen, candidates, profiled=profiled)
+    return task, settings, [*builtin_candidates(task.name, settings.device), *own]
+
+
+def carried_over(
+    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], borrowed: Mapping[str, Sequence[AnyTrial]]
+) -> list[Candidate]:
+    """Kernels of another run that this one does not have (a scientist's own, say), if they are among its best."""
+    known = {sha256_hex(c.text.encode()) for c in candidates}
+    found: dict[str, Candidate] = {}
+    for dims in shapes:
+        for start in warm_start(borrowed, place(lab.task.name, dims, lab.environment["device"])):
+            source = start.trial.proposal.source
+            if source not in known:
+                text = Store(Path(start.run)).get(source).decode()
+                found.setdefault(source, Candidate(text, start.name))
+    return list(found.values())
 
 
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
@@ -156,7 +186,9 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         shapes = [in_order(d, task) for d in body["shapes"]]
         if body["purpose"] == "try":
             return _try(lab, shapes[0], candidates[0], body["params"], _finished(folder, task))
-        return _search(lab, shapes, candidates, {} if extra_trials else _finished(folder, task), extra_trials)
+        question = Question.of(folder, body.get("science"))
+        course = Course(question, {} if extra_trials else _finished(folder, task), extra_trials)
+        return _end_of(lab, search(lab, shapes, candidates, course))
 
 
 def try_candidate(
@@ -226,55 +258,9 @@ def default_folder(name: str, base: Path | None = None) -> Path:
     return folder
 
 
-def _search(
-    lab: Lab,
-    shapes: Sequence[Dims],
-    candidates: Sequence[Candidate],
-    done: dict[str, Result] | None = None,
-    extra_trials: int = 0,
-    profiled: bool = False,
-) -> Outcome:
-    recipes, unusable = load_recipes(lab.builder, candidates)
-    for name, reason in unusable.items():
-        lab.append("note", {"candidate": name, "unusable": reason})
-        lab.emit(Event("note", f"candidate {name} is unusable: {reason}"))
-    if not recipes:
-        raise UsageError(
-            "no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
-            "see docs/candidates.md for the format",
-        )
-    results, profiles = [], []
-    for number, dims in enumerate(shapes):
-        if done and dims_label(dims) in done:
-            results.append(done[dims_label(dims)])
-            continue
-        settings = lab.settings
-        warm = [(t.proposal.name, dict(t.proposal.params)) for t in lab.archive.nearest(lab.task.name, dims)]
-        tuner = make_tuner(recipes, settings.sampler, settings.seed + number, warm)
-        lab.emit(
-            Event(
-                "stage",
-                f"{lab.task.name} {dims_label(dims)}",
-                {"dims": dims, "trials": settings.max_trials, "number": number, "shapes": len(shapes)},
-            )
-        )
-        stage = lab.stage(dims)
-        try:
-            known = len(lab.archive.of(lab.task.name, dims))
-            trials = known + extra_trials if extra_trials else settings.max_trials
-            seconds = settings.seconds / len(shapes) if settings.seconds else 0.0
-            budget = Budget(trials, seconds, spent=partial(_gpu_time_spent, lab))
-            results.append(search_shape(lab, stage, tuner, budget))
-            if profiled and results[-1].data.get("trial") is not None:
-                profiles.append(profile_trial(lab, stage, results[-1].data["trial"]))
-        finally:
-            stage.close()
+def _end_of(lab: Lab, found: tuple[list[Result], dict[str, Any]]) -> Outcome:
     assert lab.ledger is not None
-    return _end(lab, lab.ledger.folder, tuple(results), {"profiles": profiles} if profiled else {})
-
-
-def _gpu_time_spent(lab: Lab) -> bool:
-    return 0 < lab.settings.gpu_seconds <= lab.workshop.gpu_seconds()
+    return _end(lab, lab.ledger.folder, tuple(found[0]), found[1])
 
 
 def _end(lab: Lab, folder: Path, results: tuple[Result, ...], extras: dict[str, Any] | None = None) -> Outcome:
@@ -304,12 +290,7 @@ def _own_candidate(locator: str) -> list[Candidate]:
     if not locator.endswith(".py") or not os.path.isfile(locator):
         return []
     text = Path(locator).read_text()
-    return [Candidate(text, Path(locator).stem)] if "SOURCE" in text and "def launch" in text else []
-
-
-def in_order(dims: Dims, task: Task) -> Dims:
-    """A shape as the task writes it (records sort their keys)."""
-    return {name: dims[name] for name in task.dim_names}
+    return [Candidate(carve(text), Path(locator).stem)] if "def launch" in text else []
 
 
 def _finished(folder: Path, task: Task) -> dict[str, Result]:
@@ -320,12 +301,6 @@ def _finished(folder: Path, task: Task) -> dict[str, Result]:
             body = dict(entry.body)
             found[dims_label(in_order(body["dims"], task))] = Result(body["status"], body["reason"], body)
     return found
-
-
-def measured_trials(folder: Path, task: str) -> list[MeasuredTrial]:
-    """Another run's measured trials, for a warm start; they do not enter this run's record."""
-    entries = (e.body for e in read_entries(folder) if e.kind == "trial" and e.body.get("status") == "measured")
-    return [MeasuredTrial.model_validate(b) for b in entries if b.get("task") == task]
 
 
 def describe_task(task: Task) -> dict[str, Any]:

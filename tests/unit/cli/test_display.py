@@ -57,7 +57,7 @@ STORY = [
     Event("baseline", "numpy: 1.000 ms", {}),
     Event("calibration", "fastest baseline numpy", {}),
     *(Event("trial", "", {"trial": t}) for t in TRIALS),
-    Event("note", "every combination has been tried"),
+    Event("note", "there is nothing left to try"),
     Event("confirming", "confirming trial 0", {"trial": 0}),
     Event("confirmation", "", {"confirmation": REFUTED, "threshold": 1.01}),
     Event("confirmation", "", {"confirmation": CONFIRMED, "threshold": 1.01}),

@@ -16,7 +16,7 @@ from kernellab.core.records import (
     RejectedTrial,
     Timing,
 )
-from kernellab.search.archive import Archive, distance
+from kernellab.search.archive import Archive
 from kernellab.tasks.spec import Dims
 
 SMALL, LARGE = {"M": 64, "N": 64}, {"M": 4096, "N": 4096}
@@ -86,7 +86,6 @@ def test_an_empty_archive_has_no_incumbent_no_twin_and_nothing_near() -> None:
     archive = Archive()
     assert archive.incumbent("t", LARGE) == 0.0
     assert archive.twin("t", LARGE, "x") is None
-    assert archive.nearest("t", LARGE) == []
 
 
 def test_the_incumbent_is_the_lower_bound_of_the_best_at_this_shape() -> None:
@@ -121,34 +120,8 @@ def test_a_duplicate_is_nobodys_twin() -> None:
     assert archive.twin("t", LARGE, "x") is None
 
 
-def test_the_nearest_shape_gives_its_best_trials() -> None:
-    near, far = {"M": 2048, "N": 4096}, {"M": 1, "N": 4096}
-    trials = [
-        measured(0, 9.0, far),
-        measured(1, 1.0, near),
-        measured(2, 3.0, near),
-        measured(3, 2.0, near),
-        measured(4, 4.0, near),
-    ]
-    archive = Archive([*trials, measured(5, 7.0, LARGE), measured(6, 7.0, near, task="u"), rejected(7, "x", near)])
-    assert [t.trial for t in archive.nearest("t", LARGE)] == [4, 2, 3]
-    assert [t.trial for t in archive.nearest("t", LARGE, most=1)] == [4]
-
-
-def test_trials_of_another_run_serve_a_warm_start_even_at_the_same_shape() -> None:
-    archive = Archive([measured(0, 1.0, SMALL)], elsewhere=[measured(0, 5.0, LARGE)])
-    assert [t.timing.speedup for t in archive.nearest("t", LARGE)] == [5.0]
-    assert archive.incumbent("t", LARGE) == 0.0
-
-
 def test_confirmations_are_found_by_shape() -> None:
     confirmation = Confirmation(trial=0, task="t", dims=LARGE, verdict=PASSED, win=False, inputs_seed="")
     archive = Archive(confirmations=[confirmation])
     assert archive.confirmed("t", LARGE) == [confirmation]
     assert archive.confirmed("t", SMALL) == []
-
-
-def test_distance_is_logarithmic_and_symmetric() -> None:
-    a, b, c = {"N": 100}, {"N": 200}, {"N": 400}
-    assert distance(a, a) == 0
-    assert distance(a, b) == pytest.approx(distance(b, c)) == pytest.approx(distance(b, a))

@@ -28,15 +28,24 @@ def open_model(
     locator: str, *, environ: Mapping[str, str] = os.environ, limits: Limits | None = None, prices: Prices | None = None
 ) -> AnyModel:
     """Makes no call. The keys of the big providers go to those providers only; other servers get KLAB_MODEL_KEY."""
-    provider, _, rest = locator.partition(":")
-    if provider == "replay" and rest:
+    provider, rest = check_locator(locator, environ)
+    if provider == "replay":
         return ReplayModel(Path(rest))
-    if provider not in _PROVIDERS or not rest:
-        raise UsageError(f"'{_hidden(locator, environ)}' names no model", f"write {FORMS}")
     name, url = _split(rest, environ)
     make, home, variable = _PROVIDERS[provider]
     key = _key(url or home, home, variable, environ)
     return make(name, url or home, key, Scrubber.of_environment(environ), prices or load_prices(), limits or Limits())
+
+
+def check_locator(locator: str, environ: Mapping[str, str] = os.environ) -> tuple[str, str]:
+    """Provider and the rest of it; what names no model is refused before anything is opened."""
+    provider, _, rest = locator.partition(":")
+    if provider == "replay" and rest:
+        return provider, rest
+    if provider not in _PROVIDERS or not rest:
+        raise UsageError(f"'{_hidden(locator, environ)}' names no model", f"write {FORMS}")
+    _split(rest, environ)
+    return provider, rest
 
 
 def _split(rest: str, environ: Mapping[str, str]) -> tuple[str, str]:

@@ -1,4 +1,8 @@
-"""A recorded run as a model: the same replies and faults, byte for byte, no network, no cost."""
+"""A recorded run as a model: the same replies and faults, byte for byte, no network, no cost.
+
+A call is found by its words; where those differ, because a prompt quotes figures that were measured anew, by its number:
+the reply is the recorded one all the same. `strict` refuses that.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Any
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.propose.models.base import NEVER, Cancel, ModelFault, Reply, Request
-from kernellab.propose.models.journal import CALL, INTENT, Answered, Calls
+from kernellab.propose.models.journal import CALL, INTENT, Answered, Calls, Failed
 
 _SHOWN = 24
 _FIX = "replay with the settings, task, templates and version of kernellab of that run, or name a live model"
@@ -17,8 +21,9 @@ _FIX = "replay with the settings, task, templates and version of kernellab of th
 class ReplayModel:
     """`name` is the model that was asked then; a run that asked several has no single name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, strict: bool = False) -> None:
         self._folder = folder
+        self._strict = strict
         entries = ((e.kind, dict(e.body)) for e in read_entries(folder) if e.kind in (INTENT, CALL))
         self._calls = Calls(Store(folder), entries)
         if not self._calls.outcomes:
@@ -27,12 +32,18 @@ class ReplayModel:
         self.name = names.pop() if len(names) == 1 else ""
 
     def complete(self, request: Request, cancel: Cancel = NEVER) -> Reply:
-        outcome = self._calls.outcomes.get((request.call, request.digest))
+        outcome = self._calls.outcomes.get((request.call, request.digest)) or self._by_number(request.call)
         if isinstance(outcome, Answered):
             return self._calls.reply_of(outcome)
         if outcome is not None:
             raise outcome.fault.fault()
         raise ModelFault("not-recorded", f"{self._folder} has no reply to this: {self._why(request)}", _FIX)
+
+    def _by_number(self, call: int) -> Answered | Failed | None:
+        """The last outcome of that call, whatever was asked."""
+        if self._strict:
+            return None
+        return next((o for (number, _), o in reversed(self._calls.outcomes.items()) if number == call), None)
 
     def __repr__(self) -> str:
         return f"ReplayModel({str(self._folder)!r})"

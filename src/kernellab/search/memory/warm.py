@@ -71,11 +71,15 @@ class Start:
 
 
 def place_of(trial: AnyTrial) -> Place:
-    family, dtype = trial.task, "f32"
+    return place(trial.task, trial.dims, trial.device)
+
+
+def place(task: str, dims: Dims, device: str) -> Place:
+    family, dtype = task, "f32"
     for short in PRECISIONS.values():
-        if trial.task.endswith(f"_{short}"):
-            family, dtype = trial.task.removesuffix(f"_{short}"), short
-    return Place(family, dict(trial.dims), dtype, trial.device)
+        if task.endswith(f"_{short}"):
+            family, dtype = task.removesuffix(f"_{short}"), short
+    return Place(family, dict(dims), dtype, device)
 
 
 def distance(a: Place, b: Place) -> float:
@@ -95,8 +99,8 @@ def warm_start(runs: Mapping[str, Sequence[AnyTrial]], wanted: Place, most: int 
     found = []
     for run, trials in runs.items():
         for trial in trials:
-            if isinstance(trial, MeasuredTrial) and (apart := distance(place := place_of(trial), wanted)) < math.inf:
-                found.append(Start(run, trial, place, apart))
+            if isinstance(trial, MeasuredTrial) and (apart := distance(here := place_of(trial), wanted)) < math.inf:
+                found.append(Start(run, trial, here, apart))
     found.sort(key=lambda s: (round(s.distance, 9), -s.trial.timing.speedup_low, s.run, s.trial.trial))
     chosen: dict[tuple[str, tuple[tuple[str, Param], ...]], Start] = {}
     for start in found:

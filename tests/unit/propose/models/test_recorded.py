@@ -304,7 +304,7 @@ def test_a_question_that_was_never_asked_says_what_differs(
     model.complete(ask())
     run.journal.intend(ask(call=3, seed=3))
     run.close()
-    fault = fault_of(lambda: ReplayModel(run.folder).complete(request_))
+    fault = fault_of(lambda: ReplayModel(run.folder, strict=True).complete(request_))
     assert (fault.kind, fault.stops) == ("not-recorded", True)
     assert words in fault.reason
 

@@ -1,0 +1,289 @@
+"""The scientist as a proposer: first what is known, then generation after generation of experiments.
+
+The order of trials depends on replies and verdicts alone, never on which reply came first: the writers of a generation are
+asked side by side, but their kernels are tried in the order of the experiments. While the hardware is busy with one, the
+replies for the next ones come in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Literal
+
+from kernellab.build.router import backend_of
+from kernellab.core.events import Event
+from kernellab.core.records import AnyTrial
+from kernellab.propose.author import Answer
+from kernellab.propose.base import Idea, Proposer
+from kernellab.propose.models import ModelFault
+from kernellab.propose.prompts import Brief, Design, FormatFailure, Kind, Parsed, Selection
+from kernellab.propose.prompts.render import Backend
+from kernellab.search.scientist.desk import Desk
+from kernellab.search.scientist.line import Line
+from kernellab.search.scientist.notebook import Closed, Designed, Generation, Selected, Unread
+from kernellab.search.scientist.pick import pick
+
+CALLS = 1000
+"""Numbers of calls for each generation: 0 the selector, 2 the designer (each may be asked twice), from 10 on the writers."""
+_SELECT, _DESIGN, _WRITE = 0, 2, 10
+_ATTEMPTS = 12
+
+
+class Scientist:
+    """`seeds` proposes what is known (recipes, a warm start), `known` times; None: there is nothing to start from."""
+
+    def __init__(self, desk: Desk, seeds: Proposer | None, known: int) -> None:
+        self._desk = desk
+        self._mind = desk.mind
+        self._seeds = seeds
+        self._known = known if seeds is not None else 0
+        self._lines: list[Line] = []
+        self._open: Generation | None = None
+        self._parts: dict[str, Any] = {}
+        self._waiting_seeds = 0
+        self._heard_seeds = 0
+        self._stopped = ""
+        self._cancel = threading.Event()
+        science = desk.mind.science
+        self._pool = ThreadPoolExecutor(max(science.experiments, science.samples), "ask")
+        self._work = self._everything()
+
+    def propose(self) -> Idea | None:
+        return next(self._work, None)
+
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+        if trial is None or trial.proposal.origin != "llm":
+            self._heard_seeds += 1
+            self._waiting_seeds = max(0, self._waiting_seeds - 1)
+            if self._seeds is not None:
+                self._seeds.learn(idea, score, trial)
+            return
+        for line in self._lines:
+            if line.recipe is not None and line.source == trial.proposal.source:
+                line.hear(idea, trial)
+
+    def finish(self) -> None:
+        """The search is over: every experiment of an open generation gets the verdict it has earned so far."""
+        if self._open is not None and self._lines:
+            self._conclude(self._open, self._lines, "the budget ended before it was tried")
+        self.close()
+
+    def close(self) -> None:
+        self._cancel.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def stopped(self) -> str:
+        """Why no further question is asked, or ''."""
+        return self._stopped
+
+    def _everything(self) -> Iterator[Idea | None]:
+        yield from self._start_from_what_is_known()
+        desk, notebook = self._desk, self._mind.notebook
+        while not self._stopped and desk.best(len(desk.lab.archive.trials)) is None:
+            if notebook.translated(desk.lab.task.name, desk.dims):
+                return
+            yield from self._translate()
+        while not self._stopped:
+            yield from self._improve()
+
+    def _start_from_what_is_known(self) -> Iterator[Idea | None]:
+        while self._seeds is not None and self._heard_seeds + self._waiting_seeds < self._known:
+            idea = self._seeds.propose()
+            if idea is None:
+                break
+            self._waiting_seeds += 1
+            yield idea
+        while self._waiting_seeds:
+            yield None
+
+    def _translate(self) -> Iterator[Idea | None]:
+        """Several first kernels side by side; what was wrong with them goes into the next round."""
+        generation = self._begin("translate")
+        lines = [Line(self._desk, generation, k) for k in range(self._mind.science.samples)]
+        yield from self._carry_out(generation, lines)
+
+    def _improve(self) -> Iterator[Idea | None]:
+        generation = self._begin("improve")
+        desk, first = self._desk, generation.first_trial
+        chosen = desk.exemplars(generation.generation, first)
+        context = {
+            "kernels": desk.kernels(chosen), "contrasts": desk.contrasts(chosen),
+            "findings": desk.findings(generation.generation),
+        }  # fmt: skip
+        self._mind.notebook.write(generation.model_copy(update={"shown": tuple(e.specimen.number for e in chosen)}))
+        backend = self._backend(generation)
+        selected = self._select(generation, desk.brief(backend, **context))
+        backend = self._backend_of(selected.base)
+        parts = {"base": desk.kernel(selected.base), **context}
+        if selected.reference is not None:
+            parts["reference"] = desk.kernel(selected.reference)
+        self._parts = parts
+        designed = self._design(generation, desk.brief(backend, wanted=self._mind.science.designs, **parts))
+        experiments = [designed.experiments[i] for i in designed.chosen] if designed else [None]
+        if self._stopped:
+            self._conclude(generation, [], "")
+            return
+        lines = [Line(desk, generation, k, e, selected.base) for k, e in enumerate(experiments)]
+        yield from self._carry_out(generation, lines)
+
+    def _begin(self, purpose: Literal["improve", "translate"]) -> Generation:
+        lab = self._desk.lab
+        generation = self._mind.notebook.begin(lab.task.name, self._desk.dims, purpose, len(lab.archive.trials))
+        if purpose == "translate":
+            self._mind.notebook.write(generation)
+        self._open, self._lines = generation, []
+        self._say(f"generation {generation.generation}: {purpose}")
+        return generation
+
+    def _carry_out(self, generation: Generation, lines: list[Line]) -> Iterator[Idea | None]:
+        """Ask, try, repair, tune; then the verdicts. Lines that were concluded in an earlier life stay as they are."""
+        done = {t.number for t in self._mind.notebook.tested if t.generation == generation.generation}
+        self._lines = [line for line in lines if line.number not in done]
+        active, coming = self._lines, self._ask_all(generation, self._lines, 0)
+        sources: set[str] = set()
+        for attempt in range(1 + self._mind.science.repairs):
+            for line in active:
+                line.take(self._reply(generation, coming[line.number]), sources)
+                yield from line.first()
+            while any(line.waiting for line in active):
+                yield None
+            failed = [line for line in active if line.failed] if attempt < self._mind.science.repairs else []
+            coming = self._ask_all(generation, failed, attempt + 1)
+            for line in active:
+                yield from line.tune()
+            while any(line.waiting for line in active):
+                yield None
+            active = failed
+        self._conclude(generation, self._lines, "")
+
+    def _ask_all(self, generation: Generation, lines: Sequence[Line], attempt: int) -> dict[int, Future[Answer]]:
+        return {line.number: self._pool.submit(self._write, generation, line, attempt) for line in lines}
+
+    def _write(self, generation: Generation, line: Line, attempt: int) -> Answer:
+        """In a thread of its own."""
+        call = generation.generation * CALLS + _WRITE + _ATTEMPTS * line.number + attempt
+        kind, brief = self._question(generation, line)
+        return self._mind.author.ask(kind, brief, call, unread=line.unread, cancel=self._cancel)
+
+    def _question(self, generation: Generation, line: Line) -> tuple[Kind, Brief]:
+        desk = self._desk
+        if generation.purpose == "translate":
+            base = {"base": line.candidate_facts()} if line.recipe is not None else {}
+            if base:
+                return "repair", desk.brief(desk.backend, failures=tuple(line.failures), **base)
+            return "translate", desk.brief(desk.backend, pytorch=self._mind.pytorch)
+        assert line.base is not None
+        backend = self._backend_of(line.base)
+        if line.recipe is not None:
+            parts = {k: v for k, v in self._parts.items() if k in ("findings",)}
+            return "repair", desk.brief(backend, base=line.candidate_facts(), failures=tuple(line.failures), **parts)
+        return "write", desk.brief(backend, experiment=desk.experiment(line.experiment), **self._parts)
+
+    def _reply(self, generation: Generation, coming: Future[Answer]) -> Answer | None:
+        """None: no reply came of it. A fault that a person must mend ends the run, whose state is safe."""
+        try:
+            answer = coming.result()
+        except ModelFault as fault:
+            self._fault(fault)
+            return None
+        if isinstance(answer.value, FormatFailure):
+            self._unread(generation, answer)
+        return answer
+
+    def _fault(self, fault: ModelFault) -> None:
+        if fault.kind in ("budget", "not-recorded"):
+            self._stopped = fault.reason
+            self._say(f"no further questions: {fault.reason}")
+        elif fault.stops:
+            raise fault
+        else:
+            self._say(f"no reply: {fault.reason}")
+
+    def _unread(self, generation: Generation, answer: Answer) -> None:
+        assert isinstance(answer.value, FormatFailure)
+        self._mind.notebook.write(Unread(generation=generation.generation, call=answer.call, failure=answer.value))
+        self._say(f"a reply could not be read ({answer.kind}): {answer.value.what}")
+
+    def _ask_twice(
+        self, generation: Generation, kind: Kind, brief: Brief, slot: int, known: Sequence[str] = ()
+    ) -> Parsed | None:
+        """A reply that can be read, at the second attempt if need be; None: the system decides."""
+        unread: list[Answer] = []
+        for attempt in range(2):
+            call = generation.generation * CALLS + slot + attempt
+            try:
+                answer = self._mind.author.ask(kind, brief, call, known, unread, self._cancel)
+            except ModelFault as fault:
+                self._fault(fault)
+                return None
+            if isinstance(answer.value, Parsed):
+                return answer.value
+            self._unread(generation, answer)
+            unread.append(answer)
+        return None
+
+    def _select(self, generation: Generation, brief: Brief) -> Selected:
+        desk, first = self._desk, generation.first_trial
+        measured = [k.id for k in brief.kernels if k.status == "measured"]
+        reply = self._ask_twice(generation, "select", brief, _SELECT, measured) if len(measured) > 1 else None
+        if reply is not None and isinstance(reply.value, Selection):
+            choice = reply.value
+            reference = None if choice.reference is None else _trial(choice.reference)
+            note = Selected(generation=generation.generation, base=_trial(choice.base), reference=reference,
+                            why=choice.why, by="model")  # fmt: skip
+        else:
+            best = desk.best(first)
+            assert best is not None
+            why = "the fastest so far, and the best of another kind" if len(measured) > 1 else "the only one that works"
+            note = Selected(generation=generation.generation, base=best.trial, reference=desk.divergent(best.trial, first),
+                            why=why, by="system")  # fmt: skip
+        self._mind.notebook.write(note)
+        self._say(
+            f"base trial {note.base}" + (f", beside trial {note.reference}" if note.reference is not None else "")
+        )
+        return note
+
+    def _design(self, generation: Generation, brief: Brief) -> Designed | None:
+        if self._stopped:
+            return None
+        reply = self._ask_twice(generation, "design", brief, _DESIGN)
+        if reply is None or not isinstance(reply.value, Design):
+            return None
+        earlier = [f"{t.experiment.hypothesis} {t.experiment.change}" for t in self._mind.notebook.tested
+                   if t.experiment is not None and t.generation < generation.generation]  # fmt: skip
+        experiments = list(reply.value.experiments)
+        chosen, reasons = pick(experiments, self._mind.science.experiments, earlier)
+        note = Designed(generation=generation.generation, experiments=experiments, chosen=chosen, reasons=reasons)
+        self._mind.notebook.write(note)
+        for place in chosen:
+            self._say(f"experiment: {experiments[place].hypothesis}")
+        return note
+
+    def _conclude(self, generation: Generation, lines: Sequence[Line], cut: str) -> None:
+        for line in lines:
+            if self._mind.notebook.verdict_on(generation.generation, line.number) is None:
+                tested = line.conclude(cut)
+                self._mind.notebook.write(tested)
+                what = tested.experiment.hypothesis if tested.experiment else line.why
+                self._say(f"{tested.verdict}: {what} ({tested.reason})")
+        self._mind.notebook.write(Closed(generation=generation.generation))
+        self._open, self._lines = None, []
+
+    def _backend(self, generation: Generation) -> Backend:
+        best = self._desk.best(generation.first_trial)
+        return self._desk.backend if best is None else self._backend_of(best.trial)
+
+    def _backend_of(self, trial: int) -> Backend:
+        """A kernel is changed in its own language, unless the user wants another."""
+        source = self._desk.read(self._desk.lab.archive.trials[trial].proposal.source)
+        return self._mind.science.backend or backend_of(source)  # type: ignore[return-value]
+
+    def _say(self, text: str) -> None:
+        self._desk.lab.emit(Event("science", text))
+
+
+def _trial(name: str) -> int:
+    return int(name.removeprefix("trial "))
