@@ -15,6 +15,8 @@ from rich.console import Console
 from kernellab import __version__
 from kernellab.cli import pages
 from kernellab.cli.build import build
+from kernellab.cli.exec import execute
+from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
     CandidateFile,
     Compiler,
@@ -35,6 +37,7 @@ from kernellab.cli.run import finish, run, watch
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
 from kernellab.cli.template import render
+from kernellab.cli.tools import best, compile_, explain, generate, select
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
     EXIT_NOTHING_BETTER,
@@ -226,6 +229,13 @@ def audit(
 
 app.command()(results)
 app.command()(prune)
+app.command()(generate)
+app.command("compile")(compile_)
+app.command()(select)
+app.command()(best)
+app.command()(explain)
+app.command()(mcp)
+app.command("exec")(execute)
 app.add_typer(study, name="study")
 
 

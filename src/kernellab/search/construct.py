@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kernellab.build import c as c_backend
@@ -18,12 +19,13 @@ from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import EXIT_NOTHING_VERIFIED, EnvironmentFault, UsageError
 from kernellab.core.records import Param
 from kernellab.core.settings import Settings
+from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.search.runs import with_defaults
 from kernellab.search.workshop import open_cache, open_gpu_builders
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims
+from kernellab.tasks.spec import Dims, Task
 from kernellab.verify.cases import all_shapes
 
 DEFAULT_TARGET = "sm_90"
@@ -93,9 +95,12 @@ class Construction:
 
 def construct(
     locator: str, candidate: Candidate, settings: Settings, dims: Dims | None = None,
-    params: dict[str, Param] | None = None, listings: Sequence[str] = (),
+    params: dict[str, Param] | None = None, listings: Sequence[str] = (), discreet: bool = False,
 ) -> Construction:  # fmt: skip
-    """`klab build`: every shape that a claim would rest on, nothing run. `listings`: "ptx", "sass" or both."""
+    """`klab build`: every shape that a claim would rest on, nothing run. `listings`: "ptx", "sass" or both.
+
+    `discreet`: whoever reads the outcome may not learn the held-out shapes, not even from what the candidate says of them.
+    """
     backend = backend_of(candidate.text)
     device = DEVICE_OF[backend]
     if listings and device == "cpu":
@@ -106,9 +111,29 @@ def construct(
         sandbox, builder, target = _open_c(settings) if device == "cpu" else _open_gpu(settings)
         stack.callback(sandbox.close)
         chosen = with_defaults(builder, candidate, params or {})
-        built = builder.build(task, candidate, chosen, all_shapes(task, dims))
+        build = partial(builder.build, task, candidate, chosen)
+        built = _without_a_word(build, task, dims) if discreet else build(all_shapes(task, dims))
         listing = "" if isinstance(built, NotBuilt) else _listing(sandbox, built, listings)
     return Construction(candidate.name, backend, target, task.name, dims, chosen, built, listing)
+
+
+def read_recipes(candidates: Sequence[Candidate], settings: Settings) -> tuple[list[Recipe], dict[str, str]]:
+    """What candidate files of one device say of themselves, read in the sandbox; and why others are not usable."""
+    if not candidates:
+        return [], {}
+    device = DEVICE_OF[backend_of(candidates[0].text)]
+    sandbox, builder, _ = _open_c(settings) if device == "cpu" else _open_gpu(settings)
+    with sandbox:
+        return load_recipes(builder, candidates)
+
+
+def _without_a_word(build: Callable[[Sequence[Dims]], Built | NotBuilt], task: Task, dims: Dims) -> Built | NotBuilt:
+    """All shapes, but what launch() or a compiler says comes from those that are no secret."""
+    whole = build(all_shapes(task, dims))
+    if not isinstance(whole, NotBuilt):
+        return whole
+    told = build([d for d in all_shapes(task, dims) if d not in task.held_out or d == dims])
+    return told if isinstance(told, NotBuilt) else NotBuilt(whole.status, "fails at a held-out shape, and at no other")
 
 
 def _open_c(settings: Settings) -> tuple[Sandbox, Builder, str]:

@@ -1,0 +1,93 @@
+"""compile(): from a source to machine code and plans, kept under an id. Only its launch() is run, confined, on stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.router import backend_of
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Param
+from kernellab.propose.prompts import summarise
+from kernellab.propose.recipe import read_candidate
+from kernellab.search.construct import Construction, construct
+from kernellab.tasks.spec import Task
+from kernellab.tools.desk import Desk, as_spec
+from kernellab.tools.discreet import secret_of
+from kernellab.tools.records import Backend, Compiled, NotCompiled, Spec
+from kernellab.tools.workspace import KERNEL_ID, Kernel
+
+_FLAGS = "\n\n# flags that were given to compile()\nFLAGS = [*globals().get('FLAGS', []), *{flags!r}]\n"
+
+
+def compile(
+    src: str | Path,
+    backend: Backend = "auto",
+    flags: Sequence[str] = (),
+    *,
+    spec: Spec | str | None = None,
+    params: Mapping[str, Param] | None = None,
+    desk: Desk | None = None,
+) -> Compiled | NotCompiled:
+    """`src`: the id of a kernel, the text of a candidate file, or a Path to one. `spec`: what it is for; a kernel knows.
+
+    `flags` go behind the file's own FLAGS, into the source that is kept, judged and published; the same list of harmless
+    ones is allowed. `params` are choices of its SPACE; the first ones stand for those not given.
+    """
+    desk = desk or Desk()
+    text, name, wanted = _source(desk, src, spec)
+    found = backend_of(text)
+    if backend not in ("auto", found):
+        raise UsageError(f"this source is {found}, not {backend}", "see docs/candidates.md for what tells them apart")
+    if flags and found == "triton":
+        raise UsageError(
+            "Triton takes no compiler flags", "leave flags out: num_warps and the like belong into launch()"
+        )
+    if flags:
+        text += _FLAGS.format(flags=[str(f) for f in flags])
+    task, locator = desk.locate(wanted)
+    kernel = desk.workspace.keep_kernel(text, name, wanted, found)
+    desk.deadline.check()
+    with desk.workspace.lab:
+        made = construct(
+            locator, Candidate(text, kernel.name), desk.choose(), desk.dims(wanted, task), dict(params or {}),
+            () if found == "c" else ("ptx",), discreet=True,
+        )  # fmt: skip
+    return _kept(desk, kernel, task, locator, made)
+
+
+def _source(desk: Desk, src: str | Path, spec: Spec | str | None) -> tuple[str, str, Spec]:
+    """The text, its name, and what it is for."""
+    if isinstance(src, Path):
+        candidate = read_candidate(src)
+    elif KERNEL_ID.fullmatch(src):
+        kernel = desk.workspace.kernel(src)
+        return desk.workspace.candidate(kernel).text, kernel.name, kernel.spec if spec is None else as_spec(spec)
+    else:
+        candidate = Candidate(src, "kernel")
+    if spec is None:
+        raise UsageError("compile() must know what this source is for", "give the spec: a task, its dtype, a shape")
+    return candidate.text, candidate.name, as_spec(spec)
+
+
+def _kept(desk: Desk, kernel: Kernel, task: Task, locator: str, made: Construction) -> Compiled | NotCompiled:
+    common: dict[str, Any] = {"kernel": kernel.id, "backend": made.backend, "task": made.task, "params": made.params}
+    desk.workspace.keep_log(kernel, made.built.log)
+    if isinstance(made.built, NotBuilt):
+        secret = secret_of(task, [made.dims])
+        failure = summarise(made.built, desk.workspace.candidate(kernel).text, secret)
+        return NotCompiled(status=made.built.status, reason=f"{failure.cause}: {failure.summary}", **common)
+    built: Built = made.built
+    device = "cpu" if made.backend == "c" else "cuda"
+    kept = desk.workspace.keep_artifact(
+        kernel, built, made.listing, task=locator, fingerprint=task.on(device).fingerprint(), dims=made.dims,
+        params=made.params, backend=made.backend, target=made.target,
+    )  # fmt: skip
+    artifact, plan = built.artifact, built.plans[0]
+    return Compiled(
+        artifact=kept.id, target=made.target, dims=made.dims, compiler=artifact.compiler, build_s=round(artifact.build_s, 3),
+        code=artifact.code, resources=artifact.resources, scratch_bytes=sum(plan.scratch),
+        kernels=tuple(dict.fromkeys(step.kernel for step in plan.steps)), **common,
+    )  # fmt: skip

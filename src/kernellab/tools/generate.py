@@ -1,0 +1,195 @@
+"""generate_kernel(): a source for a task, from the built-in recipes or from a model; kept under an id, not yet built.
+
+A model's calls are recorded in a run folder like any others: question, reply and cost, hashed in its ledger.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from kernellab.build.base import Candidate
+from kernellab.build.router import DEVICE_OF, backend_of
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Param
+from kernellab.core.settings import Science, load_science
+from kernellab.ledger.journal import Ledger
+from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.store import Store
+from kernellab.propose.author import Answer, Author
+from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
+from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
+from kernellab.propose.prompts.render import Backend as Language
+from kernellab.propose.recipe import Recipe, builtin_candidates
+from kernellab.run import driver
+from kernellab.search.construct import read_recipes
+from kernellab.tasks.spec import Task
+from kernellab.tools.desk import Desk, as_spec
+from kernellab.tools.records import Backend, Generated, NotGenerated, Space, Spec, Strategy
+from kernellab.tools.tasks import brief_of
+from kernellab.tools.workspace import Kernel
+
+_ATTEMPTS = 3
+
+
+def generate_kernel(
+    spec: Spec | str,
+    meta_space: Mapping[str, Sequence[Param]] | None = None,
+    strategy: Strategy = "recipe",
+    *,
+    backend: Backend = "auto",
+    base: str = "",
+    desk: Desk | None = None,
+) -> Generated | NotGenerated:
+    """`strategy`: a built-in "recipe", or a model that "write"s a kernel or "translate"s the reference into a first one.
+
+    `meta_space` takes the place of the source's own choices, name by name; the first choice is the one that is tried.
+    `base`: the recipe to take, or the id of a kernel that a model is to better. The model is the desk's, or KLAB_MODEL.
+    """
+    desk, wanted = desk or Desk(), as_spec(spec)
+    task, _ = desk.locate(wanted)
+    space = {str(name): list(choices) for name, choices in (meta_space or {}).items()}
+    empty = [name for name, choices in space.items() if not choices or not name.isidentifier()]
+    if empty:
+        raise UsageError(f"meta_space has no choices for '{empty[0]}'", 'write {"NAME": [choice, ...]}')
+    language = _language(task, backend)
+    if strategy == "recipe":
+        return _from_recipe(desk, wanted, task, language, space, base)
+    return _Asked(desk, wanted, task, language, space).ask(strategy, base)
+
+
+def _language(task: Task, backend: Backend) -> Language:
+    """Asked for, or what this machine can run and there are recipes for."""
+    if backend != "auto":
+        return backend
+    if driver.present() and builtin_candidates(task.name, "cuda"):
+        return "triton"
+    return "c"
+
+
+def _from_recipe(desk: Desk, spec: Spec, task: Task, language: Language, space: Space, base: str) -> Generated:
+    made = [c for c in builtin_candidates(task.name, DEVICE_OF[language]) if backend_of(c.text) == language]
+    named = [c for c in made if base in ("", c.name, c.name.removesuffix(f"_{language}"))]
+    names = tuple(c.name for c in made)
+    if not named:
+        what = (
+            f"'{base[:60]}' is no {language} recipe of {task.name}"
+            if base
+            else f"{task.name} has no {language} recipes"
+        )
+        raise UsageError(
+            what, f"there are: {', '.join(names)}" if names else "strategy 'translate' asks a model for a first one"
+        )
+    with desk.workspace.lab:
+        recipes, _ = read_recipes(named, desk.choose())
+    fitting = [r for r in recipes if set(space) <= set(r.space)]
+    if not fitting:
+        known = "; ".join(f"{r.name}: {', '.join(r.space) or 'none'}" for r in recipes)
+        raise UsageError(f"no recipe has all of the parameters {', '.join(space)}", f"their names: {known}")
+    return _generated(
+        desk, spec, task, fitting[0], space, "recipe", others=tuple(n for n in names if n != fitting[0].name)
+    )
+
+
+def _generated(
+    desk: Desk, spec: Spec, task: Task, recipe: Recipe, space: Space, origin: str, others: tuple[str, ...] = (),
+    tokens: int = 0, folder: str = "", ledger_root: str = "",
+) -> Generated:  # fmt: skip
+    """The source with its choices written out at its end, so that it means the same wherever it goes."""
+    merged = {**recipe.space, **{k: v for k, v in space.items() if k in recipe.space}}
+    text = recipe.candidate.text
+    if merged != recipe.space:
+        text = f"{text.rstrip()}\n\nSPACE = {merged!r}  # the choices that were asked for\n"
+    backend = backend_of(text)
+    kernel = desk.workspace.keep_kernel(text, recipe.name, spec, backend, merged, recipe.why, origin)
+    return Generated(
+        kernel=kernel.id, name=kernel.name, backend=backend, task=task.name, space=merged,
+        params={k: v[0] for k, v in merged.items()}, why=recipe.why, others=others, tokens=tokens, folder=folder,
+        ledger_root=ledger_root,
+    )  # fmt: skip
+
+
+class _Asked:
+    """One question to a model, asked again where its reply cannot be read."""
+
+    def __init__(self, desk: Desk, spec: Spec, task: Task, language: Language, space: Space) -> None:
+        self._desk = desk
+        self._spec = spec
+        self._task = task
+        self._language: Language = language
+        self._space = space
+
+    def ask(self, strategy: Strategy, base: str) -> Generated | NotGenerated:
+        science = load_science({"model": self._desk.model or None})
+        if not science.model:
+            raise UsageError(f"strategy '{strategy}' needs a model, and none is named",
+                             "set KLAB_MODEL or give --model, as openai:NAME@URL; strategy 'recipe' needs none")  # fmt: skip
+        brief = self._brief(base)
+        model = open_model(science.model)
+        folder = self._desk.workspace.new_run(f"generate-{self._task.name}")
+        with ExitStack() as stack:
+            ledger = Ledger.create(folder, self._genesis(science, strategy), load_or_create_key())
+            stack.callback(ledger.close)
+            account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.left or None), load_prices())
+            recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
+            author = Author(recorded, _model_name(science.model), PromptBook(), science.max_tokens, science.temperature,
+                            science.prompt_tokens)  # fmt: skip
+            answers, fault = self._replies(author, strategy, brief)
+            ledger.append("end", {"results": []})
+            root = ledger.root
+        return self._outcome(answers, fault, account.spent.tokens, folder, root)
+
+    def _replies(self, author: Author, strategy: Strategy, brief: Brief) -> tuple[list[Answer], ModelFault | None]:
+        kind: Kind = "translate" if strategy == "translate" else "write"
+        answers: list[Answer] = []
+        try:
+            while len(answers) < _ATTEMPTS and not (answers and isinstance(answers[-1].value, CodeReply)):
+                self._desk.deadline.check()
+                answers.append(author.ask(kind, brief, len(answers), unread=answers, cancel=self._desk.deadline.cancel))
+        except ModelFault as fault:
+            if fault.stops:
+                raise
+            return answers, fault
+        return answers, None
+
+    def _outcome(
+        self, answers: Sequence[Answer], fault: ModelFault | None, tokens: int, folder: Path, root: str
+    ) -> Generated | NotGenerated:
+        where = {"tokens": tokens, "folder": str(folder), "ledger_root": root}
+        value = answers[-1].value if answers else None
+        if fault is not None or not isinstance(value, CodeReply):
+            why = fault.reason if fault is not None else value.what if isinstance(value, FormatFailure) else "no reply"
+            status = "no-reply" if fault is not None else "format-failure"
+            return NotGenerated.model_validate(
+                {"status": status, "task": self._task.name, "reason": why, "attempts": len(answers), **where}
+            )
+        why = " ".join(value.think.split())[:400]
+        recipe = Recipe(Candidate(value.source, f"{self._task.name}_{answers[-1].kind}"), value.space, why)
+        return _generated(self._desk, self._spec, self._task, recipe, self._space, "llm", tokens=tokens, folder=str(folder),
+                          ledger_root=root)  # fmt: skip
+
+    def _brief(self, base: str) -> Brief:
+        brief = brief_of(self._task, self._language)
+        if not base:
+            return brief
+        kernel: Kernel = self._desk.workspace.kernel(base)
+        text = self._desk.workspace.candidate(kernel).text
+        facts = KernelFacts(kernel.id, text, {k: v[0] for k, v in kernel.space.items()}, "untried", why=kernel.why)
+        return Brief(brief.task, brief.device, brief.backend, base=facts)
+
+    def _genesis(self, science: Science, strategy: str) -> dict[str, object]:
+        task = self._task
+        return {
+            "purpose": "generate", "params": {"strategy": strategy, "backend": self._language},
+            "settings": self._desk.choose().model_dump(mode="json"), "science": science.model_dump(mode="json"),
+            "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._spec.task.endswith(".py")},
+            "environment": {}, "shapes": [], "candidates": [], "missing_baselines": {},
+        }  # fmt: skip
+
+
+def _model_name(locator: str) -> str:
+    """What the server calls it."""
+    rest = locator.partition(":")[2]
+    return rest.rpartition("@http")[0] or rest

@@ -1,0 +1,185 @@
+"""verify() and benchmark(): an artifact through the laboratory's whole chain, each call in a run folder of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.router import DEVICE_OF
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Confirmation, Dims, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial
+from kernellab.core.settings import Settings
+from kernellab.ledger.check import check
+from kernellab.ledger.entry import LEDGER_FILE
+from kernellab.ledger.journal import read_entries
+from kernellab.propose.prompts import Withheld, shown
+from kernellab.search.replay import read_trials
+from kernellab.search.runs import Outcome, try_candidate
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Task, dims_label, parse_dims
+from kernellab.tools.desk import Desk
+from kernellab.tools.discreet import reason_of, secret_of, verdict_reason
+from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
+from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
+from kernellab.tools.workspace import Kept
+
+REPEATS = 41
+
+
+def verify(
+    artifact: str,
+    reference: str = "",
+    dtype: str = "",
+    tol: float | None = None,
+    *,
+    timeout_s: float = 0.0,
+    desk: Desk | None = None,
+) -> Verification:
+    """The judge's full verdict: every edge shape, held-out shapes, repeatability, and the outputs of timed calls.
+
+    `reference` and `dtype` may say again which task this is for; another one is refused. `tol` is the largest error in
+    ULP that is accepted. It tightens the task's own error budget and never loosens it: where more is asked for, the
+    task's budget holds, and the note says so.
+    """
+    desk = desk or Desk()
+    if tol is not None and not (math.isfinite(tol) and tol >= 0):
+        raise UsageError(f"a tolerance of {tol} ULP makes no sense", "give a number from 0 on, or none")
+    kept = desk.workspace.artifact(artifact)
+    task = _task(desk, kept, reference, dtype)
+    deadline = desk.deadline.sooner(timeout_s)
+    folder = desk.workspace.new_run(f"verify-{kept.id}")
+    try:
+        outcome = _tried(desk, kept, desk.choose(effort="quick"), folder, kept.dims, deadline)
+    except TimeSpent as spent:
+        return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(folder))
+    return _verification(kept, folder, outcome, tol, secret_of(task, [kept.dims]), desk)
+
+
+def benchmark(
+    artifact: str,
+    shapes: Sequence[str] = (),
+    repeats: int = REPEATS,
+    timeout_s: float = 0.0,
+    vram_gb: float = 0.0,
+    *,
+    desk: Desk | None = None,
+) -> Benchmarked:
+    """Speed-up over the fastest baseline at each shape (default: the one it was compiled for); judged first, in full.
+
+    `repeats`: at least so many paired samples in the confirmation, which says how much effort is spent. `timeout_s`
+    and `vram_gb` are quotas for the whole call and for one candidate's buffers.
+    """
+    desk = desk or Desk()
+    effort = effort_for(repeats)
+    kept = desk.workspace.artifact(artifact)
+    task = _task(desk, kept, "", "")
+    check_memory(vram_gb, DEVICE_OF[kept.backend])
+    wanted = [parse_dims(shape, task) for shape in shapes] or [kept.dims]
+    deadline = desk.deadline.sooner(timeout_s)
+    settings = desk.choose(effort=effort, vram_gb=vram_gb or None)
+    rows: list[Timed | NotTimed] = []
+    for dims in {dims_label(d): d for d in wanted}.values():
+        over = over_memory(task, dims, vram_gb)
+        late = bool(rows) and isinstance(rows[-1], NotTimed) and rows[-1].status == "out-of-time"
+        if over:
+            rows.append(NotTimed(status="over-quota", shape=dims_label(dims), reason=over))
+        elif late:
+            rows.append(NotTimed(status="out-of-time", shape=dims_label(dims), reason="no time was left for it"))
+        else:
+            rows.append(_row(desk, kept, task, settings, dims, deadline))
+    return Benchmarked(artifact=kept.id, effort=effort, rows=tuple(rows))
+
+
+def _row(desk: Desk, kept: Kept, task: Task, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
+    folder, shape = desk.workspace.new_run(f"bench-{kept.id}"), dims_label(dims)
+    try:
+        outcome = _tried(desk, kept, settings, folder, dims, deadline)
+    except TimeSpent as spent:
+        return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(folder))
+    data = outcome.results[0].data
+    if outcome.status == "nothing-verified":
+        refused = _refusal(kept, folder, secret_of(task, [dims]), desk)
+        why = f"{refused.cause}: {refused.reason}"
+        return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
+    names = ("speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp")
+    return Timed(
+        status="better" if outcome.status == "better" else "nothing-better", shape=shape,
+        latency_us=data["latency_s"] * 1e6, **{n: data[n] for n in names}, **_record(folder),
+    )  # fmt: skip
+
+
+def _tried(desk: Desk, kept: Kept, settings: Settings, folder: Path, dims: Dims, deadline: Deadline) -> Outcome:
+    candidate = desk.workspace.candidate(desk.workspace.kernel(kept.kernel))
+    with desk.workspace.lab:
+        deadline.check()
+        return try_candidate(kept.task, candidate, settings, folder, dims, dict(kept.params), deadline)
+
+
+def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
+    """The artifact's task, which must be the one that it was compiled for."""
+    task = load_task(kept.task).on(DEVICE_OF[kept.backend])
+    if task.fingerprint() != kept.fingerprint:
+        raise UsageError(f"the task '{task.name}' has changed since {kept.id} was compiled", "compile it again")
+    if reference or dtype:
+        asked, _ = desk.locate(Spec(task=reference or kept.task, dtype=dtype))
+        if asked.name != task.name:
+            raise UsageError(
+                f"{kept.id} was compiled for {task.name}, not for {asked.name}", "compile it for that task"
+            )
+    return task
+
+
+def _verification(
+    kept: Kept, folder: Path, outcome: Outcome, tol: float | None, secret: Withheld, desk: Desk
+) -> Verification:
+    if outcome.status == "nothing-verified":
+        return _refusal(kept, folder, secret, desk)
+    verdict = _confirmations(folder)[-1].verdict
+    trial = read_trials(folder)[0]
+    assert isinstance(verdict, Passed)
+    assert isinstance(trial, MeasuredTrial)
+    if kept.backend == "c" and trial.artifact.code != kept.artifact.code:
+        return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
+                       "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip
+    if tol is not None and tol < verdict.budget_ulp and verdict.max_ulp > tol:
+        why = (
+            f"its largest error is {verdict.max_ulp:.4g} ULP, and tol={tol:g} was asked for; the task itself allows it"
+        )
+        return Refused(artifact=kept.id, cause="tolerance", reason=why, max_ulp=verdict.max_ulp, **_record(folder))
+    loose = tol is not None and tol > verdict.budget_ulp
+    note = (
+        f"tol={tol:g} ULP is looser than the task's own budget: {verdict.budget_ulp:.4g} ULP was applied"
+        if loose
+        else ""
+    )
+    figures = verdict.model_dump(include={"cases", "max_abs_err", "max_ulp", "budget_ulp", "deterministic"})
+    return Verified(artifact=kept.id, tol=None if loose else tol, trust=outcome.trust, tier=outcome.tier, note=note,
+                    **figures, **_record(folder))  # fmt: skip
+
+
+def _refusal(kept: Kept, folder: Path, secret: Withheld, desk: Desk) -> Refused:
+    """From the trial or its confirmation, whichever said no."""
+    trial = read_trials(folder)[0]
+    confirmed = _confirmations(folder)
+    if isinstance(trial, FailedTrial):
+        source = desk.workspace.candidate(desk.workspace.kernel(kept.kernel)).text
+        return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source, secret), **_record(folder))
+    verdict = trial.verdict if isinstance(trial, RejectedTrial) else confirmed[-1].verdict
+    assert isinstance(verdict, Rejected)
+    return Refused(
+        artifact=kept.id, cause=verdict.cause, reason=verdict_reason(verdict, secret), case=shown(verdict.case, secret),
+        max_ulp=verdict.max_ulp, **_record(folder),
+    )  # fmt: skip
+
+
+def _confirmations(folder: Path) -> list[Confirmation]:
+    return [Confirmation.model_validate(e.body) for e in read_entries(folder) if e.kind == "confirmation"]
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Where it is recorded; nothing where it ended before there was a ledger."""
+    if not (folder / LEDGER_FILE).is_file():
+        return {"folder": "", "ledger_root": ""}
+    return {"folder": str(folder), "ledger_root": check(folder).root}

@@ -1,0 +1,196 @@
+"""contrastive_select(), best() and explain(): what run folders already know, for whoever writes the next kernel."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Confirmation, MeasuredTrial, Passed
+from kernellab.ledger.check import check
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
+from kernellab.propose.prompts import Withheld, shown
+from kernellab.search.archive import AnyTrial
+from kernellab.search.lab import genesis, task_of
+from kernellab.search.memory import select
+from kernellab.search.memory.contrast import contrast
+from kernellab.search.memory.select import Exemplar, Scheme
+from kernellab.search.memory.specimen import Specimen, reader_of, recall
+from kernellab.search.replay import read_trials
+from kernellab.search.runs import in_order
+from kernellab.tasks.spec import dims_label
+from kernellab.tools.discreet import reason_of, secret_of, verdict_reason
+from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
+
+MOST = 16
+_CONTRAST_TOKENS = 160
+
+
+def contrastive_select(
+    db: str | Path, n: int = 4, scheme: Scheme = "bucket", tau: float = select.TAU, *, seed: int = 0
+) -> Exemplars:
+    """At most `n` trials of a run that teach the most side by side. The same seed chooses the same ones."""
+    if not 1 <= n <= MOST:
+        raise UsageError(f"{n} exemplars cannot be shown", f"ask for 1 to {MOST}")
+    folder = Path(db)
+    trials = read_trials(folder)
+    read = reader_of(Store(folder))
+    try:
+        found = select.contrastive_select(trials, n, scheme, tau, random.Random(seed), read) if trials else []
+    except ValueError as err:
+        raise UsageError(str(err), "give a tau from 0 on") from None
+    secret = run_secret(folder)
+    chosen = tuple(_chosen(e, secret) for e in found)
+    return Exemplars(run=folder.name, scheme=scheme, tau=tau, trials=len(trials), chosen=chosen)
+
+
+def best(folders: Sequence[Path], task: str = "") -> BestList:
+    """The best confirmed kernel for every task and shape; figures without a confirmation are no claim and not here."""
+    found: dict[tuple[str, str], BestRow] = {}
+    without = []
+    for folder in folders:
+        rows = [row for row in _confirmed_rows(folder) if task in ("", row.task)]
+        without += [] if rows else [folder.name]
+        for row in rows:
+            place = (row.task, row.shape)
+            if place not in found or _rank(row) > _rank(found[place]):
+                found[place] = row
+    return BestList(rows=tuple(sorted(found.values(), key=lambda r: (r.task, r.shape))), unconfirmed=tuple(without))
+
+
+def explain(run: str | Path, trial: int | None = None) -> Explanation:
+    """One trial in words; without a number the confirmed best, or the last one."""
+    folder = Path(run)
+    trials = read_trials(folder)
+    if not trials:
+        raise UsageError(f"run {folder.name} holds no trials", "klab resume goes on with a run that was cut")
+    entries = [(e.kind, dict(e.body)) for e in read_entries(folder)]
+    confirmed = {b["trial"]: Confirmation.model_validate(b) for k, b in entries if k == "confirmation"}
+    number = trial if trial is not None else _headline(entries, trials)
+    if not 0 <= number < len(trials):
+        raise UsageError(f"run {folder.name} has no trial {number}", f"it has trials 0 to {len(trials) - 1}")
+    specimens = recall(trials, reader_of(Store(folder)))
+    chosen, secret = specimens[number], run_secret(folder)
+    top = _best_beside(specimens, chosen)
+    words = [
+        *_what(chosen, secret),
+        *_verdict(chosen, confirmed.get(number), secret),
+        *_time(chosen, confirmed.get(number), entries),
+    ]
+    if top is not None and top.number != number:
+        words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top, secret)}")
+    return Explanation(
+        run=folder.name, trial=number, status=chosen.trial.status, words=tuple(words),
+        best=top.number if top is not None else None, ledger_root=check(folder).root,
+    )  # fmt: skip
+
+
+def run_secret(folder: Path) -> Withheld:
+    """What may not be read out of a run: its task's held-out shapes, unless the run itself was about one."""
+    body = genesis(folder)
+    task = task_of(folder)[0].on(body["settings"]["device"])
+    return secret_of(task, [in_order(dims, task) for dims in body["shapes"]])
+
+
+def _chosen(exemplar: Exemplar, secret: Withheld) -> Chosen:
+    specimen, beside = exemplar.specimen, exemplar.beside
+    timing, proposal = specimen.timing, specimen.trial.proposal
+    why = exemplar.why.replace(specimen.reason, reason_of(specimen.trial, specimen.source, secret))
+    return Chosen(
+        trial=specimen.number, name=proposal.name, params=dict(proposal.params), bucket=exemplar.bucket,
+        island=exemplar.island, speedup=(timing.speedup, timing.speedup_low, timing.speedup_high) if timing else None,
+        why=shown(why, secret), beside=beside.number if beside else None,
+        contrast=_beside(specimen, beside, secret) if beside else "",
+    )  # fmt: skip
+
+
+def _beside(a: Specimen, b: Specimen, secret: Withheld) -> str:
+    text = contrast(a, b).text(_CONTRAST_TOKENS)
+    for specimen in (a, b):
+        if specimen.reason:
+            text = text.replace(specimen.reason, reason_of(specimen.trial, specimen.source, secret))
+    return shown(text, secret)
+
+
+def _confirmed_rows(folder: Path) -> list[BestRow]:
+    """A run's results that rest on a confirmation, the last one for each shape."""
+    rows: dict[str, BestRow] = {}
+    trials: list[AnyTrial] | None = None
+    task = None
+    for entry in read_entries(folder):
+        body = entry.body
+        if entry.kind != "result" or body.get("trial") is None:
+            continue
+        trials = trials if trials is not None else read_trials(folder)
+        task = task or task_of(folder)[0]
+        proposal, shape = trials[body["trial"]].proposal, dims_label(in_order(body["dims"], task))
+        figures = {
+            k: body[k] for k in ("task", "status", "speedup", "speedup_low", "speedup_high", "baseline", "trial")
+        }
+        rows[shape] = BestRow(**figures, shape=shape, run=folder.name, name=proposal.name, params=dict(proposal.params))
+    return list(rows.values())
+
+
+def _rank(row: BestRow) -> tuple[bool, float]:
+    return row.status == "better", row.speedup_low
+
+
+def _headline(entries: Sequence[tuple[str, dict[str, Any]]], trials: Sequence[AnyTrial]) -> int:
+    named = [body["trial"] for kind, body in entries if kind == "result" and body.get("trial") is not None]
+    return int(named[-1]) if named else trials[-1].trial
+
+
+def _best_beside(specimens: Sequence[Specimen], chosen: Specimen) -> Specimen | None:
+    """The fastest measured one at the same task, shape and device."""
+    here = [s for s in specimens if s.arena[:3] == chosen.arena[:3] and isinstance(s.trial, MeasuredTrial)]
+    return max(here, key=lambda s: s.spread[0], default=None)
+
+
+def _what(chosen: Specimen, secret: Withheld) -> list[str]:
+    trial = chosen.trial
+    params = " ".join(f"{k}={v}" for k, v in trial.proposal.params.items()) or "no parameters"
+    why = shown(trial.proposal.why, secret)
+    place = f"{trial.task} {dims_label(trial.dims)} on {trial.device}"
+    return [
+        f"trial {trial.trial}: {trial.proposal.name} ({params}) for {place}",
+        *([f"tried because: {why}"] if why else []),
+    ]
+
+
+def _verdict(chosen: Specimen, confirmation: Confirmation | None, secret: Withheld) -> list[str]:
+    trial = chosen.trial
+    if not isinstance(trial, MeasuredTrial):
+        return [f"verdict: {reason_of(trial, chosen.source, secret)}"]
+    words = [f"verdict: passed {_passed(trial.verdict)}"]
+    if confirmation is None:
+        return [*words, "not confirmed: only the most promising trials are judged in full, so its figures are no claim"]
+    verdict = confirmation.verdict
+    if isinstance(verdict, Passed):
+        return [*words, f"confirmed in a fresh process on fresh inputs, held-out shapes included: {_passed(verdict)}"]
+    return [*words, f"the confirmation rejected it: {verdict.cause}: {verdict_reason(verdict, secret)}"]
+
+
+def _passed(verdict: Passed) -> str:
+    again = "the same bits again" if verdict.deterministic else "other bits when run again, all right"
+    return f"{verdict.cases} cases, error up to {verdict.max_ulp:.3g} ULP of {verdict.budget_ulp:.3g} allowed, {again}"
+
+
+def _time(
+    chosen: Specimen, confirmation: Confirmation | None, entries: Sequence[tuple[str, dict[str, Any]]]
+) -> list[str]:
+    """The confirmation's clock where there is one: a trial's is for ranking."""
+    timing = confirmation.timing if confirmation is not None and confirmation.timing is not None else chosen.timing
+    if timing is None:
+        return []
+    calibrations = [b for k, b in entries if k == "calibration" and b["dims"] == chosen.trial.dims]
+    bound = calibrations[-1]["bound"] if calibrations else "memory"
+    near = "near it" if timing.of_floor > 0.8 else "half of it or better" if timing.of_floor > 0.5 else "far from it"
+    return [
+        f"time: {timing.latency_s * 1e6:.4g} us a call, {timing.speedup:.3f}x of {timing.baseline} "
+        f"[{timing.speedup_low:.3f}, {timing.speedup_high:.3f}], {timing.gb_per_s:.4g} GB/s, {timing.threads} thread(s)",
+        f"bound: this shape is bound by {bound}; the machine's ceilings allow {timing.floor_s * 1e6:.4g} us, "
+        f"and the kernel reaches {100 * timing.of_floor:.0f} % of it: {near}",
+    ]  # fmt: skip

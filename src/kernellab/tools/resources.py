@@ -1,0 +1,185 @@
+"""What is too long for a reply, by address: klab://task, kernel, artifact, run and reply.
+
+An address is matched as a whole, and ids and names become paths in one place (workspace.py): there is no way out of the
+workspace. All but sources is cleaned of held-out shapes and paths; plans and stored blobs are not readable at all, since
+they hold every shape. A ledger is given as its entries say it, for reading: to check signatures, `klab audit` the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernellab.core.errors import UsageError
+from kernellab.core.records import Record, dump
+from kernellab.ledger.journal import read_entries
+from kernellab.ledger.store import Store
+from kernellab.propose.prompts import shown
+from kernellab.propose.prompts.render import Backend
+from kernellab.search.archive import AnyTrial
+from kernellab.search.memory.specimen import reader_of
+from kernellab.search.replay import read_trials
+from kernellab.tools.desk import Desk
+from kernellab.tools.discreet import entry_shown, secret_of
+from kernellab.tools.memory import run_secret
+from kernellab.tools.records import (
+    Benchmarked,
+    BestList,
+    Compiled,
+    Exemplars,
+    Explanation,
+    Generated,
+    NotCompiled,
+    Refused,
+    Spec,
+    TaskList,
+    Verified,
+)
+from kernellab.tools.replies import Link
+from kernellab.tools.tasks import guide
+from kernellab.tools.workspace import Kept, Kernel
+
+LONGEST = 400_000
+_REPLIES = 32
+TEMPLATES = {
+    "klab://task/{name}/{backend}": "a task and the candidate format for c, triton or cuda",
+    "klab://kernel/{id}/source": "a kernel's source",
+    "klab://kernel/{id}/log": "what the compiler said when it was last built",
+    "klab://artifact/{id}/source": "the source of an artifact",
+    "klab://artifact/{id}/listing": "the PTX of an artifact for a GPU",
+    "klab://run/{name}/ledger": "a run's entries, one JSON object a line",
+    "klab://run/{name}/trial/{number}": "the record of one trial",
+    "klab://run/{name}/trial/{number}/source": "the source of one trial",
+}
+_ID = r"[ka][0-9a-f]{16}"
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
+
+
+@dataclass
+class Shelf:
+    """Reads addresses. Replies that were cut are kept until so many others were."""
+
+    desk: Desk
+    _replies: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    _count: int = 0
+
+    def keep(self, text: str) -> Link:
+        self._count += 1
+        number = f"r{self._count}"
+        self._replies[number] = text
+        while len(self._replies) > _REPLIES:
+            self._replies.popitem(last=False)
+        return Link(f"klab://reply/{number}", "the whole reply")
+
+    def read(self, uri: str) -> str:
+        routes: dict[str, Callable[..., str]] = {
+            rf"klab://task/({_NAME})/(c|triton|cuda)": self._task,
+            rf"klab://kernel/({_ID})/(source|log)": self._kernel,
+            rf"klab://artifact/({_ID})/(source|listing)": self._artifact,
+            rf"klab://run/({_NAME})/ledger": self._ledger,
+            rf"klab://run/({_NAME})/trial/(\d{{1,9}})": self._trial,
+            rf"klab://run/({_NAME})/trial/(\d{{1,9}})/source": self._trial_source,
+            r"klab://reply/(r\d{1,9})": self._reply,
+        }
+        for pattern, reader in routes.items():
+            if match := re.fullmatch(pattern, uri):
+                return _cut(reader(*match.groups()))
+        raise UsageError(f"there is no resource '{uri[:120]}'", f"the forms: {', '.join(TEMPLATES)}")
+
+    def listed(self) -> list[Link]:
+        """Tasks, and the ledgers of the last runs."""
+        tasks = [Link(f"klab://task/{name}/c", f"{name}: the task and the C format") for name in self._names()]
+        return tasks + [Link(f"klab://run/{n}/ledger", f"{n}: ledger") for n in self.desk.workspace.runs()[-20:]]
+
+    def _names(self) -> list[str]:
+        from kernellab.tasks.builtin import TASKS
+
+        return [*TASKS, *(self.desk.files or {})]
+
+    def _task(self, name: str, backend: Backend) -> str:
+        return guide(self.desk.locate(Spec(task=name))[0], backend)
+
+    def _kernel(self, id: str, part: str) -> str:
+        kernel = self.desk.workspace.kernel(id)
+        text = self.desk.workspace.candidate(kernel).text if part == "source" else self.desk.workspace.log(kernel)
+        return self._told(kernel, text) if part == "log" else text
+
+    def _artifact(self, id: str, part: str) -> str:
+        kept: Kept = self.desk.workspace.artifact(id)
+        kernel = self.desk.workspace.kernel(kept.kernel)
+        if part == "source":
+            return self.desk.workspace.candidate(kernel).text
+        return self._told(kernel, self.desk.workspace.listing(kept)) or "there is no listing of a C kernel"
+
+    def _told(self, kernel: Kernel, text: str) -> str:
+        task, _ = self.desk.locate(kernel.spec)
+        return shown(text, secret_of(task))
+
+    def _ledger(self, name: str) -> str:
+        folder = self.desk.workspace.run(name)
+        secret = run_secret(folder)
+        lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(e.kind, dict(e.body), secret)}
+                 for e in read_entries(folder)]  # fmt: skip
+        return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+
+    def _trial(self, name: str, number: str) -> str:
+        folder = self.desk.workspace.run(name)
+        return json.dumps(entry_shown("trial", dump(_numbered(folder, number)), run_secret(folder)), indent=1)
+
+    def _trial_source(self, name: str, number: str) -> str:
+        folder = self.desk.workspace.run(name)
+        return reader_of(Store(folder))(_numbered(folder, number).proposal.source) or "the source was pruned"
+
+    def _reply(self, number: str) -> str:
+        if number not in self._replies:
+            raise UsageError("that reply is no longer kept", f"the last {_REPLIES} long ones are; call the tool again")
+        return self._replies[number]
+
+
+def _numbered(folder: Path, number: str) -> AnyTrial:
+    trials = read_trials(folder)
+    if int(number) >= len(trials):
+        raise UsageError(f"run {folder.name} has no trial {number}", f"it has {len(trials)}")
+    return trials[int(number)]
+
+
+def links_of(record: Record) -> list[Link]:
+    """What a result points to."""
+    match record:
+        case TaskList():
+            return [Link(f"klab://task/{t.name}/c", f"{t.name}: the task and the C format") for t in record.tasks]
+        case Generated():
+            return [Link(f"klab://kernel/{record.kernel}/source", "the source")]
+        case NotCompiled():
+            return [Link(f"klab://kernel/{record.kernel}/{part}", part) for part in ("source", "log")]
+        case Compiled():
+            gpu = [Link(f"klab://artifact/{record.artifact}/listing", "the listing")] if record.backend != "c" else []
+            return [Link(f"klab://artifact/{record.artifact}/source", "the source"), *gpu]
+        case Verified() | Refused():
+            return _ledgers([record.folder])
+        case Benchmarked():
+            return _ledgers([row.folder for row in record.rows])
+        case Exemplars():
+            return [
+                Link(f"klab://run/{record.run}/trial/{c.trial}/source", f"source of trial {c.trial}")
+                for c in record.chosen
+            ]
+        case BestList():
+            return [Link(f"klab://run/{r.run}/trial/{r.trial}/source", f"{r.task} {r.shape}") for r in record.rows]
+        case Explanation():
+            place = f"klab://run/{record.run}/trial/{record.trial}"
+            return [Link(f"{place}/source", "the source"), Link(place, "the record")]
+    return []
+
+
+def _ledgers(folders: list[str]) -> list[Link]:
+    names = [folder.rpartition("/")[2] for folder in folders if folder]
+    return [Link(f"klab://run/{name}/ledger", "the ledger") for name in names]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... cut: {len(text) - LONGEST} more characters"
