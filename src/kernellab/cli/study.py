@@ -1,0 +1,212 @@
+"""klab study: hypotheses that are registered before their first trial, and the verdicts that the rule gives on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kernellab.cli.display import make_display
+from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Threads
+from kernellab.cli.pages import existing, print_json
+from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
+from kernellab.core.records import dump
+from kernellab.core.settings import load_settings
+
+if TYPE_CHECKING:
+    from kernellab.study.conduct import Report
+    from kernellab.study.hypothesis import Hypothesis
+    from kernellab.study.judgement import StudyVerdict
+
+study = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
+)
+_out = Console(highlight=False)
+_EXIT = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
+_STYLE = {"confirmed": "bold green", "rejected": "bold red", "inconclusive": "bold yellow"}
+Name = Annotated[str, typer.Argument(help="A shipped hypothesis (H1, ...) or the path of a file.")]
+
+
+@study.command()
+def new(
+    name: Annotated[str, typer.Argument(help="The name of your hypothesis.")],
+    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a commented hypothesis of your own that runs as it is."""
+    from kernellab.study.library import template
+
+    stem = name.removesuffix(".toml")
+    if not Path(stem).name.replace("-", "_").isidentifier() or len(Path(stem).name) > 40:
+        raise UsageError(
+            f"'{name}' cannot name a hypothesis", "use letters, digits, '-' and '_', starting with a letter"
+        )
+    path = Path(f"{stem}.toml")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists already", "choose another name, or --force to overwrite it")
+    path.write_text(template(Path(stem).name.lstrip("_")))
+    if as_json:
+        print_json({"status": "written", "file": str(path)})
+    else:
+        _out.print(f"wrote {path}; test it with: klab study run {path}", markup=False)
+
+
+@study.command()
+def run(
+    name: Name,
+    other: Annotated[list[Path] | None, typer.Option(help="The run of another device to compare with.")] = None,
+    device: Device = None,
+    threads: Threads = None,
+    compiler: Compiler = None,
+    sandbox: SandboxTier = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Register a hypothesis and run its trials. Exit code 0: confirmed, 3: rejected, 4: inconclusive."""
+    from kernellab.search.runs import default_folder
+    from kernellab.study.conduct import run_study
+    from kernellab.study.library import find
+
+    path = find(name)
+    settings = load_settings({"device": device, "threads": threads, "compiler": compiler, "sandbox": sandbox})
+    folder = out or default_folder(path.stem)
+    others = [existing(o) for o in other or []]
+    with make_display(_out, quiet=as_json) as display:
+        report = run_study(path, settings, folder, others, display)
+    finish(report, as_json)
+
+
+def resume(folder: Path, as_json: bool) -> None:
+    """Go on with a study that was interrupted: what 'klab resume' does for one."""
+    from kernellab.study.conduct import resume_study
+
+    with make_display(_out, quiet=as_json) as display:
+        report = resume_study(folder, display)
+    finish(report, as_json)
+
+
+def is_study(folder: Path) -> bool:
+    from kernellab.search.lab import genesis
+    from kernellab.study.conduct import PURPOSE
+
+    return genesis(folder).get("purpose") == PURPOSE
+
+
+def finish(report: Report, as_json: bool) -> None:
+    if as_json:
+        print_json(report.data())
+    else:
+        _out.print()
+        _verdict(report.hypothesis, report.verdict)
+        _out.print(f"\nledger root {report.ledger_root}\nrun folder  {report.folder}   (klab study show, klab audit)",
+                   markup=False, soft_wrap=True)  # fmt: skip
+    raise typer.Exit(_EXIT[report.verdict.verdict])
+
+
+@study.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A hypothesis, its file, or the folder of a study.")],
+    as_json: Json = False,
+) -> None:
+    """A hypothesis in words; of a study's folder, what was registered and what came of it."""
+    from kernellab.study.library import find, read
+    from kernellab.study.register import read_study
+
+    if Path(name).is_dir():
+        found = read_study(Path(name))
+        if found.hypothesis is None:
+            raise UsageError(f"{name} holds no study", "'klab show RUN' shows other runs")
+        hypothesis, verdict = found.hypothesis, found.verdict
+    else:
+        hypothesis, verdict = read(find(name)), None
+    if as_json:
+        judged = dump(verdict) if verdict else None
+        state = verdict.verdict if verdict else "registered" if Path(name).is_dir() else "not registered"
+        print_json(
+            {"status": state, "digest": hypothesis.digest, "hypothesis": hypothesis.content(), "verdict": judged}
+        )
+        return
+    _hypothesis(hypothesis)
+    if verdict is not None:
+        _out.print()
+        _verdict(hypothesis, verdict)
+
+
+@study.command("list")
+def list_(
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="[RUN]...", help="Study folders to list too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The shipped hypotheses, the statistics there are, and the verdicts of the given studies."""
+    from kernellab.study.library import read, shipped
+    from kernellab.study.register import read_study
+    from kernellab.study.statistics import STATISTICS
+
+    known = [read(path) for path in shipped().values()]
+    studies = [(folder, read_study(existing(folder))) for folder in folders or []]
+    if as_json:
+        print_json({"status": "ok", "hypotheses": [_brief(h) for h in known],
+                    "statistics": {name: s.about for name, s in STATISTICS.items()},
+                    "studies": [{"run": str(f), **_state(s.hypothesis, s.verdict)} for f, s in studies]})  # fmt: skip
+        return
+    _rows([(h.id, Text(_devices(h)), Text(h.claim)) for h in known])
+    _out.print("\nstatistics")
+    _rows([(f"  {name}", Text(s.about)) for name, s in STATISTICS.items()])
+    for folder, found in studies:
+        if found.hypothesis is not None:
+            state = found.verdict.verdict if found.verdict else "not finished"
+            _out.print(f"\n{folder}: {found.hypothesis.id} {state}", markup=False, soft_wrap=True)
+
+
+def _brief(h: Hypothesis) -> dict[str, Any]:
+    return {"id": h.id, "title": h.title, "claim": h.claim, "devices": _devices(h).split(", "), "digest": h.digest}
+
+
+def _state(hypothesis: Hypothesis | None, verdict: StudyVerdict | None) -> dict[str, Any]:
+    return {"id": hypothesis.id if hypothesis else None, "verdict": verdict.verdict if verdict else None}
+
+
+def _devices(hypothesis: Hypothesis) -> str:
+    return ", ".join(sorted({p.device for p in hypothesis.population}))
+
+
+def _rows(rows: list[tuple[str | Text, ...]]) -> None:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for row in rows:
+        grid.add_row(*row)
+    _out.print(grid)
+
+
+def _hypothesis(h: Hypothesis) -> None:
+    _out.print(Text.assemble((f"{h.id}  {h.title}", "bold")))
+    rows: list[tuple[str | Text, ...]] = [("claim", Text(h.claim))]
+    rows += [("why", Text(h.why))] if h.why else []
+    for p in h.population:
+        of = f"{', '.join(p.tasks)} {' '.join(p.dtypes)} at {', '.join(p.shapes)}".replace("  ", " ")
+        rows.append((p.device, Text(f"{of}; {', '.join(p.candidates) or 'every built-in recipe'}")))
+    for part in h.part:
+        rows.append((part.name, Text(f"{part.prediction} ({part.statistic}: {part.rule.words(h.level)})")))
+    rows.append(
+        ("sample", Text(f"at least {h.sample} values; seeds {', '.join(map(str, h.seeds))}; effort {h.effort}"))
+    )
+    rows.append(("digest", Text(h.digest)))
+    _rows(rows)
+
+
+def _verdict(h: Hypothesis, verdict: StudyVerdict) -> None:
+    _out.print(Text.assemble((f"{h.id} {verdict.verdict}", _STYLE[verdict.verdict]), f"  {h.claim}"), soft_wrap=True)
+    for part in verdict.parts:
+        state = part.verdict if part.testable else "-"
+        _out.print(Text(f"  {part.name}: {state}; {part.reason}"), soft_wrap=True)
+    _out.print(Text(f"  evidence: {_span(verdict.trials)}"), soft_wrap=True)
+
+
+def _span(trials: list[int]) -> str:
+    if not trials:
+        return "no trials"
+    whole = trials == list(range(trials[0], trials[-1] + 1)) and len(trials) > 2
+    return f"trials {trials[0]} to {trials[-1]}" if whole else f"trials {', '.join(map(str, trials))}"

@@ -1,0 +1,75 @@
+"""Comparing with another run: its best kernels are copied into this study's record, whole, and measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernellab.build.base import Candidate
+from kernellab.core.records import MeasuredTrial
+from kernellab.ledger.check import check
+from kernellab.ledger.store import Store
+from kernellab.propose.base import Idea
+from kernellab.search.lab import genesis
+from kernellab.search.replay import read_trials
+from kernellab.study.design import Cell, Ward
+from kernellab.study.evidence import Borrowed, Evidence
+from kernellab.study.hypothesis import Hypothesis
+from kernellab.study.register import Other
+from kernellab.tasks.spec import Dims, Task, dims_label
+
+_A_SHAPE = 3
+"""Kernels borrowed for each shape: the best few, so that one lucky figure does not decide."""
+
+
+@dataclass(frozen=True)
+class Loan:
+    record: Borrowed
+    candidate: Candidate
+
+
+def described(folder: Path) -> Other:
+    body, found = genesis(folder), check(folder)
+    return Other(run=found.run, root=found.root, device=str(body["environment"]["device"]))
+
+
+def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
+    """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
+    found, store = check(folder), Store(folder)
+    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
+    chosen = []
+    for ward in wards:
+        for dims in ward.shapes:
+            here = [t for t in trials if t.task == ward.task.name and t.dims == dims]
+            chosen += sorted(here, key=lambda t: -t.timing.speedup_low)[:_A_SHAPE]
+    return [
+        Loan(
+            Borrowed(study=study, run=found.run, root=found.root, trial=t),
+            Candidate(store.get(t.proposal.source).decode(), t.proposal.name),
+        )
+        for t in chosen
+    ]
+
+
+def borrowed_cells(evidence: Evidence, ward: Ward, hypothesis: Hypothesis, device: str) -> list[Cell]:
+    """What to measure here: the kernels of this task that were borrowed from another device."""
+    groups: dict[str, list[MeasuredTrial]] = {}
+    for trial in (b.trial for b in evidence.borrowed):
+        if trial.task == ward.task.name and trial.device != device:
+            groups.setdefault(dims_label(_dims(trial, ward.task)), []).append(trial)
+    cells = []
+    for trials in groups.values():
+        ideas = tuple(_idea(t, evidence, hypothesis) for t in trials)
+        cells += [Cell(_dims(trials[0], ward.task), seed, ideas) for seed in hypothesis.seeds]
+    return cells
+
+
+def _dims(trial: MeasuredTrial, task: Task) -> Dims:
+    return {name: trial.dims[name] for name in task.dim_names}
+
+
+def _idea(trial: MeasuredTrial, evidence: Evidence, hypothesis: Hypothesis) -> Idea:
+    why = f"hypothesis {hypothesis.id}: trial {trial.trial} of another device ({trial.device})"
+    candidate = Candidate(evidence.read(trial.proposal.source), trial.proposal.name)
+    return Idea(candidate, dict(trial.proposal.params), why, "replay")

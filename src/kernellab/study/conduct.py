@@ -1,0 +1,285 @@
+"""Conducting a study: register the hypothesis, run its trials, let the rule speak. A study is a run folder like any."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.core.errors import UsageError
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.ids import canonical_json, sha256_hex
+from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
+from kernellab.core.settings import Settings
+from kernellab.ledger.check import check
+from kernellab.ledger.store import Store
+from kernellab.propose.base import Idea
+from kernellab.propose.recipe import load_recipes
+from kernellab.search.ahead import Ahead
+from kernellab.search.archive import Archive
+from kernellab.search.lab import TASK_FILE, Lab, genesis
+from kernellab.search.loop import step
+from kernellab.search.stage import Stage
+from kernellab.search.workshop import choose_device
+from kernellab.study.borrow import borrowed_cells, described, lend
+from kernellab.study.design import Cell, Ward, cells_of, key_of, key_of_trial, wards_of
+from kernellab.study.evidence import Examination
+from kernellab.study.hypothesis import Hypothesis
+from kernellab.study.judgement import StudyVerdict, judge
+from kernellab.study.library import read
+from kernellab.study.register import STUDY, VERDICT, read_study, refuse_changed, registration
+from kernellab.study.statistics import STATISTICS
+from kernellab.tasks.spec import dims_label
+from kernellab.verify.cases import Case, CaseTable
+from kernellab.verify.controls import prove
+from kernellab.verify.judge import Judge
+
+PURPOSE = "study"
+HYPOTHESIS_FILE = "hypothesis.toml"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished study: its verdict, and where the evidence is."""
+
+    hypothesis: Hypothesis
+    verdict: StudyVerdict
+    folder: Path
+    ledger_root: str
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "status": self.verdict.verdict,
+            "claim": self.hypothesis.claim,
+            **dump(self.verdict),
+            "run": str(self.folder),
+            "ledger_root": self.ledger_root,
+        }
+
+
+@dataclass
+class Replicates(Archive):
+    """Every replicate measures anew: only within one is equal machine code a duplicate, and nothing is given up early."""
+
+    first: int = 0
+
+    def twin(self, task: str, dims: dict[str, int], artifact: str) -> MeasuredTrial | RejectedTrial | None:
+        here = Archive(self.trials[self.first :])
+        return here.twin(task, dims, artifact)
+
+    def incumbent(self, task: str, dims: dict[str, int]) -> float:
+        return 0.0
+
+
+def run_study(
+    path: Path, settings: Settings, folder: Path, others: Sequence[Path] = (), emit: Listener = silent
+) -> Report:
+    """`klab study run`: a new study, or the same one gone on with where its folder exists already."""
+    hypothesis = read(path)
+    if (folder / "ledger.jsonl").exists():
+        registered = read_study(folder)
+        if registered.body is not None:
+            refuse_changed(hypothesis, registered.body, str(path))
+            return resume_study(folder, emit)
+    settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
+    device = settings.device if settings.device != "auto" else _auto(hypothesis)
+    wards = wards_of(hypothesis, device, path.parent)
+    files = {w.locator for w in wards if w.locator.endswith(".py")}
+    if len(files) > 1:
+        raise UsageError("a study has one task file at most", "make a study of each, or use built-in tasks")
+    candidates = _distinct([c for w in wards for c in w.candidates])
+    settings = choose_device(settings.model_copy(update={"device": device}), candidates)
+    for ward in wards:
+        prove(ward.task)
+    lent = [loan for other in others for loan in lend(other, hypothesis.id, wards)]
+    with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+        lab.archive = Replicates()
+        shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
+        lab.begin(folder, shapes, candidates, PURPOSE)
+        shutil.copyfile(path, folder / HYPOTHESIS_FILE)
+        known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
+        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others]))
+        for loan in lent:
+            lab.keep(loan.candidate, None)
+            lab.append("borrowed", loan.record)
+        return _conduct(lab, hypothesis, wards)
+
+
+def resume_study(folder: Path, emit: Listener = silent) -> Report:
+    """Go on where the ledger ends; a finished study is only read."""
+    registered = read_study(folder)
+    hypothesis, body = registered.hypothesis, registered.body
+    if hypothesis is None or body is None:
+        raise UsageError(f"{folder} holds no study", "'klab study run' starts one; 'klab resume' goes on with a search")
+    copy = folder / HYPOTHESIS_FILE
+    if copy.exists():
+        refuse_changed(read(copy), body, str(copy))
+    if registered.verdict is not None:
+        return Report(hypothesis, registered.verdict, folder, check(folder).root)
+    start = genesis(folder)
+    wards = _as_recorded(hypothesis, body, folder)
+    with Lab(Settings(**start["settings"]), wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+        lab.archive = Replicates()
+        lab.reopen(folder)
+        text = f"going on with {len(lab.archive.trials)} trials"
+        emit(Event("start", text, {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"],
+                                   "task": lab.task.name}))  # fmt: skip
+        return _conduct(lab, hypothesis, wards)
+
+
+def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
+    assert lab.ledger is not None
+    folder = lab.ledger.folder
+    for number, ward in enumerate(wards):
+        with _lent(lab, ward, hypothesis, borrow=number > 0) as working:
+            for cell in _cells(working, hypothesis, ward):
+                _run_cell(working, hypothesis, ward, cell)
+    registered = read_study(folder)
+    verdict = judge(hypothesis, registered.evidence, lab.settings.device)
+    lab.append(VERDICT, verdict)
+    lab.append("end", {"results": []})
+    lab.emit(Event("end", verdict.verdict, dump(verdict)))
+    return Report(hypothesis, verdict, folder, lab.ledger.root)
+
+
+def _cells(lab: Lab, hypothesis: Hypothesis, ward: Ward) -> list[Cell]:
+    assert lab.ledger is not None
+    if any(STATISTICS[p.statistic].borrows for p in hypothesis.parts(lab.settings.device)):
+        return borrowed_cells(read_study(lab.ledger.folder).evidence, ward, hypothesis, lab.environment["device"])
+    recipes, unusable = load_recipes(lab.builder, ward.candidates)
+    if unusable:
+        raise UsageError(
+            "; ".join(f"candidate {n} is unusable: {r}" for n, r in unusable.items()), "see docs/candidates.md"
+        )
+    return cells_of(hypothesis, ward, recipes)
+
+
+@contextmanager
+def _lent(lab: Lab, ward: Ward, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
+    """The laboratory itself for the first task; for any other one a laboratory of its own that writes the same record."""
+    if not borrow:
+        yield lab
+        return
+    with Lab(lab.settings, ward.task, ward.locator, lab.emit, hypothesis.torch) as other:
+        other.ledger, other.store, other.archive = lab.ledger, lab.store, lab.archive
+        try:
+            yield other
+        finally:
+            other.ledger = None
+
+
+def _run_cell(lab: Lab, hypothesis: Hypothesis, ward: Ward, cell: Cell) -> None:
+    lab.settings = lab.settings.model_copy(update={"seed": cell.seed})
+    assert isinstance(lab.archive, Replicates)
+    done = {key_of_trial(t): t for t in lab.archive.trials}
+    mine = [(idea, done.get(key_of(ward.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
+    left = [idea for idea, trial in mine if trial is None]
+    unexamined = [t for _, t in mine if t is not None and _missing(lab, ward, t)]
+    if not left and not unexamined:
+        return
+    lab.archive.first = min((t.trial for _, t in mine if t is not None), default=len(lab.archive.trials))
+    replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
+    text = f"{ward.task.name} {dims_label(cell.dims)}, {replicate}"
+    lab.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
+    stage = lab.stage(cell.dims)
+    try:
+        for trial in unexamined:
+            idea = Idea(_candidate(ward, trial.proposal.name), dict(trial.proposal.params), "")
+            _examine(lab, hypothesis, ward, stage, trial, _build(lab, stage, idea))
+        with Ahead(_Listed(left), partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+            for count in range(len(left), 0, -1):
+                found = ahead.next(count)
+                assert found is not None
+                _examine(lab, hypothesis, ward, stage, step(lab, stage, *found), found[1])
+    finally:
+        stage.close()
+
+
+class _Listed:
+    """The proposer of a plan that is fixed beforehand."""
+
+    def __init__(self, ideas: Sequence[Idea]) -> None:
+        self._left = list(ideas)
+
+    def propose(self) -> Idea | None:
+        return self._left.pop(0) if self._left else None
+
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+        """Whatever comes out, the plan stays."""
+
+
+def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
+    return lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+
+
+def _missing(lab: Lab, ward: Ward, trial: AnyTrial) -> list[str]:
+    """The distributions under which a recorded trial has not been examined yet."""
+    if isinstance(trial, FailedTrial) or not ward.examined:
+        return []
+    assert lab.ledger is not None
+    seen = {e.distribution for e in read_study(lab.ledger.folder).evidence.examinations if e.trial == trial.trial}
+    return [d for d in ward.examined if d not in seen]
+
+
+def _examine(
+    lab: Lab, hypothesis: Hypothesis, ward: Ward, stage: Stage, trial: AnyTrial, built: Built | NotBuilt
+) -> None:
+    """One verdict a distribution, rejected trials too: how far off they are is the question. The inputs follow from the
+    hypothesis and the replicate's seed, so that anyone can draw them again."""
+    if isinstance(built, NotBuilt):
+        return
+    device = lab.workshop.rig.device
+    for distribution in _missing(lab, ward, trial):
+        shape = dims_label(dict(sorted(trial.dims.items())))
+        words = [hypothesis.digest, trial.seed, stage.task.name, shape, distribution]
+        seed = hashlib.sha256(canonical_json(words)).digest()
+        with CaseTable(stage.task, [Case(stage.dims, distribution, "tune")], seed, device) as table:
+            verdict = Judge(device).verify(built, table, "screen")
+        lab.append("examination", Examination(
+            study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
+            inputs_seed=seed.hex(), verdict=verdict,
+        ))  # fmt: skip
+
+
+def _candidate(ward: Ward, name: str) -> Candidate:
+    return next(c for c in ward.candidates if c.name == name)
+
+
+def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> list[Ward]:
+    """The population again, with the candidates as they were registered; files are the copies in the run folder."""
+    store = Store(folder)
+    kept = folder / "candidates"
+    kept.mkdir(exist_ok=True)
+    plain = hypothesis.model_copy(update={"population": [
+        p.model_copy(update={
+            "tasks": [str((folder / TASK_FILE).resolve()) if t.endswith(".py") else t for t in p.tasks],
+            "candidates": [c if not c.endswith(".py") else str((kept / Path(c).name).resolve()) for c in p.candidates],
+        }) for p in hypothesis.population
+    ]})  # fmt: skip
+    for name, sha in body["candidates"].items():
+        (kept / f"{name}.py").write_bytes(store.get(sha))
+    wards = wards_of(plain, body["device"], folder)
+    for ward in wards:
+        for candidate in ward.candidates:
+            if sha256_hex(candidate.text.encode()) != body["candidates"].get(candidate.name):
+                raise UsageError(f"candidate {candidate.name} is not the one that was registered",
+                                 "use the version of kernellab that started the study")  # fmt: skip
+    return wards
+
+
+def _auto(hypothesis: Hypothesis) -> str:
+    """The GPU where there is one and the hypothesis speaks of it, else the processor."""
+    from kernellab.run import driver
+
+    kinds = {p.device for p in hypothesis.population}
+    return "cuda" if "cuda" in kinds and (kinds == {"cuda"} or driver.present()) else "cpu"
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    return list({c.name: c for c in candidates}.values())

@@ -1,0 +1,131 @@
+"""The experiment that a hypothesis asks for: which kernels at which shapes, in which order, in which replicate.
+
+Decided by the file and the candidates' own spaces alone, so that a run that was interrupted goes on with the same plan.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernellab.build.base import Candidate
+from kernellab.core.errors import UsageError
+from kernellab.core.ids import digest
+from kernellab.core.records import AnyTrial, Param
+from kernellab.propose.base import Idea
+from kernellab.propose.recipe import Recipe, builtin_candidates, read_candidate
+from kernellab.study.hypothesis import Hypothesis, Population
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
+
+
+@dataclass(frozen=True)
+class Ward:
+    """One task of a population with its shapes and candidates. `locator` finds the task again."""
+
+    population: Population
+    task: Task
+    locator: str
+    shapes: tuple[Dims, ...]
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def examined(self) -> tuple[str, ...]:
+        return tuple(self.population.distributions)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One shape in one replicate: what is tried there, in this order."""
+
+    dims: Dims
+    seed: int
+    ideas: tuple[Idea, ...]
+
+
+def wards_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Ward]:
+    """The population on this kind of device; `home`: the folder in which files are looked for."""
+    found = []
+    for population in hypothesis.on(device):
+        for name, dtype in itertools.product(population.tasks, population.dtypes or [""]):
+            locator = str(home / name) if name.endswith(".py") else name
+            task = load_task(locator, dtype)
+            locator = locator if name.endswith(".py") else task.name
+            shapes = tuple(parse_dims(s, task) for s in population.shapes)
+            unknown = [d for d in population.distributions if d not in task.distributions]
+            if unknown:
+                raise UsageError(f"task {task.name} has no distribution '{unknown[0]}'",
+                                 f"it has: {', '.join(task.distributions)}")  # fmt: skip
+            found.append(Ward(population, task.on(device), locator, shapes, _candidates(population, task.name, home)))
+    if not found:
+        known = ", ".join(sorted({p.device for p in hypothesis.population}))
+        raise UsageError(
+            f"hypothesis {hypothesis.id} says nothing of --device {device}", f"it has populations for: {known}"
+        )
+    return found
+
+
+def cells_of(hypothesis: Hypothesis, ward: Ward, recipes: Sequence[Recipe]) -> list[Cell]:
+    """Replicate by replicate, so that a slow drift of the machine falls on all shapes and kernels alike."""
+    ideas = [idea for recipe in recipes for idea in _ideas(hypothesis, ward.population, recipe)]
+    if not ideas:
+        raise UsageError(f"the space of hypothesis {hypothesis.id} leaves no combination", "widen its 'space'")
+    cells = []
+    for seed in hypothesis.seeds:
+        for number, dims in enumerate(ward.shapes):
+            order = list(ideas)
+            random.Random(f"{seed} {number}").shuffle(order)
+            cells.append(Cell(dims, seed, tuple(order)))
+    return cells
+
+
+def key_of(task: str, dims: Dims, seed: int, idea: Idea) -> str:
+    """What names a planned trial; the same of the record that came of it."""
+    return digest([task, dims_label(dict(sorted(dims.items()))), seed, idea.candidate.name, idea.params])
+
+
+def key_of_trial(trial: AnyTrial) -> str:
+    proposal = trial.proposal
+    return key_of(trial.task, trial.dims, trial.seed, Idea(Candidate("", proposal.name), dict(proposal.params), ""))
+
+
+def _candidates(population: Population, task: str, home: Path) -> tuple[Candidate, ...]:
+    builtin = {c.name: c for c in builtin_candidates(task, population.device)}
+    if not population.candidates:
+        return tuple(builtin.values())
+    found = []
+    for name in population.candidates:
+        if name.endswith(".py"):
+            found.append(read_candidate(home / name))
+        elif name in builtin:
+            found.append(builtin[name])
+        else:
+            raise UsageError(f"task {task} has no built-in candidate '{name}' for {population.device}",
+                             f"it has: {', '.join(builtin) or 'none'}; a file of yours ends in .py")  # fmt: skip
+    return tuple(found)
+
+
+def _ideas(hypothesis: Hypothesis, population: Population, recipe: Recipe) -> list[Idea]:
+    space = {name: _restricted(recipe, name, choices, population) for name, choices in recipe.space.items()}
+    held = {k: v for k, v in space.items() if k != population.vary}
+    contexts = [dict(zip(held, values, strict=True)) for values in itertools.product(*held.values())]
+    if len(contexts) > population.most:
+        contexts = random.Random(hypothesis.seeds[0]).sample(contexts, population.most)
+    varied: list[dict[str, Param]] = [{population.vary: v} for v in space.get(population.vary, [])] or [{}]
+    why = f"asked for by hypothesis {hypothesis.id}"
+    return [Idea(recipe.candidate, {**context, **one}, why) for context in contexts for one in varied]
+
+
+def _restricted(recipe: Recipe, name: str, choices: list[Param], population: Population) -> list[Param]:
+    wanted = population.space.get(name)
+    if wanted is None:
+        return choices
+    unknown = [v for v in wanted if v not in choices]
+    if unknown:
+        raise UsageError(
+            f"{recipe.name} has no choice {name}={unknown[0]}", f"its choices: {', '.join(map(str, choices))}"
+        )
+    return wanted

@@ -1,0 +1,159 @@
+"""The miner: every factor of a ledger compared by matched pairs; what holds after the correction becomes an insight.
+
+Covered: chance (the correction), selection (widened intervals), single candidates posing as a structure (see pairing).
+Not covered: that a search tries what looked good more often, so that pairs are no random sample of the space; and
+whatever else distinguishes candidates of different structure. Hence every insight comes with the study that tests it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernellab.core.records import Param
+from kernellab.measure.stats import Estimate, estimate
+from kernellab.search.memory.specimen import Specimen
+from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
+from kernellab.study.mine.importance import evaluator_name, importances
+from kernellab.study.mine.pairing import Pair, matched
+from kernellab.study.mine.signs import RATE, adjusted, level_after_selection, signed_rank_p
+from kernellab.study.mine.table import Row, rows_of
+from kernellab.tasks.spec import dims_label
+
+LEAST_PAIRS = 6
+"""With fewer pairs not even unanimous ones could be told from chance."""
+LEAST_EFFECT = 0.01
+"""Smaller effects are not worth a sentence, however sure they are."""
+
+
+@dataclass(frozen=True)
+class Insight:
+    """`effect`: how many times faster `faster` is than `slower`, median over n matched pairs, interval at `level`."""
+
+    factor: Factor
+    faster: Param
+    slower: Param
+    effect: Estimate
+    level: float
+    p: float
+    p_adjusted: float
+    trials: tuple[int, ...]
+    places: tuple[str, ...]
+    importance: float | None
+    evaluator: str
+
+    @property
+    def claim(self) -> str:
+        gain, low, high = (100 * (v - 1) for v in (self.effect.value, self.effect.low, self.effect.high))
+        name = f"{self.factor.name} {_say(self.faster)}"
+        of = f" in {self.factor.scope}" if self.factor.scope else ""
+        return (
+            f"{name} is {gain:.1f} % faster than {_say(self.slower)}{of} "
+            f"[{low:.1f}, {high:.1f}] ({', '.join(self.places)})"
+        )
+
+    @property
+    def caveat(self) -> str:
+        if self.factor.kind == PARAM:
+            return "pairs that differ in this parameter only; they are those which the search happened to try"
+        if self.factor.kind == WRITTEN:
+            return "between candidates, which differ in other ways too"
+        return "pairs of one candidate that differ in one or two parameters; the structure may be their companion only"
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "claim": self.claim,
+            "factor": {"kind": self.factor.kind, "name": self.factor.name, "scope": self.factor.scope},
+            "faster": self.faster,
+            "slower": self.slower,
+            "effect": {"value": self.effect.value, "low": self.effect.low, "high": self.effect.high,
+                       "level": self.level, "unit": "times faster"},
+            "n": self.effect.n,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "importance": self.importance,
+            "importance_by": self.evaluator if self.importance is not None else None,
+            "trials": list(self.trials),
+            "places": list(self.places),
+            "caveat": self.caveat,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """`tested`: how many comparisons had enough pairs; `rate`: the share of the insights that may be chance."""
+
+    insights: tuple[Insight, ...]
+    rows: int
+    tested: int
+    rate: float = RATE
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "kernels": self.rows,
+            "tested": self.tested,
+            "correction": "Benjamini-Yekutieli (false discovery rate, any dependence)",
+            "rate": self.rate,
+            "least_pairs": LEAST_PAIRS,
+            "insights": [i.data() for i in self.insights],
+        }
+
+
+@dataclass(frozen=True)
+class _Test:
+    factor: Factor
+    first: Param
+    second: Param
+    pairs: list[Pair]
+    p: float
+
+
+def mine(specimens: Sequence[Specimen], rate: float = RATE) -> Analysis:
+    return mine_rows(rows_of(specimens), rate)
+
+
+def mine_rows(rows: Sequence[Row], rate: float = RATE) -> Analysis:
+    tests = list(_tests(rows))
+    corrected = adjusted([t.p for t in tests])
+    chosen = [(t, q) for t, q in zip(tests, corrected, strict=True) if q <= rate]
+    level = level_after_selection(len(chosen), len(tests), rate)
+    found = [i for t, q in chosen if (i := _insight(t, q, level, rows)) is not None]
+    found.sort(key=lambda i: -abs(math.log(i.effect.value)))
+    return Analysis(tuple(found), len(rows), len(tests), rate)
+
+
+def _tests(rows: Sequence[Row]) -> list[_Test]:
+    tests = []
+    for factor in factors_of(rows):
+        for first, second in comparisons(factor, rows):
+            pairs = matched(rows, factor, first, second)
+            if len(pairs) >= LEAST_PAIRS:
+                tests.append(_Test(factor, first, second, pairs, signed_rank_p([p.gain for p in pairs])))
+    return tests
+
+
+def _insight(test: _Test, p_adjusted: float, level: float, rows: Sequence[Row]) -> Insight | None:
+    """None for what is sure and tiny, or whose interval does not settle the direction."""
+    found = estimate([p.gain for p in test.pairs], level)
+    if found.value < 0:
+        found = Estimate(-found.value, -found.high, -found.low, found.n)
+        test = _Test(test.factor, test.second, test.first, test.pairs, test.p)
+    if math.expm1(found.value) < LEAST_EFFECT or found.low <= 0:
+        return None
+    trials = tuple(sorted({n for p in test.pairs for n in p.trials}))
+    effect = Estimate(math.exp(found.value), math.exp(found.low), math.exp(found.high), found.n)
+    shares = importances(rows, test.factor.scope) if test.factor.kind == PARAM else {}
+    return Insight(test.factor, test.first, test.second, effect, level, test.p, p_adjusted, trials,
+                   _places(rows, trials), shares.get(test.factor.name), evaluator_name())  # fmt: skip
+
+
+def _places(rows: Sequence[Row], trials: Sequence[int]) -> tuple[str, ...]:
+    wanted = set(trials)
+    arenas = dict.fromkeys(r.arena for r in rows if wanted & set(r.trials))
+    return tuple(f"{task} {dims_label(dict(dims))}" for task, dims, _, _ in arenas)
+
+
+def _say(level: Param) -> str:
+    return str(level)

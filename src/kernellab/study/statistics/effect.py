@@ -1,0 +1,32 @@
+"""The effect of one level of a factor over another, by the same matched pairs as the miner's."""
+
+from __future__ import annotations
+
+import math
+
+from kernellab.core.records import Param
+from kernellab.study.evidence import Evidence
+from kernellab.study.finding import Finding, NotTestable, of_median
+from kernellab.study.hypothesis import Strict
+from kernellab.study.mine.factors import Factor
+from kernellab.study.mine.pairing import matched
+from kernellab.study.mine.table import rows_of
+
+
+class EffectOptions(Strict):
+    """`kind` and `name` name the factor, `scope` the candidate it belongs to ('' for any)."""
+
+    kind: str
+    name: str
+    scope: str = ""
+    faster: Param
+    slower: Param
+
+
+def paired_effect(options: EffectOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
+    factor = Factor(options.kind, options.name, options.scope)
+    pairs = matched(rows_of(evidence.specimens()), factor, options.faster, options.slower)
+    if not pairs:
+        return NotTestable(f"no two trials are alike but for {factor.words}")
+    trials = [n for pair in pairs for n in pair.trials]
+    return of_median([math.exp(p.gain) for p in pairs], trials, level)
