@@ -186,19 +186,20 @@ def checked(kind: type[M], data: Mapping[str, Any], where: str) -> M:
 
 
 def _fault(kind: type[BaseModel], err: ValidationError, where: str) -> UsageError:
-    """The first thing that is wrong, by its place; an unknown name with the one that was probably meant."""
-    first = err.errors(include_url=False)[0]
+    """The first thing that is wrong, by its place: unknown names before all, with the one that was probably meant."""
+    faults = err.errors(include_url=False)
+    first = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
     place = ".".join(str(p) for p in first["loc"])
+    known = _names(kind, first["loc"][:-1])
+    listed = f"known: {', '.join(known)}" if known else "docs/agents.md has an example"
     if first["type"] == "extra_forbidden":
-        known = _names(kind, first["loc"][:-1])
-        key = str(first["loc"][-1])
-        return UsageError(
-            f"{where}there is no '{place[:120]}'", f"{_near(key, known)}known: {', '.join(known) or 'none'}"
-        )
-    given = str(first.get("input"))[:60]
-    return UsageError(
-        f"{where}'{place[:120]}': {first['msg']} (given: {given})", f"known: {', '.join(_names(kind, ()))}"
-    )
+        return UsageError(f"{where}there is no '{place[:120]}'", f"{_near(str(first['loc'][-1]), known)}{listed}")
+    if first["type"] == "missing":
+        return UsageError(f"{where}'{place[:120]}' is missing", listed)
+    said = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] == "value_error" else f" (given: {str(first.get('input'))[:60]})"
+    at = f"'{place[:120]}': " if place else ""
+    return UsageError(f"{where}{at}{said}{given}", listed)
 
 
 def _names(kind: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:

@@ -6,6 +6,7 @@ A model's calls are recorded in a run folder like any others: question, reply an
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +26,7 @@ from kernellab.propose.prompts.render import Backend as Language
 from kernellab.propose.recipe import Recipe, builtin_candidates
 from kernellab.run import driver
 from kernellab.search.construct import read_recipes
+from kernellab.search.lab import TASK_FILE
 from kernellab.tasks.spec import Task
 from kernellab.tools.desk import Desk, as_spec
 from kernellab.tools.records import Backend, Generated, NotGenerated, Space, Spec, Strategy
@@ -49,7 +51,7 @@ def generate_kernel(
     `base`: the recipe to take, or the id of a kernel that a model is to better. The model is the desk's, or KLAB_MODEL.
     """
     desk, wanted = desk or Desk(), as_spec(spec)
-    task, _ = desk.locate(wanted)
+    task, locator = desk.locate(wanted)
     space = {str(name): list(choices) for name, choices in (meta_space or {}).items()}
     empty = [name for name, choices in space.items() if not choices or not name.isidentifier()]
     if empty:
@@ -57,7 +59,7 @@ def generate_kernel(
     language = _language(task, backend)
     if strategy == "recipe":
         return _from_recipe(desk, wanted, task, language, space, base)
-    return _Asked(desk, wanted, task, language, space).ask(strategy, base)
+    return _Asked(desk, wanted, task, locator, language, space).ask(strategy, base)
 
 
 def _language(task: Task, backend: Backend) -> Language:
@@ -114,10 +116,13 @@ def _generated(
 class _Asked:
     """One question to a model, asked again where its reply cannot be read."""
 
-    def __init__(self, desk: Desk, spec: Spec, task: Task, language: Language, space: Space) -> None:
+    def __init__(
+        self, desk: Desk, spec: Spec, task: Task, locator: str, language: Language, space: Space
+    ) -> None:  # fmt: skip
         self._desk = desk
         self._spec = spec
         self._task = task
+        self._locator = locator
         self._language: Language = language
         self._space = space
 
@@ -132,6 +137,8 @@ class _Asked:
         with ExitStack() as stack:
             ledger = Ledger.create(folder, self._genesis(science, strategy), load_or_create_key())
             stack.callback(ledger.close)
+            if self._locator.endswith(".py"):
+                shutil.copyfile(self._locator, folder / TASK_FILE)
             account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.left or None), load_prices())
             recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
             author = Author(recorded, _model_name(science.model), PromptBook(), science.max_tokens, science.temperature,
@@ -184,7 +191,7 @@ class _Asked:
         return {
             "purpose": "generate", "params": {"strategy": strategy, "backend": self._language},
             "settings": self._desk.choose().model_dump(mode="json"), "science": science.model_dump(mode="json"),
-            "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._spec.task.endswith(".py")},
+            "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._locator.endswith(".py")},
             "environment": {}, "shapes": [], "candidates": [], "missing_baselines": {},
         }  # fmt: skip
 

@@ -20,7 +20,7 @@ from kernellab.search.runs import Outcome, try_candidate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
 from kernellab.tools.desk import Desk
-from kernellab.tools.discreet import reason_of, secret_of, verdict_reason
+from kernellab.tools.discreet import reason_of, secret_of
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
 from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
 from kernellab.tools.workspace import Kept
@@ -169,7 +169,7 @@ def _refusal(kept: Kept, folder: Path, secret: Withheld, desk: Desk) -> Refused:
     verdict = trial.verdict if isinstance(trial, RejectedTrial) else confirmed[-1].verdict
     assert isinstance(verdict, Rejected)
     return Refused(
-        artifact=kept.id, cause=verdict.cause, reason=verdict_reason(verdict, secret), case=shown(verdict.case, secret),
+        artifact=kept.id, cause=verdict.cause, reason=shown(verdict.reason, secret), case=shown(verdict.case, secret),
         max_ulp=verdict.max_ulp, **_record(folder),
     )  # fmt: skip
 

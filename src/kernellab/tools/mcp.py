@@ -151,7 +151,16 @@ def make_server(hands: Hands) -> Server[Any]:
 def _described(kind: type[Call]) -> Any:
     import mcp_types as types
 
-    return types.Tool(name=kind.name, description=kind.about, input_schema=kind.model_json_schema())
+    return types.Tool(name=kind.name, description=kind.about, input_schema=_lean(kind.model_json_schema()))
+
+
+def _lean(schema: Any) -> Any:
+    """Without the titles and docstrings that pydantic adds: every agent pays for them at every start."""
+    if isinstance(schema, list):
+        return [_lean(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {k: _lean(v) for k, v in schema.items() if not (k in ("title", "description") and isinstance(v, str))}
 
 
 def serve_stdio(hands: Hands) -> None:

@@ -22,7 +22,7 @@ from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.search.runs import in_order
 from kernellab.tasks.spec import dims_label
-from kernellab.tools.discreet import reason_of, secret_of, verdict_reason
+from kernellab.tools.discreet import reason_of, secret_of
 from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
 
 MOST = 16
@@ -170,7 +170,7 @@ def _verdict(chosen: Specimen, confirmation: Confirmation | None, secret: Withhe
     verdict = confirmation.verdict
     if isinstance(verdict, Passed):
         return [*words, f"confirmed in a fresh process on fresh inputs, held-out shapes included: {_passed(verdict)}"]
-    return [*words, f"the confirmation rejected it: {verdict.cause}: {verdict_reason(verdict, secret)}"]
+    return [*words, f"the confirmation rejected it: {verdict.cause}: {shown(verdict.reason, secret)}"]
 
 
 def _passed(verdict: Passed) -> str:

@@ -122,13 +122,13 @@ class Shelf:
     def _ledger(self, name: str) -> str:
         folder = self.desk.workspace.run(name)
         secret = run_secret(folder)
-        lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(e.kind, dict(e.body), secret)}
+        lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body), secret)}
                  for e in read_entries(folder)]  # fmt: skip
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
     def _trial(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)
-        return json.dumps(entry_shown("trial", dump(_numbered(folder, number)), run_secret(folder)), indent=1)
+        return json.dumps(entry_shown(dump(_numbered(folder, number)), run_secret(folder)), indent=1)
 
     def _trial_source(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)
