@@ -141,7 +141,7 @@ class _Asked:
                 shutil.copyfile(self._locator, folder / TASK_FILE)
             account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.left or None), load_prices())
             recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
-            author = Author(recorded, _model_name(science.model), PromptBook(), science.max_tokens, science.temperature,
+            author = Author(recorded, model.name, PromptBook(), science.max_tokens, science.temperature,
                             science.prompt_tokens)  # fmt: skip
             answers, fault = self._replies(author, strategy, brief)
             ledger.append("end", {"results": []})
@@ -194,9 +194,3 @@ class _Asked:
             "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._locator.endswith(".py")},
             "environment": {}, "shapes": [], "candidates": [], "missing_baselines": {},
         }  # fmt: skip
-
-
-def _model_name(locator: str) -> str:
-    """What the server calls it."""
-    rest = locator.partition(":")[2]
-    return rest.rpartition("@http")[0] or rest

@@ -1,0 +1,65 @@
+"""compile(): what builds is kept under an id, what does not is a result with the lines at fault, and no shape leaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernellab import tools
+from kernellab.core.errors import UsageError
+from kernellab.tools import Desk
+from kernellab.tools.records import Compiled, NotCompiled
+
+from .conftest import GOOD, SPEC
+
+pytestmark = pytest.mark.backend_c
+
+
+def test_keeps_an_artifact_that_later_calls_can_name(desk: Desk, artifact: Compiled) -> None:
+    kept = desk.workspace.artifact(artifact.artifact)
+    assert (kept.kernel, kept.dims, kept.params) == (artifact.kernel, {"N": 4096}, {"PAD": 1})
+    assert kept.artifact.code == artifact.code
+    assert desk.workspace.candidate(desk.workspace.kernel(artifact.kernel)).text == GOOD
+
+
+def test_flags_become_part_of_the_source_and_are_checked(desk: Desk, artifact: Compiled, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD)
+    made = tools.compile(file, "c", ["-O1"], spec=SPEC, params={"PAD": 2}, desk=desk)
+    assert isinstance(made, Compiled)
+    assert made.artifact != artifact.artifact
+    kernel = desk.workspace.kernel(made.kernel)
+    assert kernel.name == "mine"
+    assert "'-O1'" in desk.workspace.candidate(kernel).text
+    assert "-O1" in desk.workspace.artifact(made.artifact).artifact.flags
+    refused = tools.compile(GOOD, flags=["-fplugin=/tmp/x.so"], spec=SPEC, desk=desk)
+    assert isinstance(refused, NotCompiled)
+    assert "fplugin" in refused.reason
+
+
+def test_a_compile_error_names_the_line_of_the_candidate(desk: Desk) -> None:
+    made = tools.compile(GOOD.replace("y[i] =", "y[i] = oops"), spec=SPEC, desk=desk)
+    assert isinstance(made, NotCompiled)
+    assert made.status == "build-failed"
+    assert "line 6" in made.reason
+    assert "error" in desk.workspace.log(desk.workspace.kernel(made.kernel))
+
+
+def test_what_launch_says_of_a_held_out_shape_is_not_repeated(desk: Desk) -> None:
+    spy = GOOD.replace("    kernel(", "    if x.size == 5003:\n        raise ValueError(f'psst {x.size:x} {x.size}')\n    kernel(")
+    made = tools.compile(spy, spec=SPEC, desk=desk)
+    assert isinstance(made, NotCompiled)
+    assert "held-out" in made.reason
+    assert "psst" not in made.reason + desk.workspace.log(desk.workspace.kernel(made.kernel))
+
+
+def test_refuses_a_source_without_a_purpose_another_back_end_and_unknown_parameters(desk: Desk) -> None:
+    with pytest.raises(UsageError, match="what this source is for"):
+        tools.compile(GOOD, desk=desk)
+    with pytest.raises(UsageError, match="is c, not cuda"):
+        tools.compile(GOOD, "cuda", spec=SPEC, desk=desk)
+    with pytest.raises(UsageError, match="no parameter 'WIDTH'"):
+        tools.compile(GOOD, spec=SPEC, params={"WIDTH": 3}, desk=desk)
+    with pytest.raises(UsageError, match="no flags|no compiler flags"):
+        tools.compile("import triton\n", flags=["-O3"], spec=SPEC, desk=desk)

@@ -1,0 +1,113 @@
+"""verify() and benchmark(): the laboratory's own verdict and clock, each on record, within quotas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernellab import tools
+from kernellab.core.errors import UsageError
+from kernellab.report.audit import audit
+from kernellab.tools import Desk
+from kernellab.tools.quota import Deadline
+from kernellab.tools.records import Benchmarked, Compiled, NotTimed, OutOfTime, Refused, Timed, Verified
+
+from .conftest import GOOD, SPEC
+
+pytestmark = pytest.mark.backend_c
+
+
+def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing(desk: Desk, artifact: Compiled) -> None:
+    found = tools.verify(artifact.artifact, "cube", tol=1e9, desk=desk)
+    assert isinstance(found, Verified)
+    assert found.max_ulp <= found.budget_ulp < 1e9
+    assert found.tol is None
+    assert "looser than the task's own budget" in found.note
+    report = audit(Path(found.folder), found.ledger_root)
+    assert report.problems == []
+    assert report.ended
+
+
+def test_a_tolerance_below_the_error_refuses_what_the_task_allows(desk: Desk, artifact: Compiled) -> None:
+    found = tools.verify(artifact.artifact, tol=0.0, desk=desk)
+    assert isinstance(found, Refused)
+    assert (found.cause, found.max_ulp is not None and found.max_ulp > 0) == ("tolerance", True)
+    assert "the task itself allows it" in found.reason
+
+
+def test_a_wrong_kernel_is_refused_with_its_first_wrong_case(desk: Desk) -> None:
+    made = tools.compile(GOOD.replace("= 2 *", "= 3 *"), spec=SPEC, desk=desk)
+    assert isinstance(made, Compiled)
+    found = tools.verify(made.artifact, desk=desk)
+    assert isinstance(found, Refused)
+    assert found.cause == "wrong-output"
+    assert audit(Path(found.folder), found.ledger_root).problems == []
+
+
+def test_a_kernel_that_is_wrong_at_held_out_shapes_alone_is_refused_without_naming_them(desk: Desk) -> None:
+    made = tools.compile(GOOD.replace("{ for", "{ if (n == 5003) y[5002] = 1; else for"), spec=SPEC, desk=desk)
+    assert isinstance(made, Compiled)
+    found = tools.verify(made.artifact, desk=desk)
+    assert isinstance(found, Refused)
+    assert "held-out" in found.reason
+    assert not any(word in found.model_dump_json() for word in ("5003", "5002", "20012"))
+
+
+def test_measures_each_shape_and_records_each(desk: Desk, artifact: Compiled) -> None:
+    found = tools.benchmark(artifact.artifact, ["N=8192", "8192", "N=2048"], 41, vram_gb=3e-5, desk=desk)
+    assert [row.shape for row in found.rows] == ["N=8192", "N=2048"]
+    over, timed = found.rows
+    assert isinstance(over, NotTimed)
+    assert over.status == "over-quota"
+    assert "6.55e-05 GB" in over.reason
+    assert isinstance(timed, Timed)
+    assert timed.speedup_low <= timed.speedup <= timed.speedup_high
+    assert found.effort == "quick"
+    assert found.status == "over-quota"
+    assert audit(Path(timed.folder), timed.ledger_root).problems == []
+
+
+def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(desk: Desk, artifact: Compiled) -> None:
+    found = tools.benchmark(artifact.artifact, ["N=8192", "N=2048"], timeout_s=0.001, desk=desk)
+    assert [row.status for row in found.rows] == ["out-of-time", "out-of-time"]
+    hurried = replace(desk, deadline=Deadline(0.0))
+    hurried.deadline.cancel.set()
+    late = tools.verify(artifact.artifact, desk=hurried)
+    assert isinstance(late, OutOfTime)
+    assert "took the call back" in late.reason
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda a, d: tools.verify(a, tol=-1.0, desk=d), "makes no sense"),
+        (lambda a, d: tools.verify(a, "softmax", desk=d), "compiled for cube, not for softmax"),
+        (lambda a, d: tools.verify("a" + "0" * 16, desk=d), "no artifact"),
+        (lambda a, d: tools.verify("../../etc", desk=d), "no artifact"),
+        (lambda a, d: tools.benchmark(a, repeats=0, desk=d), "0 repeats"),
+        (lambda a, d: tools.benchmark(a, repeats=402, desk=d), "402 repeats"),
+        (lambda a, d: tools.benchmark(a, ["M=3"], desk=d), "not a shape"),
+        (lambda a, d: tools.benchmark(a, vram_gb=1e6, desk=d), "above what this machine has"),
+        (lambda a, d: tools.benchmark(a, timeout_s=-1, desk=d), "makes no sense"),
+    ],
+)
+def test_refuses_what_makes_no_sense(desk: Desk, artifact: Compiled, call, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UsageError, match=words):
+        call(artifact.artifact, desk)
+
+
+def test_a_task_that_has_changed_since_is_noticed(desk: Desk, artifact: Compiled, tmp_path: Path, task_file: Path) -> None:
+    text = task_file.read_text()
+    try:
+        task_file.write_text(text.replace('"N": 1025', '"N": 1026'))
+        with pytest.raises(UsageError, match="has changed since"):
+            tools.verify(artifact.artifact, desk=desk)
+    finally:
+        task_file.write_text(text)
+
+
+def test_the_status_of_a_benchmark_is_its_gravest_row(artifact: Compiled) -> None:
+    rows = tuple(NotTimed(status=s, shape="N=1", reason="") for s in ("nothing-verified", "out-of-time"))
+    assert Benchmarked(artifact=artifact.artifact, effort="quick", rows=rows).status == "out-of-time"
