@@ -91,7 +91,8 @@ def _probe(task: Task, seed: int) -> _Probe:
 
 def _cases(task: Task) -> list[tuple[Dims, str]]:
     """Small edge shapes under the first distributions, as long as they stay small together."""
-    chosen, total = [], 0
+    chosen: list[tuple[Dims, str]] = []
+    total = 0
     for dims in sorted(task.edge, key=task.least_bytes):
         total += sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in (*task.inputs, *task.outputs))
         if chosen and total > _MOST_ELEMENTS:

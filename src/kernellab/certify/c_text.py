@@ -1,0 +1,112 @@
+"""A certified C kernel as a plain C file: its parameters as macros, its source as it was judged, and one launch function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernellab.build.base import Candidate
+from kernellab.build.exchange import macros
+from kernellab.build.plan import Plan
+from kernellab.certify.certificate import Certificate
+from kernellab.certify.lift import Lifted, LiftedStep, lift, plain_argument, shapes_to_record
+from kernellab.certify.recording import record_c
+from kernellab.core.records import Param
+from kernellab.search.runs import in_order
+from kernellab.tasks.spec import Dims, Task
+from kernellab.verify.cases import all_shapes
+
+C_TYPES = {
+    "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint8": "unsigned char",
+    "float16": "unsigned short", "bfloat16": "unsigned short",
+}  # fmt: skip
+_LAB_ONLY = ("-shared", "-g0", "-fno-ident", "-Wl,", "-Werror", "-fno-sanitize")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the kernel is launched at the shapes it covers: one formula for a range, or one entry a shape."""
+
+    lifted: Lifted | None
+    table: tuple[tuple[Dims, Lifted], ...]
+
+    @property
+    def shapes(self) -> list[Dims]:
+        return [dims for dims, _ in self.table]
+
+
+@dataclass(frozen=True)
+class CKernel:
+    defines: tuple[str, ...]
+    flags: tuple[str, ...]
+    source: str
+    launch: Launch
+
+
+def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) -> CKernel:
+    """Record the candidate at shapes all over its range, and find the launch that fits them all."""
+    params = dict(certificate.kernel.params)
+    timed = in_order(certificate.shapes.timed, task)
+    low, high = in_order(certificate.shapes.low, task), in_order(certificate.shapes.high, task)
+    known = all_shapes(task, timed)
+    recorded, shapes = record_c(task, candidate, params, shapes_to_record(low, high, known), known)
+    names = [f"buf_{b.name}" for b in (*task.inputs, *task.outputs)]
+    renamed = [{f"dim_{k}": v for k, v in d.items()} for d in shapes]
+    lifted = lift(recorded.plans, renamed, params, names) if len(shapes) > len(known) else None
+    open_shapes = [timed, *(d for d in task.edge if d != timed)]
+    table = () if lifted else tuple((d, _exact(recorded.plans[shapes.index(d)], names)) for d in open_shapes)
+    defines = _defines(params, certificate.speed.threads)
+    flags = [f for f in certificate.kernel.flags if not f.startswith(_LAB_ONLY) and f not in _macro_flags(params)]
+    kept = tuple(f for f in flags if not f.startswith("-DKLAB_THREADS="))
+    return CKernel(defines, kept, recorded.source, Launch(lifted, table))
+
+
+def _macro_flags(params: dict[str, Param]) -> set[str]:
+    return set(macros(params))
+
+
+def _defines(params: dict[str, Param], threads: int) -> tuple[str, ...]:
+    pairs = [flag.removeprefix("-D").partition("=") for flag in macros(params)]
+    return (*(f"#define {name} {value}" for name, _, value in pairs), f"#define KLAB_THREADS {threads}")
+
+
+def _exact(plan: Plan, names: Sequence[str]) -> Lifted:
+    steps = [
+        LiftedStep(
+            step.kernel,
+            tuple(f"{g}" for g in step.grid) if step.grid is not None else None,
+            tuple(plain_argument(a, names) for a in step.args),
+        )
+        for step in plan.steps
+    ]
+    return Lifted(tuple(f"{n}LL" for n in plan.scratch), tuple(steps), 1)
+
+
+def body_of(lifted: Lifted, indent: str) -> str:
+    """The statements of a launch: scratch pointers, then the steps in their order."""
+    lines = []
+    for number, size in enumerate(lifted.scratch):
+        lines.append(f"scratch[{number}] = (char *)work + at;")
+        lines.append(f"at += ROUND64({size});")
+    for step in lifted.steps:
+        call = f"{step.kernel}({', '.join(step.args)});"
+        lines += [call] if step.grid is None else _loops(step.grid, call)
+    return "\n".join(indent + line for line in lines)
+
+
+def work_of(lifted: Lifted) -> str:
+    return " + ".join(f"ROUND64({size})" for size in lifted.scratch) or "0"
+
+
+def _loops(grid: Sequence[str], call: str) -> list[str]:
+    """Every grid point once, as the laboratory's launch stubs do it."""
+    x, y, z = (*grid, "1", "1")[:3]
+    return [
+        "#ifdef _OPENMP",
+        "#pragma omp parallel for collapse(3) num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)",
+        "#endif",
+        f"for (long a = 0; a < {x}; a++) for (long b = 0; b < {y}; b++) for (long c = 0; c < {z}; c++) {{",
+        "    klab_program_id[0] = a; klab_program_id[1] = b; klab_program_id[2] = c;",
+        f"    {call}",
+        "}",
+    ]

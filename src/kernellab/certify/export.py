@@ -1,0 +1,158 @@
+"""klab export: from promoted certificates to a small package that stands on its own, or no package at all.
+
+Refused: certificates that do not fit their run, that a person rejected, or that nobody accepted (unless asked for, and
+then marked in the README and in the code); certificates of different tasks; a task whose text has changed since.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kernellab.build.base import Candidate
+from kernellab.certify.certificate import Certificate, read_certificate
+from kernellab.certify.evidence import Proof, need_run, prove_certificate
+from kernellab.certify.history import read_history
+from kernellab.core.errors import UsageError
+from kernellab.ledger.disk import access_fault
+from kernellab.search.lab import genesis, task_of
+from kernellab.tasks.spec import Task, dims_label
+
+Form = Literal["module", "torch-op", "c"]
+FORMS: tuple[Form, ...] = ("module", "torch-op", "c")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One certificate with its kernel's text; `number` tells the package's files apart."""
+
+    number: int
+    certificate: Certificate
+    candidate: Candidate
+    json: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be written: checked certificates of one task, nearest shapes told apart."""
+
+    task: Task
+    variants: tuple[Variant, ...]
+    reviewed: bool
+
+    @property
+    def backend(self) -> str:
+        return self.variants[0].certificate.kernel.backend
+
+
+@dataclass(frozen=True)
+class Exported:
+    folder: Path
+    form: Form
+    package: str
+    files: tuple[str, ...]
+    reviewed: bool
+
+
+def export(
+    paths: Sequence[Path], form: Form, out: Path, runs: Sequence[Path] = (), unreviewed: bool = False
+) -> Exported:
+    """Check everything, write into a folder aside, and move it into place when it is whole."""
+    from kernellab.certify.write_package import package_files
+
+    if form not in FORMS:
+        raise UsageError(f"there is no form '{form}'", f"--as takes {', '.join(FORMS)}")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} exists already", "choose another --out")
+    order = take_order(paths, runs, unreviewed)
+    package, files = package_files(order, form)
+    _place(out, files)
+    return Exported(out, form, package, tuple(sorted(files)), order.reviewed)
+
+
+def take_order(paths: Sequence[Path], runs: Sequence[Path] = (), unreviewed: bool = False) -> Order:
+    """The certificates, each held against its run and its reviews."""
+    if not paths:
+        raise UsageError("no certificate is given", "name one or more files that 'klab certify' wrote")
+    reviewed = True
+    tasks: list[Task] = []
+    variants: list[Variant] = []
+    for number, path in enumerate(dict.fromkeys(p.resolve() for p in paths)):
+        certificate = read_certificate(path)
+        reviewed &= _reviewed(path, certificate, unreviewed)
+        proof, task = _evidence(path, certificate, runs)
+        tasks.append(task)
+        variants.append(
+            Variant(number, certificate, Candidate(proof.source, certificate.kernel.name), path.read_text())
+        )
+    _refuse_mixture(variants)
+    return Order(tasks[0], tuple(variants), reviewed)
+
+
+def _reviewed(path: Path, certificate: Certificate, unreviewed: bool) -> bool:
+    history = read_history(path, certificate)
+    if history.state == "rejected":
+        raise UsageError(f"{path.name} was rejected in review: {history.reviews[-1].reason}",
+                         "what a person rejected is not exported; a later review may accept it")  # fmt: skip
+    if history.state != "promoted" and not unreviewed:
+        raise UsageError(f"{path.name} is not promoted: it is {history.state}",
+                         f"klab review accept {path.name} --reason ..., then klab promote {path.name}; "
+                         "or --unreviewed for a package that says so")  # fmt: skip
+    return history.state == "promoted"
+
+
+def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tuple[Proof, Task]:
+    given = next((r for r in runs if _is_of(r, certificate)), runs[0] if len(runs) == 1 else None)
+    folder = need_run(path, certificate, given)
+    proof = prove_certificate(certificate, folder)
+    task, _ = task_of(folder)
+    task = task.on(genesis(folder)["settings"]["device"])
+    if task.fingerprint() != certificate.subject.fingerprint:
+        raise UsageError(f"the task '{task.name}' is not the one that was certified", "certify the trial again")
+    return proof, task
+
+
+def _is_of(folder: Path, certificate: Certificate) -> bool:
+    from kernellab.ledger.check import check
+
+    return folder.is_dir() and check(folder).run == certificate.evidence.run
+
+
+def _refuse_mixture(variants: Sequence[Variant]) -> None:
+    first = variants[0].certificate
+    for variant in variants[1:]:
+        other = variant.certificate
+        if (other.subject.name, other.subject.fingerprint) != (first.subject.name, first.subject.fingerprint):
+            raise UsageError(f"the certificates are of different tasks: {first.subject.name} and {other.subject.name}",
+                             "export each task on its own")  # fmt: skip
+        if other.kernel.backend != first.kernel.backend:
+            raise UsageError(f"the certificates are of different back ends: {first.kernel.backend} and "
+                             f"{other.kernel.backend}", "export each on its own")  # fmt: skip
+    labels = [dims_label(dict(sorted(v.certificate.shapes.timed.items()))) for v in variants]
+    twice = next((label for label in labels if labels.count(label) > 1), "")
+    if twice:
+        raise UsageError(f"two certificates are for the same shape, {twice}", "give one for each shape")
+
+
+def _place(out: Path, files: Mapping[str, str]) -> None:
+    """The folder appears with all of its files or not at all."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        try:
+            for name, text in files.items():
+                path = aside / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            aside.chmod(0o755)
+            if out.exists():
+                out.rmdir()  # empty, as was seen
+            aside.rename(out)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise access_fault(out.parent, error) from error

@@ -1,0 +1,90 @@
+"""A GPU candidate as a plain module: its kernels and its launch() word for word, on torch tensors instead of stand-ins.
+
+Only what differs between the two is rewritten: `.dtype` (a word, not a torch dtype), `.size` and `.strides` of launch()'s
+buffers; what the laboratory alone reads (SPACE, TASKS) is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from kernellab.certify.certificate import Certificate
+from kernellab.core.errors import UsageError
+
+_INSTEAD = {"dtype": 'str({}.dtype).removeprefix("torch.")', "size": "{}.numel()", "strides": "{}.stride()"}
+_LEFT_OUT = ("SPACE", "TASKS", "FLAGS")
+_LAB_OPTIONS = ("--gpu-architecture=", "--ptxas-options=", "--include-path=")
+
+
+def plain_module(text: str, certificate: Certificate, buffers: int) -> str:
+    """The text of kernel_N.py."""
+    tree = ast.parse(text)
+    launch = _launch_of(tree, certificate.kernel.name)
+    names = [a.arg for a in (*launch.args.posonlyargs, *launch.args.args)][:buffers]
+    if len(names) < buffers:
+        raise UsageError(f"launch() of {certificate.kernel.name} does not name its buffers", "write them as parameters")
+    _refuse_passing(tree, launch, set(names), certificate.kernel.name)
+    edits: list[tuple[ast.stmt | ast.Attribute, str]] = [(node, "") for node in tree.body if _is_left_out(node)]
+    edits += [(node, _INSTEAD[node.attr].format(node.value.id)) for node in ast.walk(launch)
+              if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names
+              and node.attr in _INSTEAD]  # fmt: skip
+    return _with_runtime(_edited(text, edits), certificate)
+
+
+def accepted_params(text: str, certificate: Certificate) -> dict[str, object]:
+    """The parameters that launch() takes; the others are macros of the source."""
+    launch = _launch_of(ast.parse(text), certificate.kernel.name)
+    known = {a.arg for a in (*launch.args.posonlyargs, *launch.args.args, *launch.args.kwonlyargs)}
+    every = launch.args.kwarg is not None
+    return {k: v for k, v in certificate.kernel.params.items() if every or k in known}
+
+
+def _launch_of(tree: ast.Module, name: str) -> ast.FunctionDef:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "launch":
+            return node
+    raise UsageError(f"{name} has no launch() at the top of its file", "only such candidates can be exported")
+
+
+def _refuse_passing(tree: ast.Module, launch: ast.FunctionDef, buffers: set[str], name: str) -> None:
+    """A host function that is given a buffer would see a tensor where it saw a stand-in."""
+    plain = {n.name for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+    for call in ast.walk(launch):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in plain:
+            continue
+        if any(isinstance(a, ast.Name) and a.id in buffers for a in (*call.args, *(k.value for k in call.keywords))):
+            raise UsageError(f"launch() of {name} hands a buffer to {call.func.id}()",
+                             "hand over its shape instead: only kernels may be given buffers in exported code")  # fmt: skip
+
+
+def _is_left_out(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign):
+        return any(isinstance(t, ast.Name) and t.id in _LEFT_OUT for t in node.targets)
+    return isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "kernellab"
+
+
+def _edited(text: str, edits: list[tuple[ast.stmt | ast.Attribute, str]]) -> str:
+    """The text with these nodes replaced; from the end, so that places stay true."""
+    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    for node, new in sorted(edits, key=lambda e: (-e[0].lineno, -e[0].col_offset)):
+        last = (node.end_lineno or node.lineno) - 1
+        tail = lines[last][node.end_col_offset or 0 :]
+        lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset] + new.encode() + tail
+        for gone in range(node.lineno, last + 1):
+            lines[gone] = b""
+    return b"".join(lines).decode()
+
+
+def _with_runtime(text: str, certificate: Certificate) -> str:
+    """The one import that stands for the laboratory, after the docstring; for CUDA C++ the compiled kernels at the end."""
+    tree = ast.parse(text)
+    head = tree.body[0] if tree.body and ast.get_docstring(tree) is not None else None
+    at = (head.end_lineno or 0) if head is not None else 0
+    lines = text.splitlines(keepends=True)
+    names = "Kernels, scratch" if certificate.kernel.backend == "cuda" else "scratch"
+    lines.insert(at, f"\nfrom ._launch import {names}\n")
+    whole = "".join(lines).rstrip() + "\n"
+    if certificate.kernel.backend == "cuda":
+        options = [f for f in certificate.kernel.flags if not f.startswith(_LAB_OPTIONS)]
+        whole += f"\n\nkernel = Kernels(SOURCE, {options!r})\n"
+    return whole

@@ -1,0 +1,179 @@
+"""A task's calling conventions as pieces of text, for the templates of exported packages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kernellab.certify.c_text import C_TYPES
+from kernellab.certify.carry import NotCarried, carry
+from kernellab.core.errors import UsageError
+from kernellab.tasks.dtypes import is_short, limits
+from kernellab.tasks.spec import Buffer, Dims, Task
+
+_TAKEN = {"out", "np", "torch", "dims", "given", "shapes", "wanted", "outputs", "places", "inputs", "run", "reference",
+          "host", "device", "op", "name", "array", "tensor", "shape", "dtype", "empty", "aligned"}  # fmt: skip
+_WORST_ULP = """    with np.errstate(all="ignore"):
+        given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
+        found = reference.reference(*given)
+        wanted = found if isinstance(found, tuple) else (found,)
+        SCALES
+        worst = 0.0
+        for got, value, size, (eps, tiny, quiet, share) in zip(outputs, wanted, sizes, LIMITS):
+            got, value = np.asarray(got, np.float64), np.asarray(value, np.float64)
+            size = size if share is None else np.abs(value) + share * size
+            same = (got == value) | (np.isnan(got) & np.isnan(value))
+            off = np.maximum(np.abs(got - value) - quiet, 0) / (eps * np.maximum(size, tiny))
+            off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
+            worst = max(worst, float(off.max()))
+        return worst"""
+_WORST_EXACT = """    wanted = reference.answers(*inputs)
+    same = all(np.array_equal(got, value, equal_nan=True) for got, value in zip(outputs, wanted))
+    return 0.0 if same else np.inf"""
+_FLOAT32_SLACK = 1024.0  # float32 ULPs that computing may cost before a 16-bit result is rounded
+
+
+class Interface:
+    """Names and expressions of one task, by what they are called in the templates."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.function = re.sub(r"\W", "_", task.name)
+        self.package = f"klab_{self.function}"
+        self.dims = task.dim_names
+        self.about = task.about[0].upper() + task.about[1:]
+        places = {name: _place(task, name) for name in self.dims}
+        clash = [n for n in self.dims if n in _TAKEN or n in {b.name for b in task.inputs}]
+        if clash:
+            raise UsageError(f"the dim '{clash[0]}' of {task.name} has the name of something else in the exported code",
+                             "rename it in the task")  # fmt: skip
+        self._inputs = [_safe(b.name) for b in task.inputs]
+        self._places = {n: f"{_safe(b.name)}.shape[{axis}]" for n, (b, axis) in places.items()}
+        self.expression = _carries(task, "torch")
+
+    def facts(self) -> dict[str, Any]:
+        """Everything that a Python template may say."""
+        task, ins, outs = self.task, self.task.inputs, self.task.outputs
+        empty = [f"{self._inputs[0]}.new_empty({_shape(b)}, dtype=torch.{b.dtype})" for b in outs]
+        many = len(outs) > 1
+        return {
+            "package": self.package,
+            "function": self.function,
+            "about": self.about,
+            "signature": self.signature(),
+            "dims": repr(tuple(self.dims)),
+            "dim_tuple": _tuple(self.dims),
+            "dim_names": f"({_tuple(self.dims)})" if len(self.dims) == 1 else ", ".join(self.dims),
+            "dim_tuple_list": f"({_tuple(self.dims)})",
+            "dims_line": f"{', '.join(self.dims)} = {', '.join(self._places[n] for n in self.dims)}",
+            "buffer_count": len(ins) + len(outs),
+            "input_names": ", ".join(self._inputs),
+            "input_name_tuple": repr(tuple(b.name for b in ins)),
+            "input_shapes": f"({_tuple([_shape(b) for b in ins])})",
+            "input_dtypes": repr(tuple(b.dtype for b in ins)),
+            "input_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in ins])})",
+            "output_shapes": f"({_tuple([_shape(b) for b in outs])})",
+            "output_dtypes": repr(tuple(b.dtype for b in outs)),
+            "output_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in outs])})",
+            "checked_inputs": f"{', '.join(self._inputs)} = {', '.join(f'np.asarray({n})' for n in self._inputs)}",
+            "returned": "tuple(outputs)" if many else "outputs[0]",
+            "out_words": "arrays" if many else "an array",
+            "op_inputs": ", ".join(f"{n}: torch.Tensor" for n in self._inputs),
+            "op_returns": f"tuple[{', '.join(['torch.Tensor'] * len(outs))}]" if many else "torch.Tensor",
+            "op_outputs": f"[{', '.join(empty)}]",
+            "device_outputs": f"[{', '.join(empty)}]",
+            "op_returned": "tuple(outputs)" if many else "outputs[0]",
+            "widened": "a.copy()"
+            if task.exact
+            else 'a.astype(numpy.float64) if a.dtype.kind not in "iu" else a.copy()',
+            "bfloat16": any(b.dtype == "bfloat16" for b in (*ins, *outs)),
+            "worst_ulp": self._worst_ulp(),
+        }
+
+    def signature(self) -> str:
+        def said(buffers: Sequence[Buffer]) -> str:
+            return ", ".join(f"{b.name}: {b.dtype}[{', '.join(map(str, b.extents))}]" for b in buffers)
+
+        return f"{said(self.task.inputs)} -> {said(self.task.outputs)}"
+
+    def c_facts(self) -> dict[str, Any]:
+        ins, outs = self.task.inputs, self.task.outputs
+        pointers = [f"const {C_TYPES[b.dtype]} *buf_{b.name}" for b in ins]
+        pointers += [f"{C_TYPES[b.dtype]} *buf_{b.name}" for b in outs]
+        sizes = [f"long dim_{n}" for n in self.dims]
+        return {
+            "dim_parameters": ", ".join(sizes),
+            "dim_arguments": ", ".join(f"dim_{n}" for n in self.dims),
+            "parameters": ", ".join([*pointers, *sizes, "void *work"]),
+            "arguments": ", ".join([*(f"buf_{b.name}" for b in (*ins, *outs)), *(f"dim_{n}" for n in self.dims)]),
+            "unused_dims": " ".join(f"(void)dim_{n};" for n in self.dims),
+        }
+
+    def reference_text(self, torch: bool) -> tuple[str, bool]:
+        """The functions of the task that an exported package needs, and whether there is a torch expression."""
+        task = self.task
+        wanted: dict[str, Callable[..., Any]] = {"reference": task.reference}
+        if task.scale is not None and not task.exact:
+            wanted["scale"] = task.scale
+        with_torch = torch and self.expression
+        if with_torch:
+            wanted["expression"] = task.gpu_baselines["torch"]
+        try:
+            return carry(wanted), with_torch
+        except NotCarried as err:
+            raise UsageError(
+                f"the reference of task '{task.name}' cannot be carried into a file of its own: {err}",
+                "write it as plain functions over NumPy, numbers and other functions of the same file",
+            ) from None
+
+    def _worst_ulp(self) -> str:
+        if self.task.exact:
+            return _WORST_EXACT
+        if self.task.scale is not None:
+            scales = "found = reference.scale(*given)\n        sizes = found if isinstance(found, tuple) else (found,)"
+        else:
+            scales = "sizes = [np.abs(v) for v in wanted]"
+        rows = []
+        for buffer in self.task.outputs:
+            known = limits(buffer.dtype)
+            share = _FLOAT32_SLACK * limits("float32").eps / known.eps if is_short(buffer.dtype) else None
+            rows.append((known.eps, known.tiny, known.quiet, share))
+        return _WORST_ULP.replace("SCALES", scales).replace("LIMITS", repr(rows))
+
+
+def _carries(task: Task, name: str) -> bool:
+    """Whether the task has a torch expression that can be written down."""
+    if name not in task.gpu_baselines:
+        return False
+    try:
+        carry({"reference": task.reference, "expression": task.gpu_baselines[name]})
+    except NotCarried:
+        return False
+    return True
+
+
+def _place(task: Task, dim: str) -> tuple[Buffer, int]:
+    for buffer in task.inputs:
+        if dim in buffer.extents:
+            return buffer, buffer.extents.index(dim)
+    raise UsageError(f"the dim '{dim}' of task '{task.name}' cannot be read from the shape of an input",
+                     "give an input an axis of that extent; only such tasks can be exported")  # fmt: skip
+
+
+def _safe(name: str) -> str:
+    return f"{name}_" if name in _TAKEN else name
+
+
+def _shape(buffer: Buffer) -> str:
+    return f"({_tuple([str(e) for e in buffer.extents])})"
+
+
+def _tuple(items: Sequence[str]) -> str:
+    """The inside of a tuple's brackets."""
+    return f"{items[0]}," if len(items) == 1 else ", ".join(items)
+
+
+def elements(task: Task, dims: Dims) -> int:
+    return sum(math.prod(b.shape(dims)) for b in (*task.inputs, *task.outputs))

@@ -1,0 +1,127 @@
+"""What an exported package says about itself, from its certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernellab.certify.band import residual
+from kernellab.certify.c_text import CKernel
+from kernellab.certify.certificate import Certificate
+from kernellab.certify.export import Form, Order
+from kernellab.certify.interface import Interface
+from kernellab.search.runs import in_order
+from kernellab.tasks.spec import Task, dims_label
+
+_WAYS = {
+    "c": "compiled C. Needs a C compiler (`cc`), which is called once, at the first use; without one it warns and uses the "
+    "reference",
+    "triton": "Triton kernels. Needs torch and Triton",
+    "cuda": "CUDA C++, compiled by NVRTC at the first use through NVIDIA's cuda-python. Needs torch (for memory and streams), "
+    "cuda-bindings and nvidia-cuda-nvrtc; no nvcc",
+}
+_BUFFERS = {
+    "c": "Contiguous (C order) and 64-byte aligned, as the kernels were judged; Python inputs that are not are copied.",
+    "triton": "Contiguous tensors on one CUDA device; others are copied first.",
+    "cuda": "Contiguous tensors on one CUDA device, 256-byte aligned; others are copied first.",
+}
+
+
+def readme_facts(
+    order: Order, form: Form, interface: Interface, kernels: Mapping[int, CKernel], test_command: str, expression: bool
+) -> dict[str, Any]:
+    first = order.variants[0].certificate
+    return {
+        "package": interface.package,
+        "about": interface.about,
+        "signature": f"`{interface.signature()}`",
+        "unreviewed": not order.reviewed,
+        "kind_text": _kind(form, order.backend),
+        "certificates": [_row(v.certificate, order.task) for v in order.variants],
+        "range_text": "; ".join(dict.fromkeys(_range(v.certificate, order.task) for v in order.variants)),
+        "fallback_text": _fallback(form, expression),
+        "buffer_text": _BUFFERS[order.backend],
+        "certificate_files": "certificate-*.json",
+        "key": first.signer.fingerprint,
+        "notes": [*_launch_notes(kernels), *_doubts(order), *_gpu_notes(order)],
+        "use_language": "c" if form == "c" else "python",
+        "use": _use(form, interface, order.backend),
+        "test_command": test_command,
+    }
+
+
+def _kind(form: Form, backend: str) -> str:
+    if form == "c":
+        return (
+            "A C library: one header, plain functions. `make` builds it; for several variants it needs `objcopy` too."
+        )
+    arrays = "NumPy arrays" if backend == "c" else "torch tensors"
+    what = f"A Python module ({arrays} in and out)" if form == "module" else (
+        "A torch operator with a fake implementation, so that torch.compile takes it whole, and gradients,")  # fmt: skip
+    return f"{what} over {_WAYS[backend]}."
+
+
+def _row(certificate: Certificate, task: Task) -> dict[str, str]:
+    speed, accuracy = certificate.speed, certificate.accuracy
+    return {
+        "timed": dims_label(in_order(certificate.shapes.timed, task)),
+        "kernel": certificate.kernel.name,
+        "params": ", ".join(f"{k}={v}" for k, v in certificate.kernel.params.items()) or "none",
+        "baseline": speed.baseline,
+        "speed": f"{speed.speedup:.3f} [{speed.speedup_low:.3f}, {speed.speedup_high:.3f}]",
+        "error": f"{accuracy.max_ulp:.3g} of {accuracy.budget_ulp:.3g} ULP",
+        "device": f"{certificate.environment['device']}, {speed.threads} thread{'s' * (speed.threads > 1)}",
+    }
+
+
+def _range(certificate: Certificate, task: Task) -> str:
+    low, high = in_order(certificate.shapes.low, task), in_order(certificate.shapes.high, task)
+    return ", ".join(f"{n} from {low[n]} to {high[n]}" for n in low)
+
+
+def _fallback(form: Form, expression: bool) -> str:
+    if form == "c":
+        return "The function returns 1 and leaves the outputs alone: call an implementation of your own."
+    if expression:
+        return "The reference's torch expression answers (`reference.py`), on the CPU too."
+    return "The reference answers (`reference.py`): float64 NumPy, rounded once; slow, and right."
+
+
+def _launch_notes(kernels: Mapping[int, CKernel]) -> list[str]:
+    notes = []
+    for number, kernel in kernels.items():
+        lifted = kernel.launch.lifted
+        if lifted:
+            notes.append(f"Variant {number}: its launch is one formula of the extents, which fits what was recorded at "
+                         f"{lifted.shapes} shapes of the range.")  # fmt: skip
+        else:
+            shapes = ", ".join(dims_label(d) for d in kernel.launch.shapes)
+            notes.append(
+                f"Variant {number}: no formula fits its launches, so it is used at these shapes only: {shapes}."
+            )
+    return notes
+
+
+def _doubts(order: Order) -> list[str]:
+    return [f"Variant {v.number}, for review: {'; '.join(doubts)}." for v in order.variants
+            if (doubts := residual(v.certificate))]  # fmt: skip
+
+
+def _gpu_notes(order: Order) -> list[str]:
+    if order.backend == "c":
+        return []
+    return [
+        "Certified timings are of a CUDA graph replayed on the device; a launch from Python costs microseconds more."
+    ]
+
+
+def _use(form: Form, interface: Interface, backend: str) -> str:
+    package, function = interface.package, interface.function
+    names = ", ".join(b.name for b in interface.task.inputs)
+    if form == "c":
+        facts = interface.c_facts()
+        return (f'#include "{package}.h"\n\nif ({package}_covers({facts["dim_arguments"]}))\n'
+                f'    {package}({facts["arguments"]}, work);   /* link with lib{package}.a -lm */')  # fmt: skip
+    if form == "torch-op":
+        return f"import {package}, torch\n\ny = {package}.{function}({names})    # also torch.ops.{package}.{function}"
+    return f"import {package}\n\ny = {package}.{function}({names})"

@@ -1,0 +1,51 @@
+"""A certified candidate's C text and launch plans at any shapes, recorded in the build sandbox as for a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernellab.build import c as c_backend
+from kernellab.build import exchange
+from kernellab.build.base import Candidate, NotBuilt
+from kernellab.build.plan import Plan
+from kernellab.core.errors import EnvironmentFault
+from kernellab.core.records import Param
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.tiers import open_sandbox
+from kernellab.tasks.spec import Dims, Task
+
+_RECORDER = "kernellab.build.recorder:main"
+_LIMITS = Limits(wall_s=20.0, cpu_s=30, memory=2 << 30, processes=4)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    source: str
+    plans: tuple[Plan, ...]
+
+
+def record_c(
+    task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims], fewer: Sequence[Dims]
+) -> tuple[Recorded, list[Dims]]:
+    """Plans for `shapes`; where launch() refuses one of them, for `fewer`. Says which they are of."""
+    with open_sandbox("auto", c_backend.PRELOAD) as sandbox:
+        found = _record(sandbox, task, candidate, params, shapes)
+        if isinstance(found, Recorded):
+            return found, list(shapes)
+        found = _record(sandbox, task, candidate, params, fewer)
+    if isinstance(found, NotBuilt):
+        raise EnvironmentFault(f"{candidate.name} can no longer be recorded: {found.reason}", "recheck the certificate")
+    return found, list(fewer)
+
+
+def _record(
+    sandbox: Sandbox, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
+) -> Recorded | NotBuilt:
+    request = exchange.recording_request(task, candidate, params, shapes)
+    answer = exchange.ask_recorder(sandbox, _RECORDER, request, _LIMITS)
+    if isinstance(answer, NotBuilt):
+        return answer
+    plans = exchange.read_plans(answer[0], task, shapes)
+    return plans if isinstance(plans, NotBuilt) else Recorded(str(answer[0]["source"]), plans)
