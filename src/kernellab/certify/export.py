@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from kernellab.build.base import Candidate
 from kernellab.certify.certificate import Certificate, read_certificate
@@ -23,7 +23,7 @@ from kernellab.search.lab import genesis, task_of
 from kernellab.tasks.spec import Task, dims_label
 
 Form = Literal["module", "torch-op", "c"]
-FORMS: tuple[Form, ...] = ("module", "torch-op", "c")
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,14 @@ class Exported:
 
 
 def export(
-    paths: Sequence[Path], form: Form, out: Path, runs: Sequence[Path] = (), unreviewed: bool = False
+    paths: Sequence[Path], wanted: str, out: Path, runs: Sequence[Path] = (), unreviewed: bool = False
 ) -> Exported:
     """Check everything, write into a folder aside, and move it into place when it is whole."""
     from kernellab.certify.write_package import package_files
 
-    if form not in FORMS:
-        raise UsageError(f"there is no form '{form}'", f"--as takes {', '.join(FORMS)}")
+    form = next((f for f in FORMS if f == wanted), None)
+    if form is None:
+        raise UsageError(f"there is no form '{wanted}'", f"--as takes {', '.join(FORMS)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already", "choose another --out")
     order = take_order(paths, runs, unreviewed)

@@ -71,6 +71,7 @@ class Interface:
             "buffer_count": len(ins) + len(outs),
             "input_names": ", ".join(self._inputs),
             "input_name_tuple": repr(tuple(b.name for b in ins)),
+            "input_axes": repr(tuple(len(b.extents) for b in ins)),
             "input_shapes": f"({_tuple([_shape(b) for b in ins])})",
             "input_dtypes": repr(tuple(b.dtype for b in ins)),
             "input_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in ins])})",

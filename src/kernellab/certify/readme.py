@@ -17,8 +17,8 @@ _WAYS = {
     "c": "compiled C. Needs a C compiler (`cc`), which is called once, at the first use; without one it warns and uses the "
     "reference",
     "triton": "Triton kernels. Needs torch and Triton",
-    "cuda": "CUDA C++, compiled by NVRTC at the first use through NVIDIA's cuda-python. Needs torch (for memory and streams), "
-    "cuda-bindings and nvidia-cuda-nvrtc; no nvcc",
+    "cuda": "CUDA C++, compiled by NVRTC at the first use through NVIDIA's cuda-python. Needs torch (for memory and "
+    "streams), cuda-bindings and nvidia-cuda-nvrtc; no nvcc",
 }
 _BUFFERS = {
     "c": "Contiguous (C order) and 64-byte aligned, as the kernels were judged; Python inputs that are not are copied.",

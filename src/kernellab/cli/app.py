@@ -15,6 +15,7 @@ from rich.console import Console
 from kernellab import __version__
 from kernellab.cli import pages
 from kernellab.cli.build import build
+from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.exec import execute
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
@@ -237,6 +238,7 @@ app.command()(explain)
 app.command()(mcp)
 app.command("exec")(execute)
 app.add_typer(study, name="study")
+register_certificates(app)
 
 
 @app.command()

@@ -1,0 +1,204 @@
+"""klab certify | recheck | review | promote | export: from a confirmed trial to code that others may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kernellab.certify.band import Row
+from kernellab.certify.history import Decision
+from kernellab.certify.recheck import Recheck
+from kernellab.cli.display import make_display
+from kernellab.cli.options import Json
+from kernellab.cli.pages import existing, print_json
+from kernellab.tasks.spec import dims_label
+
+CertificateFile = Annotated[Path, typer.Argument(metavar="CERT", help="A file that 'klab certify' wrote.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever asks later.")]
+Reviewer = Annotated[str, typer.Option("--by", help="Who decides (default: the user's name).")]
+Run = Annotated[Path | None, typer.Option("--run", help="The folder of its run, where it is not found by itself.")]
+Runs = Annotated[list[Path] | None, typer.Option("--run", help="The folder of a run; may be repeated.")]
+_out = Console(highlight=False)
+_MARK = {"same": ("same", "green"), "drifted": ("DRIFTED", "yellow"), "failed": ("FAILED", "bold red"),
+         "unchecked": ("not checked", "dim")}  # fmt: skip
+_VERDICT = {
+    "holds": ("the certificate holds", "bold green"),
+    "slower": ("right, but no longer faster: the certificate does not hold", "bold red"),
+    "wrong": ("the certificate does not hold", "bold red"),
+    "unchecked": ("could not be rechecked here in full; nothing found against it", "bold yellow"),
+}
+
+review_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="What people decide about certificates: list, accept, reject."
+)
+
+
+def register(app: typer.Typer) -> None:
+    for command in (certify, recheck, promote, export):
+        app.command()(command)
+    app.add_typer(review_app, name="review")
+
+
+def certify(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    trial: Annotated[int, typer.Argument(help="The number of a confirmed trial.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Default: RUN/certificates/trial-N.json.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Issue the signed certificate of a trial whose confirmation passed."""
+    from kernellab.certify.band import residual
+    from kernellab.certify.issue import certify as issue
+
+    certificate, path = issue(existing(run_folder), trial, out)
+    reasons = residual(certificate)
+    if as_json:
+        print_json(
+            {
+                "status": "certified",
+                "file": str(path),
+                "certificate": certificate.id,
+                "task": certificate.subject.name,
+                "dims": certificate.shapes.timed,
+                "residual": list(reasons),
+                "anchor": certificate.anchor.outputs,
+                "ledger_root": certificate.evidence.root,
+            }
+        )
+        return
+    speed, accuracy = certificate.speed, certificate.accuracy
+    _out.print(f"certified {certificate.subject.name} {dims_label(certificate.shapes.timed)}: {certificate.kernel.name}, "
+               f"{speed.speedup:.3f}x of {speed.baseline} [{speed.speedup_low:.3f}, {speed.speedup_high:.3f}], "
+               f"{accuracy.max_ulp:.3g} of {accuracy.budget_ulp:.3g} ULP", markup=False, soft_wrap=True)  # fmt: skip
+    for reason in reasons:
+        _out.print(f"look at first: {reason}", style="yellow", markup=False, soft_wrap=True)
+    _out.print(
+        f"wrote {path}   (klab recheck, klab review accept, klab promote, klab export)", markup=False, soft_wrap=True
+    )
+
+
+def recheck(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
+    """Does a certificate still hold, here and today? Exit code 0 if so, 3 if slower, 4 if wrong, 5 if it cannot be told."""
+    from kernellab.certify.recheck import recheck as look_again
+
+    with make_display(_out, quiet=as_json) as display:
+        report = look_again(file, run, display)
+    print_json(report.data()) if as_json else _show_recheck(report)
+    raise typer.Exit(report.exit_code)
+
+
+def _show_recheck(report: Recheck) -> None:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for finding in report.findings:
+        word, style = _MARK[finding.status]
+        table.add_row(finding.part, Text(word, style), Text(finding.detail))
+    _out.print(table)
+    words, style = _VERDICT[report.verdict]
+    _out.print(words, style=style)
+
+
+@review_app.command("list")
+def review_list(
+    places: Annotated[list[Path] | None, typer.Argument(metavar="[CERT|RUN]...", help="Default: klab-runs.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Certificates and where they stand; those that a person should look at first come first."""
+    from kernellab.certify.band import review_list as find
+
+    rows = find(places or [Path("klab-runs")])
+    if as_json:
+        print_json({"status": "ok", "certificates": [_row_data(row) for row in rows]})
+        return
+    for row in rows:
+        _show_row(row)
+    if not rows:
+        _out.print("no certificates here: 'klab certify RUN TRIAL' issues one")
+
+
+def _row_data(row: Row) -> dict[str, Any]:
+    reviews = [review.__dict__ for review in row.history.reviews]
+    common = {"file": str(row.path), "state": row.history.state, "reviews": reviews, "residual": list(row.reasons)}
+    if row.certificate is None:
+        return {**common, "state": "unusable", "problem": row.problem}
+    return {**common, "task": row.certificate.subject.name, "dims": row.certificate.shapes.timed}
+
+
+def _show_row(row: Row) -> None:
+    if row.certificate is None:
+        _out.print(Text("unusable  ", "bold red"), Text(f"{row.path}: {row.problem}"), soft_wrap=True)
+        return
+    style = {"promoted": "green", "accepted": "green", "rejected": "red"}.get(row.history.state, "yellow")
+    speed = row.certificate.speed
+    _out.print(
+        Text(f"{row.history.state:10}", style),
+        Text(f"{row.path}  {row.certificate.subject.name} {dims_label(row.certificate.shapes.timed)} {speed.speedup:.3f}x "
+             f"[{speed.speedup_low:.3f}, {speed.speedup_high:.3f}]"), soft_wrap=True,
+    )  # fmt: skip
+    for reason in row.reasons:
+        _out.print(f"           look at first: {reason}", style="yellow", markup=False, soft_wrap=True)
+    for review in row.history.reviews:
+        _out.print(f"           {review.time[:19]} {review.by}: {review.decision}, {review.reason}", style="dim",
+                   markup=False, soft_wrap=True)  # fmt: skip
+
+
+@review_app.command("accept")
+def accept(file: CertificateFile, reason: Reason, by: Reviewer = "", as_json: Json = False) -> None:
+    """Record that a person accepts this certificate."""
+    _decide(file, "accept", reason, by, as_json)
+
+
+@review_app.command("reject")
+def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", as_json: Json = False) -> None:
+    """Record that a person rejects this certificate; a later review may accept it."""
+    _decide(file, "reject", reason, by, as_json)
+
+
+def _decide(file: Path, decision: Decision, reason: str, by: str, as_json: bool) -> None:
+    from kernellab.certify.certificate import read_certificate
+    from kernellab.certify.history import review
+
+    history = review(file, read_certificate(file), decision, reason, by)
+    if as_json:
+        print_json({"status": history.state, "file": str(file), "reviews": len(history.reviews)})
+    else:
+        _out.print(f"{file}: {history.state} (review {len(history.reviews)})", markup=False, soft_wrap=True)
+
+
+def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
+    """Promote a certificate that fits its run and that a person accepted; only then is it exported."""
+    from kernellab.certify.certificate import read_certificate
+    from kernellab.certify.evidence import need_run, prove_certificate
+    from kernellab.certify.history import promote as record
+
+    certificate = read_certificate(file)
+    prove_certificate(certificate, need_run(file, certificate, run))
+    history = record(file, certificate)
+    if as_json:
+        print_json({"status": history.state, "file": str(file), "certificate": certificate.id})
+    else:
+        _out.print(f"{file}: {history.state}", markup=False, soft_wrap=True)
+
+
+def export(
+    files: Annotated[list[Path], typer.Argument(metavar="CERT...", help="One certificate for each shape.")],
+    form: Annotated[str, typer.Option("--as", help="module, torch-op or c.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    run: Runs = None,
+    unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Not promoted yet: export, and say so.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write promoted kernels as a small package that needs no kernellab."""
+    from kernellab.certify.export import export as write
+
+    done = write(files, form, out, run or (), unreviewed)
+    if as_json:
+        print_json({"status": "exported", "folder": str(done.folder), "form": done.form, "package": done.package,
+                    "files": list(done.files), "reviewed": done.reviewed})  # fmt: skip
+        return
+    _out.print(f"wrote {done.package} to {done.folder}: {', '.join(done.files)}", markup=False, soft_wrap=True)
+    if not done.reviewed:
+        _out.print("UNREVIEWED: its README and its code say so", style="bold yellow")
