@@ -32,6 +32,7 @@ from kernellab.cli.options import (
     SandboxTier,
     Threads,
 )
+from kernellab.cli.paper import audit_paper, audit_table, paper
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
@@ -39,6 +40,7 @@ from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
 from kernellab.cli.template import render
 from kernellab.cli.tools import best, compile_, explain, generate, select
+from kernellab.cli.tune_verifier import tune_verifier
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
     EXIT_NOTHING_BETTER,
@@ -209,15 +211,18 @@ def resume(
 
 @app.command()
 def audit(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN|PAPER")],
+    of_run: Annotated[Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html) is about.")] = None,
     rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
     root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Check chain, signatures and evidence, and derive every published figure again."""
+    """Check chain, signatures and evidence, and derive every published figure again; of a paper every number."""
     from kernellab.report.audit import audit as audit_run
     from kernellab.search.replay import rerun as measure_again
 
+    if run_folder.is_file():
+        audit_paper(run_folder, of_run, as_json)
     report = audit_run(pages.existing(run_folder), root)
     rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
     agreed = all(row["agrees"] for row in rows)
@@ -229,7 +234,10 @@ def audit(
 
 
 app.command()(results)
+app.command()(paper)
+app.command("audit-table")(audit_table)
 app.command()(prune)
+app.command()(tune_verifier)
 app.command()(generate)
 app.command("compile")(compile_)
 app.command()(select)

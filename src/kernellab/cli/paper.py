@@ -1,0 +1,100 @@
+"""klab paper, klab audit of a paper, klab audit-table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from kernellab.cli.options import Json
+from kernellab.cli.pages import existing, print_json
+from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
+
+_out = Console(highlight=False)
+
+
+def paper(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for paper.pdf, .html, .md and .json.")],
+    model: Annotated[str | None, typer.Option(help="Let a model polish paragraphs: openai:NAME[@URL], ...")] = None,
+    budget_tokens: Annotated[int, typer.Option(help="Tokens for the polishing, at most.")] = 200_000,
+    template: Annotated[Path | None, typer.Option(help="A Jinja2 template in place of the shipped one.")] = None,
+    font: Annotated[str | None, typer.Option(help="The PDF's typeface; it must be installed.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the paper of a run from its ledger alone: PDF, HTML, Markdown, and the claims behind every number."""
+    from kernellab.report.paper.charts import FONT
+    from kernellab.report.paper.polish import polisher_of
+    from kernellab.report.paper.write import write_paper
+
+    polisher = polisher_of(model, budget_tokens) if model else None
+    written = write_paper(existing(run_folder), out, polisher, template, font or FONT)
+    made = written.paper
+    if as_json:
+        polish = made.polish
+        print_json({
+            "status": "written", "folder": str(out), "title": made.title, "claims": len(made.claims),
+            "figures": len(made.figures), "references": len(made.references), "ledger_root": made.root,
+            "polished": polish.kept if polish else 0, "refused": polish.refused if polish else [],
+        })  # fmt: skip
+        return
+    _out.print(made.title, style="bold", markup=False, soft_wrap=True)
+    _out.print(f"wrote {out}: paper.pdf, paper.html, paper.md, paper.json; {len(made.claims)} claims, "
+               f"{len(made.figures)} figures", markup=False, soft_wrap=True)  # fmt: skip
+    if made.polish is not None:
+        _out.print(f"{made.polish.kept} paragraphs polished by {made.polish.model}, {len(made.polish.refused)} refused")
+    for refusal in written.refused:
+        _out.print(f"  - {refusal}", style="yellow", markup=False, soft_wrap=True)
+
+
+def audit_paper(file: Path, run_folder: Path | None, as_json: bool) -> NoReturn:
+    """`klab audit FILE --run RUN`: derive every number of a paper again, and compare it with what is printed."""
+    from kernellab.report.paper.check import Auditor
+
+    if run_folder is None:
+        raise UsageError(f"{file} is a paper: its numbers are checked against a run", "add --run RUN")
+    report = Auditor(existing(run_folder)).audit(file)
+    if as_json:
+        print_json(report.data())
+        raise typer.Exit(0 if report.ok else EXIT_ENVIRONMENT)
+    _out.print("audit passed" if report.ok else "AUDIT FAILED", style="bold green" if report.ok else "bold red")
+    _out.print(f"{report.traced} of {report.numbers} numbers in the text traced; {report.claims} claims derived again; "
+               f"{report.points} points in {report.figures} figures", markup=False, soft_wrap=True)  # fmt: skip
+    _out.print(f"run {report.run}, ledger root {report.root}", markup=False, soft_wrap=True)
+    if report.remade:
+        _out.print("made again from the ledger: the same file, byte for byte")
+    for note in report.notes:
+        _out.print(f"  note: {note}", style="yellow", markup=False, soft_wrap=True)
+    for problem in report.problems:
+        _out.print(f"  - {problem}", style="red", markup=False, soft_wrap=True)
+    raise typer.Exit(0 if report.ok else EXIT_ENVIRONMENT)
+
+
+def audit_table(
+    file: Annotated[Path, typer.Argument(help="CSV or Markdown: shape, dtype, latency, GB/s, speed-up, peak.")],
+    moves: Annotated[
+        float, typer.Option(help="How often an element is moved at least (read and written once: 2).")
+    ] = 2,
+    as_json: Json = False,
+) -> None:
+    """List what cannot be true in a table of kernel figures, whoever printed it."""
+    from kernellab.report.foreign.table import read_tables
+    from kernellab.report.foreign.verdict import contradictions
+
+    if not 0 < moves < 1e6:
+        raise UsageError(
+            f"--moves {moves} makes no sense", "2 for an operator that reads and writes every element once"
+        )
+    tables = read_tables(file)
+    found = contradictions(tables, moves)
+    rows = sum(len(table.rows) for table in tables)
+    if as_json:
+        print_json({"status": "contradictions" if found else "consistent", "file": str(file), "tables": len(tables),
+                    "rows": rows, "contradictions": [c.__dict__ for c in found]})  # fmt: skip
+    else:
+        for c in found:
+            _out.print(f"{c.where}: {c.sort}: {c.what}", markup=False, soft_wrap=True)
+        _out.print(f"{rows} rows, {len(found)} contradictions", style="bold red" if found else "bold green")
+    raise typer.Exit(EXIT_ENVIRONMENT if found else 0)

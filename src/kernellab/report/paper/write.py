@@ -1,0 +1,160 @@
+"""Making a paper: audit the run, mint the claims, compose, draw, print; all files appear together or none does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
+from kernellab.core.ids import sha256_hex
+from kernellab.core.version import VERSION
+from kernellab.report.audit import audit
+from kernellab.report.paper import html_page, markdown, pdf
+from kernellab.report.paper.bibliography import resolve
+from kernellab.report.paper.charts import FONT, tool_version
+from kernellab.report.paper.claims import ClaimBook
+from kernellab.report.paper.compose import compose, draw_figures
+from kernellab.report.paper.document import Maker, PaperFile, cited, resolved
+from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.facts import gather
+from kernellab.report.paper.polish import Polisher
+
+NAMES = ("paper.pdf", "paper.html", "paper.md", "paper.json")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was made. `refused`: paragraphs whose polished text was not taken, and why."""
+
+    folder: Path
+    paper: PaperFile
+    numbers: int
+
+    @property
+    def refused(self) -> list[str]:
+        return self.paper.polish.refused if self.paper.polish else []
+
+
+@dataclass(frozen=True)
+class Made:
+    paper: PaperFile
+    svgs: dict[str, str]
+
+
+def write_paper(
+    run: Path, out: Path, polisher: Polisher | None = None, template: Path | None = None, font: str = FONT
+) -> Written:
+    """Raises LedgerFault for a run that does not pass its audit, UsageError for one that holds nothing to report."""
+    _refuse_taken(out)
+    made_by()
+    report = audit(run)
+    if not report.ok:
+        resume = "have no signed head" in report.problems[0]
+        raise LedgerFault(f"{run} does not pass its audit: {report.problems[0]}",
+                          f"'klab resume {run}' goes on with it" if resume
+                          else f"see 'klab audit {run}'; a paper is made of sound runs only")  # fmt: skip
+    evidence = Evidence(run, report.entries)
+    made = make(evidence, report.fingerprint, polisher, template, font, polisher is not None)
+    _publish(out, printed_files(made.paper, made.svgs))
+    return Written(out, made.paper, sum(not isinstance(c.value, str) for c in made.paper.claims))
+
+
+def make(
+    evidence: Evidence, fingerprint: str, polisher: Polisher | None = None, template: Path | None = None,
+    font: str = FONT, polished: bool = False,
+) -> Made:  # fmt: skip
+    """The paper before it is printed. `polished` lets the text say that a model polished it."""
+    _refuse_empty(evidence)
+    book = ClaimBook(evidence)
+    facts = gather(book)
+    drawings = draw_figures(book, facts)
+    blocks = compose(book, facts, drawings, template, polished)
+    polish = None
+    if polisher is not None:
+        blocks, polish = polisher.polish(blocks, book.claims)
+    shown = {b.name for b in blocks if b.kind == "figure"}
+    title = next((resolved(b.text, book.claims) for b in blocks if b.kind == "title"), "")
+    if not title:
+        raise UsageError("the template has no title", "let it start with a line '# ...'")
+    paper = PaperFile(
+        made_by=made_by(), run=evidence.run, root=evidence.root, fingerprint=fingerprint, entries=evidence.size,
+        title=title, font=font, template=sha256_hex(template.read_bytes()) if template else "",
+        claims=list(book.claims.values()), blocks=blocks, references=resolve(cited(blocks)), polish=polish,
+        figures=[d.file for name, d in drawings.items() if name in shown],
+    )  # fmt: skip
+    return Made(paper, {name: d.svg for name, d in drawings.items() if name in shown})
+
+
+def printed_files(paper: PaperFile, svgs: Mapping[str, str]) -> dict[str, bytes]:
+    """Every file of a paper by its name; an auditor makes them again and compares."""
+    shown = {b.name: svgs[b.name] for b in paper.blocks if b.kind == "figure"}
+    made = {
+        "paper.pdf": pdf.render(paper, shown),
+        "paper.html": html_page.render(paper, shown).encode(),
+        "paper.md": markdown.render(paper).encode(),
+        "paper.json": html_page.dumped(paper),
+    }
+    return made | {f"{markdown.FIGURES}/{name}.svg": svg.encode() for name, svg in shown.items()}
+
+
+@cache
+def made_by() -> Maker:
+    tools = {"typst": "typst", "altair": "altair", "vl_convert": "vl-convert-python"}
+    versions = {field: tool_version(package) for field, package in tools.items()}
+    return Maker(kernellab=VERSION, code=_code(), **versions)
+
+
+def _code() -> str:
+    """A digest of the texts that turn claims into pages: two papers with the same one were printed by the same rules."""
+    home = files("kernellab.report.paper")
+    texts = sorted((p for p in home.iterdir() if p.name.endswith((".py", ".toml"))), key=lambda p: p.name)
+    texts += sorted(home.joinpath("templates").iterdir(), key=lambda p: p.name)
+    return sha256_hex(b"\0".join(p.name.encode() + b"\0" + p.read_bytes() for p in texts if p.is_file()))
+
+
+def _refuse_taken(out: Path) -> None:
+    """Earlier papers are replaced; anything else is left alone."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file", "give a folder with --out")
+
+
+def _refuse_empty(evidence: Evidence) -> None:
+    if "task" not in evidence.genesis or "settings" not in evidence.genesis:
+        raise UsageError(f"{evidence.folder} is not the run of a task", "give the folder that 'klab run' named")
+    if not evidence.of("trial"):
+        raise UsageError(f"{evidence.folder} holds no trial: there is nothing to report",
+                         f"'klab resume {evidence.folder}' goes on with the run")  # fmt: skip
+
+
+def _publish(out: Path, made: Mapping[str, bytes]) -> None:
+    """Write aside, then move: a full disk or Ctrl-C leaves the old paper or none, never half of one."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        try:
+            for name, data in made.items():
+                (aside / name).parent.mkdir(exist_ok=True)
+                (aside / name).write_bytes(data)
+            aside.chmod(0o755)
+            _swap(aside, out, list(made))
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise EnvironmentFault(f"the paper cannot be written to {out}: {error.strerror}",
+                               "check rights and free space, or give another --out") from None  # fmt: skip
+
+
+def _swap(aside: Path, out: Path, names: list[str]) -> None:
+    """A new folder takes its place in one step; into a folder that is there, files move one by one, all written before."""
+    if not out.exists():
+        os.rename(aside, out)
+        return
+    for name in names:
+        (out / name).parent.mkdir(exist_ok=True)
+        os.replace(aside / name, out / name)
