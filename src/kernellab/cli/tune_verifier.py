@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -15,6 +15,12 @@ from rich.table import Table
 from kernellab.cli.options import Json, Out
 from kernellab.cli.pages import existing, print_json
 from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_BETTER, UsageError
+
+if TYPE_CHECKING:
+    from kernellab.propose.models import Budget
+    from kernellab.search.soft.labelled import LabelledSet
+    from kernellab.search.soft.tuning import TuneOrder
+    from kernellab.search.soft.tuning_run import Access, Finished
 
 _out = Console(highlight=False)
 _EXIT = {"better": 0, "nothing-better": EXIT_NOTHING_BETTER, "stopped": EXIT_ENVIRONMENT}
@@ -52,14 +58,14 @@ def tune_verifier(
         data = _resumed(existing(resume), model, budget, as_json)
     else:
         assert labelled is not None
-        data = _started(labelled, model, dict(kind=kind, rounds=rounds, most=most, seed=seed, jobs=jobs), templates,
-                        budget, out, as_json)  # fmt: skip
+        asked = {"kind": kind, "rounds": rounds, "most": most, "seed": seed, "jobs": jobs}
+        data = _started(labelled, model, asked, templates, budget, out, as_json)
     print_json(data) if as_json else _show_tuning(data)
     raise typer.Exit(_EXIT[data["status"]])
 
 
 def _started(
-    labelled: Path, model: str, asked: dict[str, Any], templates: Path | None, budget: Any, out: Path | None,
+    labelled: Path, model: str, asked: dict[str, Any], templates: Path | None, budget: Budget, out: Path | None,
     as_json: bool,
 ) -> dict[str, Any]:  # fmt: skip
     from kernellab.search.runs import default_folder
@@ -68,13 +74,13 @@ def _started(
     if not model:
         raise UsageError("which model is to be asked?", "give --model, as openai:NAME@URL")
     with _access(model, budget, as_json) as access:
-        order = _order(asked, model, str(getattr(access.model, "name", "")))
+        order = _order(asked, model, access.name)
         folder = out or default_folder(order.kind)
         finished = start_tuning(folder, _labelled(labelled), order, access, templates)
     return _data(finished)
 
 
-def _resumed(folder: Path, model: str, budget: Any, as_json: bool) -> dict[str, Any]:
+def _resumed(folder: Path, model: str, budget: Budget, as_json: bool) -> dict[str, Any]:
     from kernellab.search.soft.tuning_run import read_tuning, resume_tuning
 
     order, _, _ = read_tuning(folder)
@@ -82,12 +88,12 @@ def _resumed(folder: Path, model: str, budget: Any, as_json: bool) -> dict[str, 
         return _data(resume_tuning(folder, access))
 
 
-def _data(finished: Any) -> dict[str, Any]:
+def _data(finished: Finished) -> dict[str, Any]:
     fix = f"klab tune-verifier --resume {finished.folder}" if finished.tuned.stopped else ""
     return {**finished.data(), "fix": f"{finished.tuned.fix}; then: {fix}" if fix else ""}
 
 
-def _order(asked: dict[str, Any], model: str, name: str) -> Any:
+def _order(asked: dict[str, Any], model: str, name: str) -> TuneOrder:
     from kernellab.search.soft.tuning import TuneOrder
 
     try:
@@ -98,7 +104,7 @@ def _order(asked: dict[str, Any], model: str, name: str) -> Any:
         raise UsageError(f"--{option} {asked.get(option)!r}: {first['msg']}", "'klab tune-verifier --help'") from None
 
 
-def _labelled(folder: Path) -> Any:
+def _labelled(folder: Path) -> LabelledSet:
     from kernellab.ledger.entry import LEDGER_FILE
     from kernellab.search.soft.history import labelled_of_run
     from kernellab.search.soft.labelled import read_labelled
@@ -107,16 +113,14 @@ def _labelled(folder: Path) -> Any:
 
 
 @contextmanager
-def _access(locator: str, budget: Any, quiet: bool) -> Iterator[Any]:
+def _access(locator: str, budget: Budget, quiet: bool) -> Iterator[Access]:
     from kernellab.propose.models import load_prices, open_model
+    from kernellab.propose.models.client import SdkClient
     from kernellab.search.soft.tuning_run import Access
 
     opened = open_model(locator)
-    try:
-        yield Access(opened, load_prices(), budget, tell=(lambda text: None) if quiet else _say)
-    finally:
-        if hasattr(opened, "close"):
-            opened.close()
+    with opened if isinstance(opened, SdkClient) else nullcontext():
+        yield Access(opened, opened.name, load_prices(), budget, tell=(lambda text: None) if quiet else _say)
 
 
 def _say(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from kernellab.build.router import DEVICE_OF
 from kernellab.core.records import Record
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Cancel
@@ -57,8 +58,8 @@ class Evaluation(Record):
 
     def figures(self) -> dict[str, object]:
         """For people and JSON."""
-        recall = Rate.of((i < self.caught, 1.0) for i in range(self.failing))
-        specificity = Rate.of((i < self.spared, 1.0) for i in range(self.passing))
+        recall = Rate.of(self.caught, self.failing - self.caught)
+        specificity = Rate.of(self.spared, self.passing - self.spared)
         statuses = [a.status for a in self.answers]
         return {
             "balanced_accuracy": float(self.balanced),
@@ -81,22 +82,25 @@ def flags(answer: AnyAnswer) -> bool:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The facts of the tasks that labelled trials are about."""
+    """The tasks that labelled trials are about, and their facts by task and kind of device, gathered once."""
 
-    tasks: dict[str, Task]
+    tasks: Mapping[str, Task]
+    known: Mapping[tuple[str, str], TaskFacts]
 
     @staticmethod
     def of(trials: Sequence[Labelled]) -> Catalogue:
-        return Catalogue({name: load_task(name) for name in sorted({t.task for t in trials})})
+        tasks = {name: load_task(name) for name in sorted({t.task for t in trials})}
+        pairs = sorted({(t.task, DEVICE_OF[t.backend]) for t in trials})
+        return Catalogue(tasks, {(name, device): TaskFacts.of(tasks[name], device) for name, device in pairs})
 
     def facts(self, trial: Labelled) -> TaskFacts:
-        return TaskFacts.of(self.tasks[trial.task], "cpu" if trial.backend == "c" else "cuda")
+        return self.known[trial.task, DEVICE_OF[trial.backend]]
 
     def device(self, trial: Labelled) -> DeviceFacts:
         return DeviceFacts("a processor", "cpu", trial.threads) if trial.backend == "c" else _GPU
 
     def mistake(self, trial: Labelled, source: str, answer: AnyAnswer, kind: SoftKind) -> Mistake:
-        secret = Withheld.of(self.tasks[trial.task].on("cpu" if trial.backend == "c" else "cuda"))
+        secret = Withheld.of(self.tasks[trial.task].on(DEVICE_OF[trial.backend]))
         truth = f"{trial.fate.cause or trial.fate.outcome}: {trial.fate.reason}" if trial.fate.fails(kind) else ""
         return Mistake(
             self.facts(trial), shown(source, secret), trial.params, shown(_said(answer), secret),
@@ -106,7 +110,7 @@ class Catalogue:
 
 def evaluate(
     author: Author, kind: SoftKind, half: LabelledSet, catalogue: Catalogue, first_call: int, jobs: int = 1,
-    cancel: Cancel = NEVER, told: Callable[[int], None] = lambda done: None,
+    cancel: Cancel = NEVER,
 ) -> Evaluation:  # fmt: skip
     """One call a trial, numbered from `first_call` on, `jobs` at a time. A fault that stops a run is raised once the
     calls in flight have ended: what was paid is on record."""
@@ -118,12 +122,9 @@ def evaluate(
         )
         return ask(author, kind, brief, first_call + number, cancel)
 
-    answers: list[AnyAnswer] = []
     pool = ThreadPoolExecutor(jobs)
     try:
-        for answer in pool.map(one, range(len(half.trials))):
-            answers.append(answer)
-            told(len(answers))
+        answers = list(pool.map(one, range(len(half.trials))))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return Evaluation.of(kind, half.trials, answers)

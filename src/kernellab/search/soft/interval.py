@@ -1,13 +1,12 @@
 """Exact intervals of a proportion (Clopper and Pearson), from the incomplete beta function.
 
-Counts need not be whole: where trials have different weights, the proportion and the effective number of trials go in
-(Korn and Graubard); with equal weights that is the exact interval again.
+Where hits were seen less often than misses (skipped candidates are tried at a share of 1 in w), the odds among what was
+seen are 1/w of the true odds. The interval of the one maps to that of the other, and stays exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from kernellab.core.records import Record
 
@@ -25,19 +24,22 @@ class Rate(Record):
     n: int
 
     @staticmethod
-    def of(rows: Iterable[tuple[bool, float]]) -> Rate | None:
-        """From hits with their weights; None: nothing to say."""
-        given = [(hit, weight) for hit, weight in rows if weight > 0]
-        if not given:
+    def of(hits: int, misses: int, weight: float = 1.0) -> Rate | None:
+        """`weight`: how many hits each one seen stands for, against a miss. None: nothing to say."""
+        n = hits + misses
+        if not n or not weight:
             return None
-        total = math.fsum(w for _, w in given)
-        value = min(1.0, math.fsum(w for hit, w in given if hit) / total)
-        effective = total**2 / math.fsum(w**2 for _, w in given)
-        low, high = clopper_pearson(value * effective, effective)
-        return Rate(value=value, low=min(low, value), high=max(high, value), n=len(given))
+        low, high = clopper_pearson(hits, n)
+        return Rate(
+            value=_odds_times(weight, hits / n), low=_odds_times(weight, low), high=_odds_times(weight, high), n=n
+        )
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}] of {self.n}"
+
+
+def _odds_times(weight: float, p: float) -> float:
+    return weight * p / (weight * p + 1 - p)
 
 
 def clopper_pearson(hits: float, n: float, level: float = LEVEL) -> tuple[float, float]:

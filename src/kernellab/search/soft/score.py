@@ -66,8 +66,8 @@ def score(judged: Sequence[Judged], hindsight: bool = False) -> Score:
         tried=sum(r.fate is not None for r in judged),
         flagged=sum(r.look.flagged for r in judged),
         skipped=sum(r.look.flagged if hindsight else r.look.skip for r in judged),
-        kinds={kind: _of_kind(weighted, kind) for kind in _kinds(judged)},
-        combined=_combined(weighted),
+        kinds={kind: _of_kind(weighted, kind, weights[True]) for kind in _kinds(judged)},
+        combined=_combined(weighted, weights[True]),
         hardware_s=math.fsum(w * r.wall_s for r, w in weighted if r.fate is not None),
         saved_s=math.fsum(w * r.wall_s for r, w in unspent),
         lost=math.fsum(w for r, w in unspent if r.fate is not None and r.fate.failed is False),
@@ -77,14 +77,14 @@ def score(judged: Sequence[Judged], hindsight: bool = False) -> Score:
 def _weight(alike: Sequence[Judged]) -> float:
     """How many candidates a tried one stands for, among those that were flagged or those that were not."""
     tried = sum(r.fate is not None for r in alike)
-    return len(alike) / tried if tried else 0.0
+    return len(alike) / tried if tried else float(not alike)
 
 
 def _kinds(judged: Sequence[Judged]) -> list[SoftKind]:
     return [kind for kind in SOFT_KINDS if any(r.look.answer(kind) for r in judged)]
 
 
-def _of_kind(weighted: Sequence[tuple[Judged, float]], kind: SoftKind) -> Figures:
+def _of_kind(weighted: Sequence[tuple[Judged, float]], kind: SoftKind, flag_weight: float) -> Figures:
     rows = []
     for row, weight in weighted:
         answer = row.look.answer(kind)
@@ -93,20 +93,28 @@ def _of_kind(weighted: Sequence[tuple[Judged, float]], kind: SoftKind) -> Figure
             p_fail = answer.p_fail
             rows.append((p_fail is not None and p_fail > row.look.skip_above, truth, weight))
     statuses = [a.status for row, _ in weighted if (a := row.look.answer(kind)) is not None]
-    return _figures(rows, statuses)
+    return _figures(rows, flag_weight, statuses)
 
 
-def _combined(weighted: Sequence[tuple[Judged, float]]) -> Figures:
+def _combined(weighted: Sequence[tuple[Judged, float]], flag_weight: float) -> Figures:
     known = [(row, weight) for row, weight in weighted if row.fate is not None and row.fate.failed is not None]
     rows = [(row.look.flagged, row.fate is not None and bool(row.fate.failed), weight) for row, weight in known]
-    return _figures(rows, [a.status for row, _ in weighted for a in row.look.answers])
+    return _figures(rows, flag_weight, [a.status for row, _ in weighted for a in row.look.answers])
 
 
-def _figures(rows: Sequence[tuple[bool, bool, float]], statuses: Sequence[str]) -> Figures:
-    """Rows are flagged, truly failing, weight."""
+def _figures(rows: Sequence[tuple[bool, bool, float]], flag_weight: float, statuses: Sequence[str]) -> Figures:
+    """Rows are flagged, truly failing, weight. What one verifier flags is flagged, and so has `flag_weight`; what it does
+    not may be flagged by another, and has the mean of their weights."""
+    flagged = [fails for flag, fails, _ in rows if flag]
     return Figures(
-        precision=Rate.of((fails, w) for flag, fails, w in rows if flag),
-        recall=Rate.of((flag, w) for flag, fails, w in rows if fails),
-        false_skip=Rate.of((flag, w) for flag, fails, w in rows if not fails),
+        precision=Rate.of(sum(flagged), len(flagged) - sum(flagged)),
+        recall=_share_flagged([(flag, w) for flag, fails, w in rows if fails], flag_weight),
+        false_skip=_share_flagged([(flag, w) for flag, fails, w in rows if not fails], flag_weight),
         said=statuses.count("said"), unreadable=statuses.count("unreadable"), silent=statuses.count("silent"),
     )  # fmt: skip
+
+
+def _share_flagged(rows: Sequence[tuple[bool, float]], flag_weight: float) -> Rate | None:
+    others = [weight for flag, weight in rows if not flag]
+    mean = math.fsum(others) / len(others) if others else 1.0
+    return Rate.of(len(rows) - len(others), len(others), flag_weight / mean)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
+from pydantic import Field
+
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Record
 from kernellab.propose.author import Answer, Author
@@ -44,14 +46,14 @@ class TuneOrder(Record):
 
     kind: SoftKind
     model: str
-    name: str
-    rounds: int = 3
+    name: str = Field(min_length=1)
+    rounds: int = Field(3, ge=0, le=100)
     seed: int = 0
-    most: int = 80
-    shown: int = 6
-    jobs: int = 4
-    max_tokens: int = 2048
-    rewrite_tokens: int = 8192
+    most: int = Field(80, ge=0)
+    shown: int = Field(6, ge=1, le=50)
+    jobs: int = Field(4, ge=1, le=64)
+    max_tokens: int = Field(2048, ge=1)
+    rewrite_tokens: int = Field(8192, ge=1)
     prompt_tokens: int = 24_000
     temperature: float | None = None
 

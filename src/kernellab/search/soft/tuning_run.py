@@ -32,9 +32,10 @@ FIGURES, TEMPLATES = "figures.json", "templates"
 
 @dataclass(frozen=True)
 class Access:
-    """How the model is reached, and within what limits; none of it is part of what a run is."""
+    """How the model of this name is reached, and within what limits; none of it is part of what a run is."""
 
     model: Model
+    name: str
     prices: Prices
     budget: Budget = field(default_factory=Budget)
     policy: Policy = field(default_factory=Policy)

@@ -1,0 +1,51 @@
+"""Labels are the judge's own: a handful of trials, drawn at random, is built and judged again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kernellab.build.router import DEVICE_OF
+from kernellab.core.settings import Settings
+from kernellab.propose.mutants import Sample
+from kernellab.search.soft.hard import Threaded, label
+from kernellab.search.soft.labelled import Labelled, LabelledSet
+
+HANDFUL = 6
+
+
+def again(labelled: LabelledSet, trials: list[Labelled]) -> list[Labelled]:
+    samples = [Threaded(Sample(labelled.text(t), t.task, t.origin, t.operator, t.what), t.threads) for t in trials]
+    return list(label(samples, Settings()))
+
+
+def agree(first: list[Labelled], second: list[Labelled]) -> None:
+    known = {t.source: t for t in first}
+    assert len(second) == len(first)
+    for trial in second:
+        was = known[trial.source]
+        assert (trial.fate.failed, trial.fate.domain) == (was.fate.failed, was.fate.domain), (was, trial)
+        assert (trial.params, trial.family, trial.backend) == (was.params, was.family, was.backend)
+
+
+@pytest.mark.backend_c
+def test_a_random_handful_judged_again_gets_the_same_labels(own_home: None, labelled: LabelledSet) -> None:
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"handful of seed {seed}")
+    rng = random.Random(seed)
+    quick = [t for t in labelled.trials if t.task == "softmax" and t.backend == "c" and t.threads == 1 and t.wall_s < 2]
+    passed = rng.sample([t for t in quick if t.fate.failed is False], HANDFUL // 2)
+    failed = rng.sample([t for t in quick if t.fate.failed], HANDFUL - HANDFUL // 2)
+    agree(passed + failed, again(labelled, passed + failed))
+
+
+def test_kernels_for_a_gpu_are_labelled_when_built(own_home: None, labelled: LabelledSet) -> None:
+    cuda = [
+        t for t in labelled.trials if DEVICE_OF[t.backend] == "cuda" and t.backend == "cuda" and t.task == "softmax"
+    ]
+    assert {t.fate.outcome for t in cuda} >= {"built", "build-failed"}
+    chosen = [next(t for t in cuda if t.fate.outcome == outcome) for outcome in ("built", "build-failed")]
+    found = again(labelled, chosen)
+    if found:  # without the compiler nothing is labelled
+        agree(chosen, found)
