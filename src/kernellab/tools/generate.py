@@ -139,7 +139,7 @@ class _Asked:
             stack.callback(ledger.close)
             if self._locator.endswith(".py"):
                 shutil.copyfile(self._locator, folder / TASK_FILE)
-            account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.left or None), load_prices())
+            account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.limit), load_prices())
             recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
             author = Author(recorded, model.name, PromptBook(), science.max_tokens, science.temperature,
                             science.prompt_tokens)  # fmt: skip

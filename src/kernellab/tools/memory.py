@@ -91,6 +91,8 @@ def explain(run: str | Path, trial: int | None = None) -> Explanation:
 def run_secret(folder: Path) -> Withheld:
     """What may not be read out of a run: its task's held-out shapes, unless the run itself was about one."""
     body = genesis(folder)
+    if not {"settings", "task", "shapes"} <= body.keys():
+        raise UsageError(f"{folder.name} is no run of trials", "choose another: 'klab show' says what it holds")
     task = task_of(folder)[0].on(body["settings"]["device"])
     return secret_of(task, [in_order(dims, task) for dims in body["shapes"]])
 

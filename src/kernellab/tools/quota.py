@@ -53,6 +53,11 @@ class Deadline:
     def left(self) -> float:
         return self.seconds - (time.monotonic() - self.started)
 
+    @property
+    def limit(self) -> float | None:
+        """The seconds that are left, for those who want None where there is no limit."""
+        return max(self.left, 0.0) if self.seconds else None
+
     def sooner(self, seconds: float) -> Deadline:
         """The same, or an earlier one that is so far away; both listen to the same cancellation."""
         mine = max(self.left, 1e-3) if self.seconds else math.inf

@@ -16,6 +16,7 @@ from kernellab.propose.prompts import estimate_tokens
 LIMIT = 1900
 _CUT = " ... (cut, the whole is linked)"
 _FEW = 40
+_LENGTHS = (4000, 2800, 2000, 1400, 1000, 700, 500, 350, 250, 120, 60, 30)
 
 
 @dataclass(frozen=True)
@@ -55,38 +56,22 @@ def answer(
 
 
 def _fitted(data: Any, tokens: int) -> str:
-    """The longest text or list is halved until the rest fits: what is short says most."""
-    text = _text(data)
-    while estimate_tokens(text) > tokens:
-        places = [(len(_text(value)), place) for place, value in _leaves(data, ())]
-        size, place = max(places, default=(0, ()))
-        if size <= _FEW:
-            return text[: max(0, tokens * 3 - 3 * len(_CUT))] + _CUT
-        data = _changed(data, place)
-        text = _text(data)
-    return text
+    """Everything that is long is cut to the same length, as short as it must be: what is short says most."""
+    text = ""
+    for most in _LENGTHS:
+        text = _text(_shortened(data, most))
+        if estimate_tokens(text) <= tokens:
+            return text
+    return text[: max(0, tokens - estimate_tokens(_CUT))] + _CUT
 
 
-def _leaves(value: Any, place: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Texts, and lists of more than one thing, with where they are."""
+def _shortened(value: Any, most: int) -> Any:
+    """Texts of so many characters; lists and objects of a tenth as many things."""
     if isinstance(value, str):
-        return [(place, value)]
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    inner = [leaf for key, item in items for leaf in _leaves(item, (*place, key))]
-    if isinstance(value, list) and len(value) > 1 and all(len(_text(v)) < 400 for v in value):
-        return [(place, value), *inner]
-    return inner
-
-
-def _changed(data: Any, place: tuple[str | int, ...]) -> Any:
-    if not place:
-        if isinstance(data, str):
-            return data.removesuffix(_CUT)[: (len(data.removesuffix(_CUT))) // 2] + _CUT
-        return [*data[: len(data) // 2]]
-    key, rest = place[0], place[1:]
-    if isinstance(data, dict):
-        return {k: _changed(v, rest) if k == key else v for k, v in data.items()}
-    return [_changed(v, rest) if i == key else v for i, v in enumerate(data)]
+        return value if len(value) <= most else value[:most] + _CUT
+    if isinstance(value, dict):
+        return {_shortened(k, most): _shortened(v, most) for k, v in list(value.items())[: max(8, most // 10)]}
+    return [_shortened(v, most) for v in value[: max(2, most // 10)]] if isinstance(value, list) else value
 
 
 def _walked(value: Any, clean: Callable[[str], str]) -> Any:

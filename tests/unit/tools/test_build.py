@@ -47,7 +47,9 @@ def test_a_compile_error_names_the_line_of_the_candidate(desk: Desk) -> None:
 
 
 def test_what_launch_says_of_a_held_out_shape_is_not_repeated(desk: Desk) -> None:
-    spy = GOOD.replace("    kernel(", "    if x.size == 5003:\n        raise ValueError(f'psst {x.size:x} {x.size}')\n    kernel(")
+    spy = GOOD.replace(
+        "    kernel(", "    if x.size == 5003:\n        raise ValueError(f'psst {x.size:x} {x.size}')\n    kernel("
+    )
     made = tools.compile(spy, spec=SPEC, desk=desk)
     assert isinstance(made, NotCompiled)
     assert "held-out" in made.reason
@@ -61,5 +63,5 @@ def test_refuses_a_source_without_a_purpose_another_back_end_and_unknown_paramet
         tools.compile(GOOD, "cuda", spec=SPEC, desk=desk)
     with pytest.raises(UsageError, match="no parameter 'WIDTH'"):
         tools.compile(GOOD, spec=SPEC, params={"WIDTH": 3}, desk=desk)
-    with pytest.raises(UsageError, match="no flags|no compiler flags"):
+    with pytest.raises(UsageError, match="no compiler flags"):
         tools.compile("import triton\n", flags=["-O3"], spec=SPEC, desk=desk)

@@ -19,7 +19,9 @@ from .conftest import GOOD, SPEC
 pytestmark = pytest.mark.backend_c
 
 
-def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing(desk: Desk, artifact: Compiled) -> None:
+def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing(
+    desk: Desk, artifact: Compiled
+) -> None:
     found = tools.verify(artifact.artifact, "cube", tol=1e9, desk=desk)
     assert isinstance(found, Verified)
     assert found.max_ulp <= found.budget_ulp < 1e9
@@ -98,7 +100,9 @@ def test_refuses_what_makes_no_sense(desk: Desk, artifact: Compiled, call, words
         call(artifact.artifact, desk)
 
 
-def test_a_task_that_has_changed_since_is_noticed(desk: Desk, artifact: Compiled, tmp_path: Path, task_file: Path) -> None:
+def test_a_task_that_has_changed_since_is_noticed(
+    desk: Desk, artifact: Compiled, tmp_path: Path, task_file: Path
+) -> None:
     text = task_file.read_text()
     try:
         task_file.write_text(text.replace('"N": 1025', '"N": 1026'))
