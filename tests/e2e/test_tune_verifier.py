@@ -53,11 +53,12 @@ class Klab:
         }
         self.environ = {**os.environ, **home, "KLAB_MODEL_KEY": "sk-secret-4711-abcdef"}
 
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "kernellab.cli.app", "tune-verifier", *arguments, "--json"]
+    def command(self, *arguments: str, verb: str = "tune-verifier") -> list[str]:
+        return [sys.executable, "-m", "kernellab.cli.app", verb, *arguments, "--json"]
 
-    def __call__(self, *arguments: str) -> tuple[int, dict[str, Any]]:
-        done = subprocess.run(self.command(*arguments), env=self.environ, capture_output=True, text=True, timeout=60)
+    def __call__(self, *arguments: str, verb: str = "tune-verifier") -> tuple[int, dict[str, Any]]:
+        command = self.command(*arguments, verb=verb)
+        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=60)
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
@@ -98,6 +99,10 @@ def test_a_prompt_is_improved_within_its_budget_and_reported(klab: Klab, server:
     assert (code, report["after"]) == (0, better["after"])
     code, again = klab(*asked(server, tmp_path / "again")[:2], f"replay:{out}", *asked(server, tmp_path / "again")[3:])
     assert (code, again["after"], server.calls) == (0, better["after"], CALLS)
+    assert klab(str(out), verb="resume")[1]["after"] == better["after"]
+    code, audited = klab(str(out), verb="audit")
+    assert (code, audited["problems"], audited["ended"]) == (0, [], True)
+    assert server.calls == CALLS
     for file in out.rglob("*"):
         assert not file.is_file() or b"sk-secret-4711" not in file.read_bytes(), file
 

@@ -60,6 +60,23 @@ def tune_verifier(
         assert labelled is not None
         asked = {"kind": kind, "rounds": rounds, "most": most, "seed": seed, "jobs": jobs}
         data = _started(labelled, model, asked, templates, budget, out, as_json)
+    _finish(data, as_json)
+
+
+def resume_verifier(folder: Path, as_json: bool) -> None:
+    """`klab resume` of a tuning: with the model and without the limits that it had."""
+    from kernellab.propose.models import Budget
+
+    _finish(_resumed(folder, "", Budget(), as_json), as_json)
+
+
+def is_tuning(folder: Path) -> bool:
+    from kernellab.search.soft.tuning_run import is_tuning as found
+
+    return found(folder)
+
+
+def _finish(data: dict[str, Any], as_json: bool) -> None:
     print_json(data) if as_json else _show_tuning(data)
     raise typer.Exit(_EXIT[data["status"]])
 
@@ -157,7 +174,7 @@ def _rate(found: dict[str, Any] | None) -> str:
 
 def _report(folder: Path, as_json: bool) -> None:
     from kernellab.search.soft.history import report
-    from kernellab.search.soft.tuning_run import figures_of, is_tuning
+    from kernellab.search.soft.tuning_run import figures_of
 
     if is_tuning(folder):
         data = figures_of(folder)

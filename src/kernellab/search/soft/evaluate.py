@@ -18,8 +18,7 @@ from kernellab.propose.prompts import DeviceFacts, Mistake, TaskFacts, Withheld,
 from kernellab.search.soft.fate import SoftKind
 from kernellab.search.soft.interval import Rate
 from kernellab.search.soft.labelled import Labelled, LabelledSet
-from kernellab.search.soft.look import AnyAnswer, Look, Said, Unreadable, ask, brief_for, combined
-from kernellab.search.soft.score import Judged
+from kernellab.search.soft.look import AnyAnswer, Said, Unreadable, ask, brief_for
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task
 
@@ -128,19 +127,6 @@ def evaluate(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return Evaluation.of(kind, half.trials, answers)
-
-
-def hindsight(trials: Sequence[Labelled], answers: Sequence[Sequence[AnyAnswer]], skip_above: float) -> list[Judged]:
-    """Labelled trials as looks that were all tried; a trial's answers are those of all kinds."""
-    rows = []
-    for trial, given in zip(trials, answers, strict=True):
-        p_fail = combined(given)
-        flagged = p_fail is not None and p_fail > skip_above
-        look = Look(
-            answers=tuple(given), p_fail=p_fail, skip_above=skip_above, audit_share=1.0, audited=flagged, skip=False
-        )
-        rows.append(Judged(look, trial.fate, trial.wall_s))
-    return rows
 
 
 def _said(answer: AnyAnswer) -> str:

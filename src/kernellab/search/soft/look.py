@@ -33,7 +33,7 @@ class Said(Record):
     opinion: Opinion
 
     @property
-    def p_fail(self) -> float | None:
+    def p_fail(self) -> float:
         sure = self.opinion.confidence
         return sure if self.opinion.verdict == "fail" else 1 - sure
 
@@ -46,7 +46,10 @@ class Unreadable(Record):
     call: int
     request: str
     failure: FormatFailure
-    p_fail: None = None
+
+    @property
+    def p_fail(self) -> None:
+        return None
 
 
 class Silent(Record):
@@ -57,7 +60,10 @@ class Silent(Record):
     call: int
     cause: str
     reason: str
-    p_fail: None = None
+
+    @property
+    def p_fail(self) -> None:
+        return None
 
 
 AnyAnswer = Said | Unreadable | Silent

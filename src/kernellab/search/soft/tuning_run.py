@@ -27,7 +27,7 @@ from kernellab.search.soft.labelled import Labelled, LabelledSet, Split, split
 from kernellab.search.soft.tuning import Tuned, TuneOrder, Tuning
 
 PURPOSE = "tune-verifier"
-FIGURES, TEMPLATES = "figures.json", "templates"
+FIGURES, TEMPLATES, END = "figures.json", "templates", "end"
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ def start_tuning(
         "labelled": {"digest": labelled.digest, "trials": len(labelled.trials), "halves": rows},
         "families": halves.families(),
         "templates": {name: store.put(text.encode()) for name, text in texts.items()},
+        "settings": {},
+        "candidates": _candidates(halves),
     }
     with Ledger.create(folder, body, load_or_create_key()) as ledger:
         return _run(ledger, order, halves, texts, access)
@@ -135,7 +137,7 @@ def _run(ledger: Ledger, order: TuneOrder, halves: Split, texts: Mapping[str, st
     journal = Journal(store, ledger.append, [e for e in entries if e[0] in (INTENT, CALL)])
     account = Account(access.budget, access.prices, journal.spent)
     model = Recorded(access.model, journal, account, random.Random(order.seed), access.policy)
-    written = {(kind, str(body.get("name"))) for kind, body in entries if kind.startswith("tune-")}
+    written = {(kind, str(body.get("name"))) for kind, body in entries if kind == END or kind.startswith("tune-")}
 
     def note(kind: str, name: str, body: Record | dict[str, Any]) -> None:
         if (kind, name) not in written:
@@ -149,7 +151,7 @@ def _run(ledger: Ledger, order: TuneOrder, halves: Split, texts: Mapping[str, st
     tuned = Tuning(order, halves, author, texts, note, keep, access.tell, access.cancel).run()
     keep(tuned.template)
     if not tuned.stopped:
-        note("tune-end", "end", tuned.data())
+        note(END, END, {"results": [], **tuned.data()})
     _write_templates(folder / TEMPLATES, tuned.texts)
     finished = Finished(folder, tuned, account.spent, ledger.root)
     (folder / FIGURES).write_text(json.dumps(finished.data(), indent=2) + "\n")
@@ -160,6 +162,12 @@ def _write_templates(folder: Path, texts: Mapping[str, str]) -> None:
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text)
+
+
+def _candidates(halves: Split) -> list[dict[str, str]]:
+    """As in any run, so that an audit looks for their sources."""
+    found = {t.source: t.origin for _, half in halves.halves() for t in half.trials}
+    return [{"name": origin, "source": sha} for sha, origin in found.items()]
 
 
 def _lines(half: LabelledSet) -> bytes:
