@@ -7,11 +7,12 @@ buffers; what the laboratory alone reads (SPACE, TASKS) is left out.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from kernellab.certify.certificate import Certificate
 from kernellab.core.errors import UsageError
 
-_INSTEAD = {"dtype": 'str({}.dtype).removeprefix("torch.")', "size": "{}.numel()", "strides": "{}.stride()"}
+_INSTEAD = {"dtype": "dtype_of({})", "size": "{}.numel()", "strides": "{}.stride()"}
 _LEFT_OUT = ("SPACE", "TASKS", "FLAGS")
 _LAB_OPTIONS = ("--gpu-architecture=", "--ptxas-options=", "--include-path=")
 
@@ -25,10 +26,44 @@ def plain_module(text: str, certificate: Certificate, buffers: int) -> str:
         raise UsageError(f"launch() of {certificate.kernel.name} does not name its buffers", "write them as parameters")
     _refuse_passing(tree, launch, set(names), certificate.kernel.name)
     edits: list[tuple[ast.stmt | ast.Attribute, str]] = [(node, "") for node in tree.body if _is_left_out(node)]
-    edits += [(node, _INSTEAD[node.attr].format(node.value.id)) for node in ast.walk(launch)
-              if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names
-              and node.attr in _INSTEAD]  # fmt: skip
-    return _with_runtime(_edited(text, edits), certificate)
+    edits += [
+        (node, new) for node in ast.walk(launch) if isinstance(node, ast.Attribute) and (new := _instead(node, names))
+    ]
+    edited = _edited(text, edits)
+    if not _means_the_same(edited, text, names):  # places inside f-strings are not always told rightly
+        edits = [e for e in edits if isinstance(e[0], ast.stmt)]
+        edits.append(
+            (launch, ast.unparse(_OnTensors(names).visit(_launch_of(ast.parse(text), certificate.kernel.name))))
+        )
+        edited = _edited(text, edits)
+    return _with_runtime(edited, certificate)
+
+
+def _instead(node: ast.Attribute, names: Sequence[str]) -> str:
+    """What is written for an attribute of a buffer that a tensor has under another name, or ''."""
+    if isinstance(node.value, ast.Name) and node.value.id in names and node.attr in _INSTEAD:
+        return _INSTEAD[node.attr].format(node.value.id)
+    return ""
+
+
+class _OnTensors(ast.NodeTransformer):
+    """The same rewriting on the tree, where no place can be mistaken."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        new = _instead(node, self._names)
+        return ast.parse(new, mode="eval").body if new else node
+
+
+def _means_the_same(edited: str, text: str, names: Sequence[str]) -> bool:
+    try:
+        ours = _launch_of(ast.parse(edited), "")
+    except (SyntaxError, UsageError):
+        return False
+    return ast.dump(ours) == ast.dump(_OnTensors(names).visit(_launch_of(ast.parse(text), "")))
 
 
 def accepted_params(text: str, certificate: Certificate) -> dict[str, object]:
@@ -81,8 +116,10 @@ def _with_runtime(text: str, certificate: Certificate) -> str:
     head = tree.body[0] if tree.body and ast.get_docstring(tree) is not None else None
     at = (head.end_lineno or 0) if head is not None else 0
     lines = text.splitlines(keepends=True)
-    names = "Kernels, scratch" if certificate.kernel.backend == "cuda" else "scratch"
-    lines.insert(at, f"\nfrom ._launch import {names}\n")
+    names = ["Kernels"] if certificate.kernel.backend == "cuda" else []
+    names += [n for n in ("dtype_of", "scratch") if f"{n}(" in text]
+    if names:
+        lines.insert(at, f"\nfrom ._launch import {', '.join(names)}\n")
     whole = "".join(lines).rstrip() + "\n"
     if certificate.kernel.backend == "cuda":
         options = [f for f in certificate.kernel.flags if not f.startswith(_LAB_OPTIONS)]
