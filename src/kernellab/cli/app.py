@@ -14,6 +14,7 @@ from rich.console import Console
 
 from kernellab import __version__
 from kernellab.cli import pages
+from kernellab.cli.analyse import analyse
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.exec import execute
@@ -246,6 +247,7 @@ app.command()(explain)
 app.command()(mcp)
 app.command("exec")(execute)
 app.add_typer(study, name="study")
+app.command()(analyse)
 register_certificates(app)
 
 

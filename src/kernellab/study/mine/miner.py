@@ -8,7 +8,7 @@ whatever else distinguishes candidates of different structure. Hence every insig
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,8 @@ LEAST_EFFECT = 0.01
 
 @dataclass(frozen=True)
 class Insight:
-    """`effect`: how many times faster `faster` is than `slower`, median over n matched pairs, interval at `level`."""
+    """`effect`: how many times faster `faster` is than `slower`, median over n matched pairs, interval at `level`;
+    `exact` of these pairs differ in nothing else."""
 
     factor: Factor
     faster: Param
@@ -41,6 +42,7 @@ class Insight:
     p_adjusted: float
     trials: tuple[int, ...]
     places: tuple[str, ...]
+    exact: int
     importance: float | None
     evaluator: str
 
@@ -57,7 +59,9 @@ class Insight:
     @property
     def caveat(self) -> str:
         if self.factor.kind == PARAM:
-            return "pairs that differ in this parameter only; they are those which the search happened to try"
+            others = self.effect.n - self.exact
+            also = f" ({others} of {self.effect.n} in one or two others too)" if others else ""
+            return f"pairs that differ in this parameter only{also}, as the search happened to try them"
         if self.factor.kind == WRITTEN:
             return "between candidates, which differ in other ways too"
         return "pairs of one candidate that differ in one or two parameters; the structure may be their companion only"
@@ -71,6 +75,7 @@ class Insight:
             "effect": {"value": self.effect.value, "low": self.effect.low, "high": self.effect.high,
                        "level": self.level, "unit": "times faster"},
             "n": self.effect.n,
+            "exact_pairs": self.exact,
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "importance": self.importance,
@@ -119,7 +124,9 @@ def mine_rows(rows: Sequence[Row], rate: float = RATE) -> Analysis:
     corrected = adjusted([t.p for t in tests])
     chosen = [(t, q) for t, q in zip(tests, corrected, strict=True) if q <= rate]
     level = level_after_selection(len(chosen), len(tests), rate)
-    found = [i for t, q in chosen if (i := _insight(t, q, level, rows)) is not None]
+    scopes = {t.factor.scope for t, _ in chosen if t.factor.kind == PARAM}
+    shares = {scope: importances(rows, scope) for scope in scopes}
+    found = [i for t, q in chosen if (i := _insight(t, q, level, rows, shares)) is not None]
     found.sort(key=lambda i: -abs(math.log(i.effect.value)))
     return Analysis(tuple(found), len(rows), len(tests), rate)
 
@@ -134,7 +141,9 @@ def _tests(rows: Sequence[Row]) -> list[_Test]:
     return tests
 
 
-def _insight(test: _Test, p_adjusted: float, level: float, rows: Sequence[Row]) -> Insight | None:
+def _insight(
+    test: _Test, p_adjusted: float, level: float, rows: Sequence[Row], shares: Mapping[str, dict[str, float]]
+) -> Insight | None:
     """None for what is sure and tiny, or whose interval does not settle the direction."""
     found = estimate([p.gain for p in test.pairs], level)
     if found.value < 0:
@@ -144,9 +153,9 @@ def _insight(test: _Test, p_adjusted: float, level: float, rows: Sequence[Row]) 
         return None
     trials = tuple(sorted({n for p in test.pairs for n in p.trials}))
     effect = Estimate(math.exp(found.value), math.exp(found.low), math.exp(found.high), found.n)
-    shares = importances(rows, test.factor.scope) if test.factor.kind == PARAM else {}
+    share = shares.get(test.factor.scope, {}).get(test.factor.name) if test.factor.kind == PARAM else None
     return Insight(test.factor, test.first, test.second, effect, level, test.p, p_adjusted, trials,
-                   _places(rows, trials), shares.get(test.factor.name), evaluator_name())  # fmt: skip
+                   _places(rows, trials), sum(p.exact for p in test.pairs), share, evaluator_name())  # fmt: skip
 
 
 def _places(rows: Sequence[Row], trials: Sequence[int]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Is it more than chance? The signed-rank test on paired gains, and what remains of it after many tests.
 
 Where a factor does nothing, each gain is as likely positive as negative; the test's distribution under that is counted
-out exactly for up to 200 pairs (ties and all) and taken as normal beyond. Tests of one ledger share trials and are
+out exactly for up to 60 pairs (ties and all) and taken as normal beyond. Tests of one ledger share trials and are
 dependent in no simple way, so the correction is Benjamini and Yekutieli's, which holds under any dependence: of what is
 reported, at most a share RATE is expected to be chance. Intervals of what was selected are widened accordingly (their
 1 - RATE * selected / tested level), so that selection does not cost coverage.
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 RATE = 0.05
-_EXACT = 200
+_EXACT = 60
 
 
 def signed_rank_p(gains: Sequence[float]) -> float:

@@ -1,0 +1,88 @@
+"""klab analyse: what a run's trials say about parameters and structure, and the studies that test it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from kernellab.cli.display import make_display
+from kernellab.cli.options import Device, Json, Out
+from kernellab.cli.pages import existing, print_json
+
+_out = Console(highlight=False)
+
+
+def analyse(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    follow_up: Annotated[bool, typer.Option("--follow-up", help="Run the studies that test the insights.")] = False,
+    most: Annotated[int, typer.Option(help="So many insights at most are followed up, the strongest first.")] = 3,
+    device: Device = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Mine a run's ledger for patterns; those that hold become insights, and insights new hypotheses.
+
+    With --out (or --follow-up) the insights and the hypothesis files are written into a folder.
+    """
+    from kernellab.ledger.check import check
+    from kernellab.ledger.store import Store
+    from kernellab.search.memory.specimen import reader_of, recall
+    from kernellab.search.replay import read_trials
+    from kernellab.search.runs import default_folder
+    from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
+    from kernellab.study.mine.miner import mine
+
+    site = Site(existing(run_folder), read_trials(run_folder), reader_of(Store(run_folder)))
+    analysis = mine(recall(site.trials, site.read))
+    data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": check(run_folder).root,
+                            **analysis.data(), "hypotheses": [], "follow_ups": []}  # fmt: skip
+    if not as_json:
+        _print(data)
+    if analysis.insights and (follow_up or out):
+        folder = out or default_folder(f"{run_folder.name}-analysis")
+        chosen = analysis.insights[: max(0, most)]
+        paths = [write_follow_up(hypothesis_of(i, n, site), site, folder) for n, i in enumerate(chosen, 1)]
+        data["hypotheses"] = [str(p) for p in paths]
+        (folder / "insights.json").write_text(json.dumps(data, indent=2) + "\n")
+        if not as_json:
+            _out.print(f"\nhypotheses written: {', '.join(map(str, paths))}", markup=False, soft_wrap=True)
+        if follow_up:
+            data["follow_ups"] = [_run(path, folder / path.stem, device, as_json) for path in paths]
+    if as_json:
+        print_json(data)
+
+
+def _run(path: Path, folder: Path, device: str | None, as_json: bool) -> dict[str, Any]:
+    from kernellab.core.settings import load_settings
+    from kernellab.study.conduct import run_study
+
+    with make_display(_out, quiet=as_json) as display:
+        report = run_study(path, load_settings({"device": device}), folder, (), display)
+    if not as_json:
+        verdict = report.verdict
+        _out.print(f"{verdict.id} {verdict.verdict}: {report.hypothesis.claim} {verdict.reason}",
+                   markup=False, soft_wrap=True)  # fmt: skip
+    return report.data()
+
+
+def _print(data: dict[str, Any]) -> None:
+    head = f"{data['kernels']} kernels, {data['tested']} comparisons with {data['least_pairs']} matched pairs or more"
+    _out.print(f"{head}; correction: {data['correction']}, rate {100 * data['rate']:g} %", markup=False, soft_wrap=True)
+    if not data["insights"]:
+        _out.print("no pattern has enough evidence", markup=False)
+    for insight in data["insights"]:
+        _out.print(Text(f"\n{insight['claim']}", "bold"), soft_wrap=True)
+        share = insight["importance"]
+        weight = f", importance {share:.2f} ({insight['importance_by']})" if share is not None else ""
+        trials = insight["trials"]
+        named = ", ".join(map(str, trials[:12])) + (f" and {len(trials) - 12} more" if len(trials) > 12 else "")
+        _out.print(
+            Text(f"  n={insight['n']} pairs, adjusted p {insight['p_adjusted']:.3g}{weight}; {insight['caveat']}"),
+            soft_wrap=True,
+        )
+        _out.print(Text(f"  trials {named}"), soft_wrap=True)
