@@ -41,7 +41,7 @@ from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
 from kernellab.cli.template import render
 from kernellab.cli.tools import best, compile_, explain, generate, select
-from kernellab.cli.tune_verifier import tune_verifier
+from kernellab.cli.tune_verifier import is_tuning, resume_verifier, tune_verifier
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
     EXIT_NOTHING_BETTER,
@@ -207,6 +207,8 @@ def resume(
 
     if is_study(pages.existing(run_folder)):
         resume_study(run_folder, as_json)
+    if is_tuning(run_folder):
+        resume_verifier(run_folder, as_json)
     finish(watch(as_json, lambda listener: resume_run(pages.existing(run_folder), listener, more)), as_json)
 
 
