@@ -38,5 +38,6 @@ def _line(row: dict[str, Any]) -> str:
     name = f"{row['id']}: " if row["id"] else ""
     figures = [f"{r['shape']} {r['speedup']:.3f}x" for r in row.get("rows", ()) if "speedup" in r]
     said = row.get("reason") or next((r["reason"] for r in row.get("rows", ()) if "reason" in r), "")
+    said = f"{row['cause']}: {said}" if row.get("cause") else said
     ids = [str(row[k]) for k in ("kernel", "artifact", "folder") if row.get(k)]
     return f"{name}{row['tool']:18} {row['status']:16} {' '.join([*figures, *ids[-1:]])}{f'  {said}' if said else ''}"

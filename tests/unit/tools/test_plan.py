@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.run import driver
 from kernellab.tools.execute import execute
 from kernellab.tools.plan import CompileStep, place, read_plan
 from kernellab.tools.quota import memory_gb
@@ -131,6 +132,12 @@ def test_a_quota_above_the_machine_is_refused_with_the_machines_figure(
     with pytest.raises(UsageError, match=figure):
         execute(written(tmp_path, {**GOOD, "quotas": quotas}), {})
     assert sorted(p.name for p in (tmp_path / "work").iterdir()) == ["k.py"]
+
+
+@pytest.mark.skipif(driver.present(), reason="a GPU answers here")
+def test_a_plan_for_a_gpu_needs_one(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFault, match="none answers here"):
+        execute(written(tmp_path, {**GOOD, "device": "cuda"}), {})
 
 
 @pytest.mark.backend_c
