@@ -49,8 +49,8 @@ def compile(
         text += _FLAGS.format(flags=[str(f) for f in flags])
     task, locator = desk.locate(wanted)
     kernel = desk.workspace.keep_kernel(text, name, wanted, found)
-    desk.deadline.check()
     with desk.workspace.lab:
+        desk.deadline.check()
         made = construct(
             locator, Candidate(text, kernel.name), desk.choose(), desk.dims(wanted, task), dict(params or {}),
             () if found == "c" else ("ptx",), discreet=True,

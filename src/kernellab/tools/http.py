@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.tools.mcp import MISSING, Hands, make_server
+from kernellab.tools.mcp import Hands, make_server, missing
 
 TOKEN_VARIABLE = "KLAB_MCP_TOKEN"
 PATH = "/mcp"
@@ -96,7 +96,7 @@ def serve_http(hands: Hands, listening: socket.socket, token: str) -> None:
         import uvicorn
         from mcp.server.transport_security import TransportSecuritySettings
     except ImportError:
-        raise MISSING from None
+        raise missing() from None
     port = listening.getsockname()[1]
     names = [f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])

@@ -35,7 +35,6 @@ from kernellab.tools.resources import TEMPLATES, Shelf, links_of
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
-MISSING = EnvironmentFault("the package 'mcp' is not installed", "pip install 'kernellab[mcp]'")
 INSTRUCTIONS = """KernelLab judges and measures compute kernels; nothing you claim is believed, everything is measured.
 list_tasks -> read klab://task/NAME/BACKEND -> write a source -> compile -> verify -> benchmark; best, explain and
 contrastive_select show what was tried. You are never told the held-out shapes that a kernel is judged on."""
@@ -98,6 +97,10 @@ class Hands:
         return secret_of(task, [parse_dims(shape, task) for shape in shapes])
 
 
+def missing() -> EnvironmentFault:
+    return EnvironmentFault("the package 'mcp' is not installed", "pip install 'kernellab[mcp]'")
+
+
 def make_server(hands: Hands) -> Server[Any]:
     """The protocol's side: lists, and every blocking call in a thread of its own."""
     try:
@@ -106,7 +109,7 @@ def make_server(hands: Hands) -> Server[Any]:
         from mcp.server.lowlevel import Server
         from mcp.shared.exceptions import MCPError
     except ImportError:
-        raise MISSING from None
+        raise missing() from None
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(kind) for kind in CALLS])

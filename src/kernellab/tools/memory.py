@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernellab.core.errors import UsageError
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Confirmation, MeasuredTrial, Passed
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
@@ -52,7 +52,10 @@ def best(folders: Sequence[Path], task: str = "") -> BestList:
     found: dict[tuple[str, str], BestRow] = {}
     without = []
     for folder in folders:
-        rows = [row for row in _confirmed_rows(folder) if task in ("", row.task)]
+        try:
+            rows = [row for row in _confirmed_rows(folder) if task in ("", row.task)]
+        except (LedgerFault, UsageError):  # damaged, or of another version's task: nothing in it is a claim here
+            rows = []
         without += [] if rows else [folder.name]
         for row in rows:
             place = (row.task, row.shape)
@@ -124,7 +127,7 @@ def _confirmed_rows(folder: Path) -> list[BestRow]:
     task = None
     for entry in read_entries(folder):
         body = entry.body
-        if entry.kind != "result" or body.get("trial") is None:
+        if entry.kind != "result" or body.get("trial") is None or "dims" not in body:
             continue
         trials = trials if trials is not None else read_trials(folder)
         task = task or task_of(folder)[0]

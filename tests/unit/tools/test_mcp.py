@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kernellab.core.errors import UsageError
+from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.tools import Desk
-from kernellab.tools.mcp import Hands
+from kernellab.tools.mcp import Hands, make_server
 from kernellab.tools.records import Compiled
 from kernellab.tools.replies import LIMIT
 
@@ -93,6 +94,13 @@ def test_reads_what_it_links_to_and_nothing_else(hands: Hands, desk: Desk, artif
     ):  # fmt: skip
         with pytest.raises(UsageError):
             hands.read(uri)
+
+
+def test_without_the_package_the_error_names_the_extra(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
+    with pytest.raises(EnvironmentFault) as caught:
+        make_server(Hands(desk))
+    assert "kernellab[mcp]" in caught.value.fix
 
 
 class Broken(dict[str, str]):

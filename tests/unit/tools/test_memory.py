@@ -8,6 +8,8 @@ import pytest
 
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings
+from kernellab.ledger.journal import Ledger
+from kernellab.ledger.keys import load_or_create_key
 from kernellab.search.runs import run_search
 from kernellab.tools import best, contrastive_select, explain
 
@@ -42,6 +44,17 @@ def test_the_best_is_the_confirmed_one(run: Path) -> None:
     assert [(r.task, r.shape, r.run) for r in found.rows] == [("cube", "N=32768", "first")]
     assert found.rows[0].speedup_low <= found.rows[0].speedup
     assert best([run], "softmax").unconfirmed == ("first",)
+
+
+def test_a_run_that_is_damaged_or_of_another_kind_claims_nothing(run: Path, tmp_path: Path) -> None:
+    Ledger.create(tmp_path / "other", {"purpose": "something else"}, load_or_create_key()).close()
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "ledger.jsonl").write_text("{}\n{}\n")
+    found = best([tmp_path / "other", tmp_path / "torn", run])
+    assert len(found.rows) == 1
+    assert found.unconfirmed == ("other", "torn")
+    with pytest.raises(UsageError, match="no run of trials"):
+        contrastive_select(tmp_path / "other")
 
 
 def test_explains_the_best_with_verdict_time_and_bound(run: Path) -> None:
