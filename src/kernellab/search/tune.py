@@ -1,7 +1,8 @@
-"""Tuning recipes: Optuna chooses the recipe and its parameters; random and exhaustive search are the controls.
+"""Tuning recipes: a sampler chooses the recipe and its parameters; random and exhaustive search are the controls.
 
 Every recipe is tried once at its first choices, then (or before, given a warm start) the sampler decides. A combination
-that was tried before is never proposed again.
+that was tried before is never proposed again. `gp`: the largest expected improvement by our own Gaussian process
+(surrogate.py); `tpe`: Optuna's.
 """
 
 from __future__ import annotations
@@ -9,34 +10,124 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe
+from kernellab.search.surrogate import Combination, Surrogate, ordered
 
-Sampler = Literal["tpe", "random", "exhaustive"]
+Sampler = Literal["gp", "tpe", "random", "exhaustive"]
+Warm = Sequence[tuple[str, dict[str, Param]]]
+Tuner: TypeAlias = "SurrogateTuner | OptunaTuner | ExhaustiveTuner"
 _PATIENCE = 10
 _DRAWS = 2000
 _MOST_COMBINATIONS = 100_000
 _WORST = math.log(0.01)
+_CANDIDATES = 2000
+_FASTEST = 5
+_BLIND = 3
+"""Trials before the surrogate is asked."""
+_ANYTHING = 0.03
 
 
-def make_tuner(
-    recipes: Sequence[Recipe], sampler: Sampler, seed: int, warm: Sequence[tuple[str, dict[str, Param]]] = ()
-) -> OptunaTuner | ExhaustiveTuner:
+def make_tuner(recipes: Sequence[Recipe], sampler: Sampler, seed: int, warm: Warm = ()) -> Tuner:
     if sampler == "exhaustive":
         return ExhaustiveTuner(recipes, seed)
+    if sampler == "gp":
+        return SurrogateTuner(recipes, seed, warm)
     return OptunaTuner(recipes, sampler, seed, warm)
 
 
+class SurrogateTuner:
+    """What is proposed depends on the seed and on what was asked for and learned so far, and on nothing else: a search
+    that was stopped goes on, after its trials are learned again, as it would have."""
+
+    def __init__(self, recipes: Sequence[Recipe], seed: int, warm: Warm) -> None:
+        self._recipes = list(recipes)
+        self._numbers = {r.name: i for i, r in enumerate(recipes)}
+        self._seed = seed
+        self._surrogate = Surrogate(recipes)
+        self._known: dict[Combination, float | None] = {}
+        self._pending: dict[Combination, None] = {}
+        carried = [self._combination(name, params) for name, params in warm]
+        self._warm = [c for c in carried if c is not None]
+        self._first = [*self._warm, *((i, (0,) * len(r.space)) for i, r in enumerate(recipes))]
+        small = sum(r.size for r in recipes) <= _CANDIDATES
+        self._all = [(i, c) for i, r in enumerate(recipes) for c in _combinations(r)] if small else None
+
+    def propose(self) -> Idea | None:
+        found = next((c for c in self._first if self._new(c)), None) or self._sampled()
+        if found is None:
+            return None
+        self._pending[found] = None
+        number, picks = found
+        recipe = self._recipes[number]
+        params = {k: v[pick] for (k, v), pick in zip(recipe.space.items(), picks, strict=True)}
+        return _idea(recipe, params, found in self._warm)
+
+    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+        found = self._combination(idea.candidate.name, idea.params)
+        if found is not None:
+            self._pending.pop(found, None)
+            self._known[found] = None if score is None else math.log(max(score, 1e-9))
+
+    def _sampled(self) -> Combination | None:
+        """The most promising; now and then any, so that a model that is wrong cannot lock the search out of a part."""
+        dice = random.Random(f"{self._seed} {len(self._known) + len(self._pending)}")
+        candidates = self._candidates(dice)
+        if not candidates:
+            return None
+        if len(self._known) < _BLIND or dice.random() < _ANYTHING:
+            return dice.choice(candidates)
+        gains = self._surrogate.improvement(list(self._known), self._values(), list(self._pending), candidates)
+        best = float(gains.max())
+        return candidates[dice.choice([i for i, gain in enumerate(gains) if gain >= best * (1 - 1e-9)])]
+
+    def _values(self) -> list[float]:
+        """What never ran counts as the slowest that did: avoided, without dwarfing every difference that matters."""
+        measured = [v for v in self._known.values() if v is not None]
+        lowest = min(measured, default=0.0)
+        return [lowest if v is None else v for v in self._known.values()]
+
+    def _candidates(self, dice: random.Random) -> list[Combination]:
+        """Every combination that is new; of a large space some, and all neighbours of the fastest few."""
+        if self._all is not None:
+            return [c for c in self._all if self._new(c)]
+        fastest = sorted(self._known, key=lambda c: -math.inf if self._known[c] is None else self._known[c] or 0.0)
+        near = [n for c in fastest[-_FASTEST:] for n in self._neighbours(c)]
+        far = (self._anything(dice) for _ in range(_CANDIDATES - len(near)))
+        return [c for c in dict.fromkeys((*near, *far)) if self._new(c)]
+
+    def _anything(self, dice: random.Random) -> Combination:
+        number = dice.randrange(len(self._recipes))
+        return number, tuple(dice.randrange(len(v)) for v in self._recipes[number].space.values())
+
+    def _neighbours(self, of: Combination) -> list[Combination]:
+        """One parameter changed, to any choice."""
+        number, picks = of
+        sizes = [len(v) for v in self._recipes[number].space.values()]
+        return [(number, (*picks[:i], other, *picks[i + 1 :])) for i, size in enumerate(sizes) for other in range(size)]
+
+    def _combination(self, name: str, params: dict[str, Param]) -> Combination | None:
+        """None for what is no combination of a recipe that is here (any more)."""
+        if name not in self._numbers:
+            return None
+        space = self._recipes[self._numbers[name]].space
+        wanted = {k: params.get(k, v[0]) for k, v in space.items()}
+        if not all(wanted[k] in v for k, v in space.items()):
+            return None
+        return self._numbers[name], tuple(v.index(wanted[k]) for k, v in space.items())
+
+    def _new(self, combination: Combination) -> bool:
+        return combination not in self._known and combination not in self._pending
+
+
 class OptunaTuner:
-    def __init__(
-        self, recipes: Sequence[Recipe], sampler: Sampler, seed: int, warm: Sequence[tuple[str, dict[str, Param]]]
-    ) -> None:
+    def __init__(self, recipes: Sequence[Recipe], sampler: Sampler, seed: int, warm: Warm) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -61,9 +152,7 @@ class OptunaTuner:
             if key not in self._seen:
                 self._seen.add(key)
                 self._asked[key] = trial
-                warm = key in self._warm
-                why = f"warm start from the nearest shape: {recipe.why}" if warm else recipe.why
-                return Idea(recipe.candidate, params, why, "warm-start" if warm else "recipe")
+                return _idea(recipe, params, key in self._warm)
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         return self._anything_new()
 
@@ -105,7 +194,7 @@ class OptunaTuner:
         params: dict[str, Param] = {}
         for name, choices in recipe.space.items():
             label = f"{recipe.name}.{name}"
-            if _ordered(choices):
+            if ordered(choices):
                 params[name] = choices[trial.suggest_int(label, 0, len(choices) - 1)]
             else:
                 params[name] = trial.suggest_categorical(label, choices)
@@ -118,7 +207,7 @@ class OptunaTuner:
         for name, choices in recipe.space.items():
             label = f"{recipe.name}.{name}"
             value = params.get(name, choices[0])
-            if _ordered(choices):
+            if ordered(choices):
                 encoded[label] = choices.index(value)
                 kinds[label] = distributions.IntDistribution(0, len(choices) - 1)
             else:
@@ -159,10 +248,14 @@ class ExhaustiveTuner:
         self._done.add(_key(idea.candidate.name, idea.params))
 
 
-def _ordered(choices: Sequence[Param]) -> bool:
-    numbers = [c for c in choices if isinstance(c, (int, float)) and not isinstance(c, bool)]
-    return len(numbers) == len(choices) and numbers == sorted(numbers) and len(choices) > 2
+def _idea(recipe: Recipe, params: dict[str, Param], warm: bool) -> Idea:
+    why = f"warm start from the nearest shape: {recipe.why}" if warm else recipe.why
+    return Idea(recipe.candidate, params, why, "warm-start" if warm else "recipe")
 
 
 def _key(name: str, params: dict[str, Param]) -> str:
     return digest([name, params])
+
+
+def _combinations(recipe: Recipe) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*(range(len(v)) for v in recipe.space.values()))
