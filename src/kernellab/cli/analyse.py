@@ -13,6 +13,7 @@ from rich.text import Text
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Device, Json, Out
 from kernellab.cli.pages import existing, print_json
+from kernellab.core.errors import LedgerFault
 
 _out = Console(highlight=False)
 
@@ -37,9 +38,14 @@ def analyse(
     from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
     from kernellab.study.mine.miner import mine
 
-    site = Site(existing(run_folder), read_trials(run_folder), reader_of(Store(run_folder)))
+    found = check(existing(run_folder))
+    if found.problems:
+        raise LedgerFault(
+            f"{run_folder} is not sound: {found.problems[0]}", f"see what was changed: klab audit {run_folder}"
+        )
+    site = Site(run_folder, read_trials(run_folder), reader_of(Store(run_folder)))
     analysis = mine(recall(site.trials, site.read))
-    data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": check(run_folder).root,
+    data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": found.root,
                             **analysis.data(), "hypotheses": [], "follow_ups": []}  # fmt: skip
     if not as_json:
         _print(data)

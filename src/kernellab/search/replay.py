@@ -16,6 +16,7 @@ from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Lab, genesis, task_of
 from kernellab.search.stage import Stage
+from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
 _APART = 1.15
@@ -33,7 +34,7 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
             f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none"
         )
     trial = trials[number]
-    with _lab(folder, emit) as lab:
+    with _lab(folder, emit, trial.task) as lab:
         stage = lab.stage(trial.dims)
         try:
             return {
@@ -54,24 +55,42 @@ def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, A
     random.Random(0).shuffle(trials)
     chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
     rows = []
-    with _lab(folder, emit) as lab:
-        for label in dict.fromkeys(dims_label(t.dims) for t in chosen):
-            here = [t for t in chosen if dims_label(t.dims) == label]
-            stage = lab.stage(here[0].dims)
-            try:
-                for trial in here:
-                    emit(Event("note", f"measuring trial {trial.trial} again"))
-                    rows.append({"trial": trial.trial, **_again(lab, stage, trial, Store(folder))})
-            finally:
-                stage.close()
+    for name in dict.fromkeys(t.task for t in chosen):
+        with _lab(folder, emit, name) as lab:
+            rows += _measure_again(lab, folder, [t for t in chosen if t.task == name])
     return rows
 
 
-def _lab(folder: Path, emit: Listener) -> Lab:
+def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[dict[str, Any]]:
+    rows = []
+    for label in dict.fromkeys(dims_label(t.dims) for t in trials):
+        here = [t for t in trials if dims_label(t.dims) == label]
+        stage = lab.stage(here[0].dims)
+        try:
+            for trial in here:
+                lab.emit(Event("note", f"measuring trial {trial.trial} again"))
+                rows.append({"trial": trial.trial, **_again(lab, stage, trial, Store(folder))})
+        finally:
+            stage.close()
+    return rows
+
+
+def _lab(folder: Path, emit: Listener, name: str) -> Lab:
+    """For the run's own task, or for another built-in one that its record names (a study may have several)."""
     task, locator = task_of(folder)
+    if task.name != name:
+        task, locator = load_task(name), name
     recorded = genesis(folder)["settings"]
     kept = {k: recorded[k] for k in ("effort", "device", "threads", "sample_s", "build_timeout_s") if k in recorded}
-    return Lab(Settings(**kept), task, locator, emit)
+    return Lab(Settings(**kept), task, locator, emit, _with_torch(folder))
+
+
+def _with_torch(folder: Path) -> bool:
+    """Whether torch's own baselines were asked then: a ratio over another baseline is another figure."""
+    names = (
+        n for e in read_entries(folder) if e.kind == "calibration" for n in (*e.body["baselines"], *e.body["failed"])
+    )
+    return any(n.startswith("torch") and n != "torch.eager" for n in names)
 
 
 def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:

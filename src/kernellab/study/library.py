@@ -63,7 +63,10 @@ def checked(data: Mapping[str, Any], where: str) -> Hypothesis:
 
 
 def _refusal(err: ValidationError, where: str, prefix: str = "", model: type[BaseModel] | None = None) -> UsageError:
-    first = err.errors()[0]
+    errors = err.errors()
+    first = next(
+        (e for e in errors if e["type"] == "extra_forbidden"), errors[0]
+    )  # a misspelt key is also a missing one
     place = prefix + _place(first["loc"])
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])

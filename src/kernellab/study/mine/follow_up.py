@@ -23,7 +23,7 @@ from kernellab.study.mine.factors import PARAM
 from kernellab.study.mine.miner import Insight
 from kernellab.tasks.spec import dims_label
 
-_CONTEXTS = 8
+_CONTEXTS = 10
 _SHAPES = 2
 _REPLICATES = 2
 _SAMPLE = 6

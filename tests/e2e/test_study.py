@@ -1,0 +1,119 @@
+"""klab study and klab analyse as their users meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .command import Klab
+from .conftest import bodies
+
+pytestmark = pytest.mark.backend_c
+MINE = """
+id = "cubes"
+title = "Work costs time"
+claim = "Leaving the idle loop out is faster."
+sample = 2
+seeds = [1, 2]
+level = 0.9
+[[population]]
+device = "cpu"
+tasks = ["cube.py"]
+shapes = ["4096"]
+candidates = ["idle.py"]
+space = { PAD = [1] }
+[[part]]
+name = "effect"
+prediction = "the best without the loop is at least 1.2 times as fast as the best with it"
+statistic = "advantage-of-set"
+options = { param = "WORK", predicted = [0] }
+rule = { side = "at-least", bound = 1.2 }
+"""
+IDLE = '''"""Twice the cube, and some idling."""
+FLAGS = ["-O3"]
+SPACE = {"WORK": [0, 3], "PAD": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+SOURCE = r"""
+const int pad = PAD;
+void cube(const float *restrict x, float *restrict y, long n) {
+    for (long i = 0; i < n; i++) y[i] = 2 * (x[i] * x[i] * x[i]);
+    for (volatile long k = 0; k < n * WORK; k++) {}
+}
+"""
+
+def launch(x, y, WORK=0, PAD=1):
+    kernel("cube")(x, y, x.size)
+'''
+
+
+@pytest.fixture(scope="module")
+def study(files: Path) -> Path:
+    (files / "idle.py").write_text(IDLE)
+    path = files / "cubes.toml"
+    path.write_text(MINE)
+    return path
+
+
+def test_a_hypothesis_of_ones_own_from_file_to_verdict(klab: Klab, study: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = klab("study", "run", study, "--out", run, "--device", "cpu", "--json")
+    assert done.code == 0, done.err
+    assert done.json["status"] == "confirmed"
+    assert done.json["low"] > 1.2
+    assert done.json["trials"] == [0, 1, 2, 3]
+    assert [b["id"] for b in bodies(run, "study")] == ["cubes"]
+    assert klab("audit", run, "--json").json["status"] == "ok"
+    assert klab("resume", run, "--json").json["ledger_root"] == done.json["ledger_root"]
+    shown = klab("study", "show", run)
+    assert "cubes confirmed" in shown.out
+    changed = study.with_name("changed.toml")
+    changed.write_text(MINE.replace("bound = 1.2", "bound = 1.1"))
+    klab("study", "run", changed, "--out", run).failed(2, "was changed after", "rule.bound: registered 1.2, now 1.1")
+    assert klab("study", "list", run, "--json").json["studies"] == [
+        {"run": str(run), "id": "cubes", "verdict": "confirmed"}
+    ]
+
+
+def test_list_show_and_new(klab: Klab, tmp_path: Path) -> None:
+    listed = klab("study", "list", "--json").json
+    assert {"H1", "H2", "H3", "H5", "K1", "K2"} <= {h["id"] for h in listed["hypotheses"]}
+    assert "transfer-loss" in listed["statistics"]
+    assert "bfloat16" not in klab("study", "show", "H1").out
+    assert klab("study", "show", "H3", "--json").json["status"] == "not registered"
+    assert klab("study", "new", "mine", cwd=tmp_path).code == 0
+    assert klab("study", "show", "mine.toml", cwd=tmp_path).code == 0
+    klab("study", "new", "mine", cwd=tmp_path).failed(2, "exists already")
+    (tmp_path / "mine.toml").write_text((tmp_path / "mine.toml").read_text().replace("sample", "sampel"))
+    klab("study", "run", "mine.toml", cwd=tmp_path).failed(2, "unknown key 'sampel'")
+    klab("study", "show", "H99").failed(2, "no hypothesis 'H99'")
+    klab("study", "show", tmp_path).failed(5)
+
+
+def test_what_a_run_shows_is_mined_and_followed_up(klab: Klab, study: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "analysis"
+    idle = study.with_name("idle.py")
+    searched = klab("run", study.with_name("cube.py"), "--shape", "4096", "--candidate", idle, "--effort", "quick",
+                    "--sampler", "exhaustive", "--trials", 18, "--out", run, "--json")  # fmt: skip
+    assert searched.code in (0, 3), searched.err
+    done = klab("analyse", run, "--follow-up", "--most", 1, "--out", out, "--device", "cpu", "--json", timeout=200)
+    assert done.code == 0, done.err
+    insight = done.json["insights"][0]
+    assert (insight["factor"]["name"], insight["faster"], insight["slower"]) == ("WORK", 0, 3)
+    assert insight["n"] >= 6
+    assert insight["p_adjusted"] < 0.05
+    assert done.json["follow_ups"][0]["status"] == "confirmed"
+    assert klab("audit", out / "F1").code == 0
+    assert json.loads((out / "insights.json").read_text())["insights"][0]["claim"] == insight["claim"]
+    plain = klab("analyse", run)
+    assert "WORK 0 is" in plain.out
+
+
+def test_a_run_without_a_pattern_says_so(klab: Klab, recorded: object, copied: Path) -> None:
+    done = klab("analyse", copied)
+    assert done.code == 0
+    assert "no pattern has enough evidence" in done.out
+    klab("analyse", copied / "nowhere").failed(2, "no run folder")
+    ledger = copied / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b'"status":"measured"', b'"status":"measurex"', 1))
+    klab("analyse", copied).failed(5, "is not sound")

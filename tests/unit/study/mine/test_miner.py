@@ -1,0 +1,124 @@
+"""What is planted is found with its size, what is chance is not, and no single candidate passes for a structure."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from tests.unit.search.memory.specimens import CUDA, H200, artifact, duplicate, failed, measured, read
+
+from kernellab.search.memory.specimen import recall
+from kernellab.study.mine.factors import PARAM, WRITTEN, Factor
+from kernellab.study.mine.importance import importances
+from kernellab.study.mine.miner import RATE, mine, mine_rows
+from kernellab.study.mine.pairing import matched
+from kernellab.study.mine.table import Row, rows_of
+
+ARENA = ("softmax", (("M", 256), ("N", 512)), "Neoverse-N1", "torch")
+SPACE = {"A": [0, 1], "B": [0, 1, 2, 3], "C": ["x", "y", "z"], "D": [1, 2, 4, 8]}
+
+
+def table(dice: random.Random, effect: float = 1.0, spread: float = 0.2, noise: float = 0.02) -> list[Row]:
+    """96 kernels: B and C matter and interact, D does not, A=1 is `effect` times faster."""
+    surface = {key: dice.gauss(0, spread) for key in product(SPACE["B"], SPACE["C"])}
+    rows = []
+    for n, values in enumerate(product(*SPACE.values())):
+        params = dict(zip(SPACE, values, strict=True))
+        score = surface[params["B"], params["C"]] + math.log(effect) * (params["A"] == 1) + dice.gauss(0, noise)
+        rows.append(Row((n,), ARENA, "rows", params, {}, {}, score))
+    return rows
+
+
+def shuffled(rows: list[Row], dice: random.Random) -> list[Row]:
+    scores = [r.score for r in rows]
+    dice.shuffle(scores)
+    return [replace(r, score=s) for r, s in zip(rows, scores, strict=True)]
+
+
+def test_shuffled_ledgers_give_nothing_beyond_the_stated_rate() -> None:
+    ledgers = 40
+    hits = 0
+    for seed in range(ledgers):
+        dice = random.Random(seed)
+        hits += bool(mine_rows(shuffled(table(dice, 1.2), dice)).insights)
+    assert hits <= RATE * ledgers
+
+
+@pytest.mark.parametrize("effect", [1.05, 1.2])
+def test_a_planted_effect_is_found_with_an_interval_that_covers_it(effect: float) -> None:
+    found = covered = 0
+    for seed in range(20):
+        dice = random.Random(seed)
+        rows = dice.sample(table(dice, effect), 70)
+        hit = [i for i in mine_rows(rows).insights if i.factor == Factor(PARAM, "A", "rows")]
+        found += bool(hit)
+        covered += bool(hit) and hit[0].faster == 1 and hit[0].effect.low <= effect <= hit[0].effect.high
+    assert found == 20
+    assert covered >= 18
+
+
+def test_an_insight_carries_its_evidence() -> None:
+    insight = next(i for i in mine_rows(table(random.Random(0), 1.3)).insights if i.factor.name == "A")
+    data = insight.data()
+    assert data["n"] == data["exact_pairs"] == 48
+    assert len(data["trials"]) == 96
+    assert data["p_adjusted"] < RATE
+    assert data["effect"]["low"] < 1.3 < data["effect"]["high"]
+    assert data["claim"].startswith("A 1 is ")
+    assert data["importance"] is not None
+    assert data["importance_by"] in ("fANOVA", "PED-ANOVA")
+
+
+def test_too_few_pairs_are_not_even_tested() -> None:
+    rows = [Row((n,), ARENA, "rows", {"A": n % 2, "B": n // 2}, {}, {}, float(n % 2)) for n in range(10)]
+    found = mine_rows(rows)
+    assert (found.tested, found.insights) == (0, ())
+
+
+def test_a_sure_and_tiny_effect_is_not_reported() -> None:
+    assert not [i for i in mine_rows(table(random.Random(0), 1.003, noise=1e-6)).insights if i.factor.name == "A"]
+
+
+def test_no_kernel_is_in_two_pairs_and_the_nearest_come_first() -> None:
+    rows = table(random.Random(0))[::3]
+    pairs = matched(rows, Factor(PARAM, "B", "rows"), 0, 1)
+    used = [n for p in pairs for n in p.trials]
+    assert len(used) == len(set(used))
+    assert all(p.exact for p in pairs[:4])
+
+
+def test_arenas_are_never_mixed() -> None:
+    here = table(random.Random(0))[:8]
+    there = [replace(r, arena=("softmax", (("M", 1),), "Neoverse-N1", "torch")) for r in table(random.Random(0))[48:56]]
+    assert matched([*here, *there], Factor(PARAM, "A", "rows"), 0, 1) == []
+
+
+def test_structure_of_the_source_is_compared_between_candidates_not_between_their_trials() -> None:
+    fast = [Row((n,), ARENA, "one", {"A": n}, {}, {"passes over the data": 1}, 1.0) for n in range(20)]
+    slow = [Row((20 + n,), ARENA, "two", {"A": n}, {}, {"passes over the data": 2}, 0.0) for n in range(20)]
+    pairs = matched([*fast, *slow], Factor(WRITTEN, "passes over the data"), 1, 2)
+    assert [(p.gain, len(p.trials)) for p in pairs] == [(1.0, 40)]
+    assert mine_rows([*fast, *slow]).tested == 0  # one pair of candidates proves nothing about passes
+
+
+def test_the_table_holds_timed_kernels_once_with_what_artifact_and_source_say() -> None:
+    trials = [measured(0, 2.0), failed(1), duplicate(2, of=0), measured(3, 8.0),
+              measured(4, 1.0, text=CUDA, params={"THREADS": 256}, device=H200,
+                       built=artifact("cuda", "b", registers=80, spill_bytes=16))]  # fmt: skip
+    first, second = rows_of(recall(trials, read))
+    assert (first.trials, first.score) == ((0, 3), pytest.approx(math.log(4)))  # the mean of two trials of one kernel
+    assert first.built == {}
+    assert first.written["passes over the data"] == 2
+    assert second.built | {"registers": "over 64", "spills": "yes"} == second.built
+    assert (second.written["access"], second.written["vector width"]) == ("coalesced", 4)
+    assert mine(recall(trials, read)).insights == ()
+
+
+def test_importance_is_a_share_of_the_spread() -> None:
+    shares = importances(table(random.Random(0), 3.0), "rows")
+    assert max(shares, key=lambda k: shares[k]) == "A"
+    assert sum(shares.values()) == pytest.approx(1)
+    assert importances(table(random.Random(0))[:5], "rows") == {}
