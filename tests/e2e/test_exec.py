@@ -45,6 +45,7 @@ def test_a_good_plan_runs_its_tools_in_order_and_keeps_everything_in_its_folder(
     assert [s["tool"] for s in data["steps"]] == ["compile", "verify", "benchmark", "contrastive_select"]
     made, judged, timed, chosen = data["steps"]
     assert made["params"] == {"PAD": 3}
+    assert bodies(Path(judged["folder"]), "trial")[0]["proposal"]["name"] == "good"
     assert (judged["status"], judged["tol"], judged["artifact"]) == ("passed", 4, made["artifact"])
     assert timed["rows"][0]["shape"] == "N=8192"
     assert chosen["run"] == Path(judged["folder"]).name

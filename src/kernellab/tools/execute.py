@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kernellab.build.router import backend_of
 from kernellab.core.errors import (
     EXIT_BETTER,
     EXIT_ENVIRONMENT,
@@ -114,21 +115,23 @@ def _outcome(desk: Desk, plan: Plan, folder: Path, step: Any, results: _Results)
     """One step as a row of the results; the quota of seconds is the only thing that stops it half-way."""
     head = {"tool": step.tool, "id": step.id}
     try:
-        record = _call(plan, folder, step, results).run(desk)
+        record = _call(desk, plan, folder, step, results).run(desk)
     except TimeSpent as spent:
         return {**head, "status": "out-of-time", "reason": spent.what}
     return {**head, "status": _status(record), **{k: v for k, v in dump(record).items() if k != "status"}}
 
 
-def _call(plan: Plan, folder: Path, step: Any, results: _Results) -> Call:
+def _call(desk: Desk, plan: Plan, folder: Path, step: Any, results: _Results) -> Call:
     """The step as a call, with references and files in place of their names."""
     given = step.model_dump(exclude={"tool", "id", "file"}, by_alias=True)
     for argument in ("src", "artifact", "db", "base"):
         value = given.get(argument)
         if isinstance(value, str) and value[1:] in references(step) and value.startswith("$"):
             given[argument] = results.refer(value[1:], argument)
-    if isinstance(step, CompileStep) and step.file:
-        given["src"] = read_candidate(folder / step.file).text
+    if isinstance(step, CompileStep) and step.file and step.spec is not None:
+        candidate = read_candidate(folder / step.file)
+        kept = desk.workspace.keep_kernel(candidate.text, candidate.name, step.spec, backend_of(candidate.text))
+        given["src"] = kept.id
     if step.tool == "benchmark":
         given["vram_gb"] = _tighter(given["vram_gb"], plan.quotas.vram_gb)
     kind: type[Call] = step.call

@@ -194,8 +194,12 @@ def _time(
     bound = calibrations[-1]["bound"] if calibrations else "memory"
     near = "near it" if timing.of_floor > 0.8 else "half of it or better" if timing.of_floor > 0.5 else "far from it"
     return [
-        f"time: {timing.latency_s * 1e6:.4g} us a call, {timing.speedup:.3f}x of {timing.baseline} "
+        f"time: {_duration(timing.latency_s)} a call, {timing.speedup:.3f}x of {timing.baseline} "
         f"[{timing.speedup_low:.3f}, {timing.speedup_high:.3f}], {timing.gb_per_s:.4g} GB/s, {timing.threads} thread(s)",
-        f"bound: this shape is bound by {bound}; the machine's ceilings allow {timing.floor_s * 1e6:.4g} us, "
+        f"bound: this shape is bound by {bound}; the machine's ceilings allow {_duration(timing.floor_s)}, "
         f"and the kernel reaches {100 * timing.of_floor:.0f} % of it: {near}",
     ]  # fmt: skip
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e6:.4g} us" if seconds < 1e-3 else f"{seconds * 1e3:.4g} ms"

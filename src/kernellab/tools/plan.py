@@ -58,6 +58,8 @@ class CompileStep(_Step, calls.Compile):
     def _one_source(self) -> CompileStep:
         if bool(self.src) == bool(self.file):
             raise ValueError("give src (a kernel, a text) or file (one of the inputs), and not both")
+        if self.file and self.spec is None:
+            raise ValueError(f"say what '{self.file[:80]}' is for: spec is missing")
         return self
 
 

@@ -59,10 +59,9 @@ class Deadline:
         return max(self.left, 0.0) if self.seconds else None
 
     def sooner(self, seconds: float) -> Deadline:
-        """The same, or an earlier one that is so far away; both listen to the same cancellation."""
-        mine = max(self.left, 1e-3) if self.seconds else math.inf
-        least = min(mine, seconds or math.inf)
-        return Deadline(0.0 if math.isinf(least) else least, self.cancel, self.then)
+        """This one, or another that ends earlier, so many seconds from now; both listen to the same cancellation."""
+        other = Deadline(seconds, self.cancel, self.then)
+        return other if seconds and (not self.seconds or seconds < self.left) else self
 
 
 def effort_for(repeats: int) -> str:

@@ -61,7 +61,7 @@ def test_explains_the_best_with_verdict_time_and_bound(run: Path) -> None:
     found = explain(run)
     text = "\n".join(found.words)
     assert found.trial == best([run]).rows[0].trial
-    for word in ("held-out shapes included", "us a call", "bound by", "ULP"):
+    for word in ("held-out shapes included", " a call", "bound by", "ULP"):
         assert word in text
     assert "5003" not in text
 

@@ -77,6 +77,7 @@ def test_the_seeds_name_for_the_environment_is_understood(tmp_path: Path) -> Non
         (step(spec={"task": "softmax", "dtipe": "f32"}), "spec.dtipe'", "did you mean 'dtype'"),
         (step(src="x"), "and not both", ""),
         (step(file=None), "give src", ""),
+        (step(spec=None), "spec is missing", ""),
         (step(file="other.py"), "none of the inputs", ""),
         (step(id="a b"), "'steps.0.compile.id'", ""),
         ({**GOOD, "steps": [COMPILE, COMPILE]}, "two steps are called 'a'", ""),
