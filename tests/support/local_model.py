@@ -29,9 +29,9 @@ def weights() -> Path | None:
 
 
 @contextmanager
-def local_model() -> Iterator[str]:
+def local_model(context: int = 1024) -> Iterator[str]:
     """The address of a server in a process of its own: native code that fails does not take the tests along."""
-    command = [sys.executable, __file__]
+    command = [sys.executable, __file__, str(context)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -52,7 +52,7 @@ def main() -> None:
     params.model.path = str(weights())
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_ctx = 1024
+    params.n_ctx = int(sys.argv[1])
     params.n_parallel = 1
     params.warmup = False
     server = xllamacpp.Server(params)

@@ -165,11 +165,11 @@ class KernelFacts:
         trial: MeasuredTrial | RejectedTrial | FailedTrial, source: str, task: TaskFacts, secret: Withheld
     ) -> KernelFacts:
         """From a trial and its source. The shape is named only where it is one of the task's tuning shapes."""
-        label = dims_label(trial.dims)
-        shape = label if label in {s.label for s in task.shapes} else ""
+        named = sorted(dims_label(trial.dims).split(","))  # records sort their keys, live trials do not
+        shape = next((s.label for s in task.shapes if sorted(s.label.split(",")) == named), "")
         proposal = trial.proposal
         why = shown(proposal.why, secret)
-        common = (f"trial {trial.trial}", source, dict(proposal.params))
+        common = (f"trial {trial.trial}", source, dict(sorted(proposal.params.items())))
         if isinstance(trial, FailedTrial):
             reason = shown(trial.reason, secret)
             return KernelFacts(*common, trial.status, shape, reason=reason, why=why)

@@ -29,6 +29,8 @@ CALLS = 1000
 """Numbers of calls for each generation: 0 the selector, 2 the designer (each may be asked twice), from 10 on the writers."""
 _SELECT, _DESIGN, _WRITE = 0, 2, 10
 _ATTEMPTS = 12
+_BARREN = 3
+"""Generations without a trial until it is given up: a model that repeats itself would be paid for ever."""
 
 
 class Scientist:
@@ -86,8 +88,13 @@ class Scientist:
             if notebook.translated(desk.lab.task.name, desk.dims):
                 return
             yield from self._translate()
+        barren = 0
         while not self._stopped:
+            before = len(desk.lab.archive.trials)
             yield from self._improve()
+            barren = 0 if len(desk.lab.archive.trials) > before else barren + 1
+            if barren == _BARREN and not self._stopped:
+                self._stop(f"{barren} generations in a row brought nothing new to try")
 
     def _start_from_what_is_known(self) -> Iterator[Idea | None]:
         while self._seeds is not None and self._heard_seeds + self._waiting_seeds < self._known:
@@ -195,12 +202,15 @@ class Scientist:
 
     def _fault(self, fault: ModelFault) -> None:
         if fault.kind in ("budget", "not-recorded"):
-            self._stopped = fault.reason
-            self._say(f"no further questions: {fault.reason}")
+            self._stop(fault.reason)
         elif fault.stops:
             raise fault
         else:
             self._say(f"no reply: {fault.reason}")
+
+    def _stop(self, why: str) -> None:
+        self._stopped = why
+        self._say(f"no further questions: {why}")
 
     def _unread(self, generation: Generation, answer: Answer) -> None:
         assert isinstance(answer.value, FormatFailure)

@@ -1,0 +1,160 @@
+"""The cycle as a whole, over real HTTP, a real compiler and the real judge; only the model is scripted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernellab.report.audit import audit
+from tests.support.model_server import ModelServer
+from tests.support.scripted_scientist import BROKEN, WRONG, Scripted, code
+
+from .runs import HELD_OUT, bodies, questions, run, without_candidate
+
+pytestmark = pytest.mark.backend_c
+
+
+@pytest.fixture(scope="module")
+def eventful(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scripted]:
+    """Texts that do not compile, are wrong, cannot be read or repeat themselves; each is met by a repair or an end."""
+    folder = tmp_path_factory.mktemp("eventful")
+    twice = code("the same text twice")
+    replies = {0: code("one", BROKEN), 1: "Here is my kernel: it is very fast.", 2: code("two", WRONG), 4: twice, 5: twice}
+    script = Scripted({"write": lambda n, _: replies.get(n)})
+    with ModelServer(script) as server:
+        outcome = run(folder, server.url, trials=14, experiments=3)
+    assert outcome.status != "nothing-verified"
+    assert outcome.extras["model"]["calls"] == server.calls
+    return folder, script
+
+
+def test_what_does_not_build_or_is_wrong_is_repaired_with_its_error(eventful: tuple[Path, Scripted]) -> None:
+    folder, script = eventful
+    repairs = [prompt for kind, prompt in script.prompts if kind == "repair"]
+    assert any("undeclared" in r and "does not compile" in r for r in repairs)
+    assert any("wrong-output" in r for r in repairs)
+    first = [e for e in bodies(folder, "experiment") if e["generation"] == 0]
+    failed = [e["attempts"][0]["failed"] for e in first]
+    assert sum(f.startswith("build: does not compile") for f in failed) == 1
+    assert sum(f.startswith("verify: wrong-output") for f in failed) == 1
+    assert all(len(e["attempts"]) == 2 and e["attempts"][1]["failed"] == "" for e in first)
+
+
+def test_a_reply_that_cannot_be_read_is_a_record_and_is_asked_for_again(eventful: tuple[Path, Scripted]) -> None:
+    folder, script = eventful
+    (unread,) = bodies(folder, "unread")
+    assert unread["failure"]["fault"] == "no-answer"
+    assert "very fast" in unread["failure"]["excerpt"]
+    again = [prompt for kind, prompt in script.prompts if kind == "write" and "could not be read" in prompt]
+    assert len(again) == 1
+    assert "there is no <answer>" in again[0]
+
+
+def test_a_text_that_was_tried_is_not_tried_again(eventful: tuple[Path, Scripted]) -> None:
+    folder, _ = eventful
+    repeated = [a["failed"] for e in bodies(folder, "experiment") for a in e["attempts"] if "same text" in a["failed"]]
+    assert repeated == ["the same text as another experiment of this generation"]
+    sources = [(t["proposal"]["source"], str(t["proposal"]["params"])) for t in bodies(folder, "trial")]
+    assert len(set(sources)) == len(sources)
+
+
+def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: tuple[Path, Scripted]) -> None:
+    folder, _ = eventful
+    tested = bodies(folder, "experiment")
+    assert {e["verdict"] for e in tested} <= {"held", "refuted", "undecided"}
+    for entry in tested:
+        assert entry["experiment"]["hypothesis"]
+        assert (entry["effect"] is None) == (entry["best"] is None)
+    assert {g["generation"] for g in bodies(folder, "generation")} == {g["generation"] for g in bodies(folder, "generation-end")}
+    assert audit(folder / "run").problems == []
+
+
+def test_findings_feed_later_questions(eventful: tuple[Path, Scripted]) -> None:
+    folder, script = eventful
+    claim = bodies(folder, "experiment")[0]["experiment"]["hypothesis"]
+    designs = [prompt for kind, prompt in script.prompts if kind == "design"]
+    assert len(designs) > 1
+    assert claim not in designs[0]
+    assert claim in designs[1]
+
+
+def test_no_question_tells_of_the_shapes_kept_back(eventful: tuple[Path, Scripted]) -> None:
+    folder, _ = eventful
+    asked = questions(folder)
+    assert len(asked) > 8
+    assert not any(HELD_OUT in text for text in asked)
+
+
+def test_trials_of_a_written_kernel_name_its_hypothesis(eventful: tuple[Path, Scripted]) -> None:
+    folder, _ = eventful
+    written = [t["proposal"] for t in bodies(folder, "trial") if t["proposal"]["origin"] == "llm"]
+    assert written
+    assert all("expected 1.05 to" in p["why"] for p in written)
+
+
+def test_a_task_without_a_kernel_is_translated_and_what_was_wrong_is_fed_back(own_home: None, tmp_path: Path) -> None:
+    script = Scripted({"translate": lambda n, _: code(f"first {n}", WRONG)})
+    with ModelServer(script) as server:
+        outcome = run(tmp_path, server.url, without_candidate(), trials=6)
+    assert outcome.status != "nothing-verified"
+    assert script.asked["translate"] == 2
+    repair = next(prompt for kind, prompt in script.prompts if kind == "repair")
+    assert "wrong-output" in repair
+    first = [e for e in bodies(tmp_path, "experiment") if e["purpose"] == "translate"]
+    assert {e["verdict"] for e in first} == {"held"}
+    assert bodies(tmp_path, "generation")[0]["purpose"] == "translate"
+
+
+def test_a_task_that_cannot_be_translated_ends_in_order(own_home: None, tmp_path: Path) -> None:
+    script = Scripted({
+        "translate": lambda n, _: code(f"wrong {n}", WRONG), "repair": lambda n, _: code(f"still wrong {n}", WRONG)
+    })  # fmt: skip
+    with ModelServer(script) as server:
+        outcome = run(tmp_path, server.url, without_candidate(), trials=20)
+    assert outcome.status == "nothing-verified"
+    assert (script.asked["translate"], script.asked["repair"]) == (2, 4)
+    assert audit(tmp_path / "run").problems == []
+
+
+def test_with_timings_alone_no_question_holds_an_error_or_a_resource(own_home: None, tmp_path: Path) -> None:
+    script = Scripted({"write": lambda n, _: code("broken", BROKEN) if n == 0 else None})
+    with ModelServer(script) as server:
+        run(tmp_path, server.url, trials=8, feedback="timing")
+    repair = next(prompt for kind, prompt in script.prompts if kind == "repair")
+    assert "failed" in repair
+    for _, prompt in script.prompts:
+        assert "does not compile" not in prompt
+        assert "% of the floor" not in prompt
+        assert "wrong-output" not in prompt
+
+
+def test_a_budget_ends_the_questions_and_not_the_run(own_home: None, tmp_path: Path) -> None:
+    script = Scripted()
+    with ModelServer(script) as server:
+        outcome = run(tmp_path, server.url, trials=40, budget_calls=5)
+    assert outcome.status != "nothing-verified"
+    assert server.calls == 5
+    assert len(bodies(tmp_path, "trial")) < 40
+    assert {e["verdict"] for e in bodies(tmp_path, "experiment")} <= {"held", "refuted", "undecided"}
+
+
+def test_trials_of_all_shapes_together_are_limited(own_home: None, tmp_path: Path) -> None:
+    with ModelServer(Scripted()) as server:
+        run(tmp_path, server.url, trials=40, budget_trials=7)
+    assert len(bodies(tmp_path, "trial")) == 7
+
+
+def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: Path) -> None:
+    with ModelServer(Scripted()) as server:
+        run(tmp_path / "then", server.url, trials=10)
+    calls = len(bodies(tmp_path / "then", "model-call"))
+    assert server.calls == calls
+    run(tmp_path / "now", "", trials=10, model=f"replay:{tmp_path / 'then' / 'run'}")
+
+    def texts(name: str) -> list[tuple[int, str]]:
+        return sorted((b["call"], b.get("reply", "")) for b in bodies(tmp_path / name, "model-call"))
+
+    assert texts("now") == texts("then")
+    names = [[t["proposal"]["source"] for t in bodies(tmp_path / n, "trial")] for n in ("then", "now")]
+    assert names[0] == names[1]
