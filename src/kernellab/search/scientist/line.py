@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from kernellab.build.base import Candidate
 from kernellab.core.ids import digest, sha256_hex
-from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.measure.stats import Estimate
 from kernellab.propose.author import Answer
 from kernellab.propose.base import Idea, Proposer
-from kernellab.propose.prompts import CodeReply, Failure, FormatFailure, KernelFacts, summarise
+from kernellab.propose.prompts import CodeReply, Failure, FormatFailure, KernelFacts, shown, summarise
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.contrast import ratio
@@ -19,6 +19,7 @@ from kernellab.search.memory.specimen import recall
 from kernellab.search.scientist.desk import Desk
 from kernellab.search.scientist.notebook import Attempt, Effect, Generation, Tested
 from kernellab.search.scientist.verdict import judge
+from kernellab.search.soft.look import Look, Said
 from kernellab.search.tune import Sampler, make_tuner
 
 MOST_NAME = 40
@@ -101,10 +102,27 @@ class Line:
             return "a first translation of the reference" if self.base is None else "one idea that others do not have"
         return f"{self.experiment.hypothesis} (expected {self.experiment.gain_low:g} to {self.experiment.gain_high:g})"
 
+    @property
+    def untried(self) -> bool:
+        """A text that hardware has not seen, nor a soft verifier kept from it."""
+        return self.recipe is not None and not self.trials_of_text() and not self.attempts[-1].failed
+
+    @property
+    def first_params(self) -> dict[str, Param]:
+        return {k: v[0] for k, v in self.recipe.space.items()} if self.recipe else {}
+
     def first(self) -> Iterator[Idea]:
         """The text at its own first choices, unless that is on record."""
-        if self.recipe is not None and not self.trials_of_text():
+        if self.untried:
             yield from self._ideas(1)
+
+    def skip(self, look: Look) -> None:
+        """A soft verifier is sure that it fails: no trial, and its objection is what a repair starts from."""
+        said = max((a for a in look.answers if isinstance(a, Said)), key=lambda a: a.p_fail)
+        problem = shown(said.opinion.problem or "no reason given", self.desk.secret)
+        self.failures.append(Failure("verify", f"a reviewer's objection ({said.kind})", problem[:2000]))
+        last = self.attempts[-1]
+        self.attempts[-1] = Attempt(call=last.call, source=last.source, failed=f"skipped, {said.kind}: {problem[:200]}")
 
     def tune(self) -> Iterator[Idea]:
         """The rest of its trials: a good idea is not judged at bad numbers."""
@@ -138,6 +156,8 @@ class Line:
 
     def candidate_facts(self) -> KernelFacts:
         """What a repair starts from."""
+        if not self.trials_of_text():
+            return KernelFacts("candidate", self.text, self.first_params, "untried")
         trial = self._outcome(self.trials_of_text()[0])
         assert not isinstance(trial, DuplicateTrial)
         return KernelFacts.of(trial, self.text, self.desk.task, self.desk.secret)

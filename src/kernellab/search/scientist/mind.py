@@ -32,6 +32,7 @@ from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.propose.prompts import PromptBook
 from kernellab.search.lab import Lab
 from kernellab.search.scientist.notebook import KINDS, Notebook
+from kernellab.search.soft.look import SOFT
 
 TEMPLATES = "prompts"
 
@@ -80,7 +81,7 @@ def open_mind(lab: Lab, science: Science, pytorch: str = "", policy: Policy | No
         recorded, model_name(model, science), PromptBook(folder if folder.is_dir() else None), science.max_tokens,
         science.temperature, science.prompt_tokens,
     )  # fmt: skip
-    notebook = Notebook(lab.append, [e for e in entries if e[0] in KINDS])
+    notebook = Notebook(lab.append, [e for e in entries if e[0] in (*KINDS, SOFT)])
     return Mind(science, author, account, notebook, pytorch, client)
 
 

@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from kernellab.core.ids import canonical_json
 from kernellab.core.records import Dims, Record, dump
 from kernellab.propose.prompts import FormatFailure
 from kernellab.propose.prompts.replies import ExperimentReply
+from kernellab.search.soft.look import SOFT, Looked
 
 Verdict = Literal["held", "refuted", "undecided"]
 
@@ -111,8 +113,11 @@ class Notebook:
     def __init__(self, append: Callable[[str, dict[str, Any]], object], entries: Iterable[tuple[str, dict[str, Any]]]):
         self._append = append
         self._written: dict[tuple[str, ...], Note] = {}
+        self._looks: set[tuple[str, ...]] = set()
         for kind, body in entries:
-            if kind in KINDS:
+            if kind == SOFT:
+                self._looks.add((SOFT, str(body["source"]), canonical_json(body["params"]).decode()))
+            elif kind in KINDS:
                 note = read_note(kind, body)
                 self._written[_key(note)] = note
 
@@ -121,6 +126,13 @@ class Notebook:
         if _key(note) not in self._written:
             self._append(note.kind, {k: v for k, v in dump(note).items() if k != "kind"})
             self._written[_key(note)] = note
+
+    def look(self, looked: Looked) -> None:
+        """What a soft verifier said of a text, once."""
+        key = (SOFT, looked.source, canonical_json(looked.params).decode())
+        if key not in self._looks:
+            self._append(SOFT, dump(looked))
+            self._looks.add(key)
 
     def begin(self, task: str, dims: Dims, purpose: Literal["improve", "translate"], trials: int) -> Generation:
         """The generation that was cut here, or the next one."""

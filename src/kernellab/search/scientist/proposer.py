@@ -24,10 +24,12 @@ from kernellab.search.scientist.desk import Desk
 from kernellab.search.scientist.line import Line
 from kernellab.search.scientist.notebook import Closed, Designed, Generation, Selected, Unread
 from kernellab.search.scientist.pick import pick
+from kernellab.search.soft.look import Look, Looked, SoftVerifier, order
 
 CALLS = 1000
-"""Numbers of calls for each generation: 0 the selector, 2 the designer (each may be asked twice), from 10 on the writers."""
-_SELECT, _DESIGN, _WRITE = 0, 2, 10
+"""Numbers of calls for each generation: 0 the selector, 2 the designer (each may be asked twice), from 10 on
+the writers, from 300 on the soft verifiers."""
+_SELECT, _DESIGN, _WRITE, _SOFT = 0, 2, 10, 300
 _ATTEMPTS = 12
 _BARREN = 3
 """Generations without a trial until it is given up: a model that repeats itself would be paid for ever."""
@@ -152,8 +154,7 @@ class Scientist:
         active, coming = self._lines, self._ask_all(generation, self._lines, 0)
         sources: set[str] = set()
         for attempt in range(1 + self._mind.science.repairs):
-            for line in active:
-                line.take(self._reply(generation, coming[line.number]), sources)
+            for line in self._arriving(generation, active, coming, sources, attempt):
                 yield from line.first()
             while any(line.waiting for line in active):
                 yield None
@@ -165,6 +166,47 @@ class Scientist:
                 yield None
             active = failed
         self._conclude(generation, self._lines, "")
+
+    def _arriving(
+        self, generation: Generation, active: Sequence[Line], coming: dict[int, Future[Answer]], sources: set[str],
+        attempt: int,
+    ) -> Iterator[Line]:  # fmt: skip
+        """Lines with their new texts, in order: each as soon as its reply is there, or, where the model looks at the
+        texts first, all of them, the most promising first."""
+        for line in active:
+            line.take(self._reply(generation, coming[line.number]), sources)
+            if not self._mind.science.soft:
+                yield line
+        if self._mind.science.soft:
+            yield from self._looked_at(generation, active, attempt)
+
+    def _looked_at(self, generation: Generation, active: Sequence[Line], attempt: int) -> list[Line]:
+        """Ordered by what the soft verifiers fear; what they are sure of is skipped, and its objection may be mended."""
+        verifier = SoftVerifier(self._mind.author, seed=self._desk.lab.settings.seed)
+        asked = []
+        for line in active:
+            if line.untried:
+                call = generation.generation * CALLS + _SOFT + verifier.calls * (_ATTEMPTS * line.number + attempt)
+                asked.append((line, self._pool.submit(self._look, verifier, line, call)))
+        looks: list[tuple[Line, Look]] = []
+        for line, coming in asked:
+            try:
+                looks.append((line, coming.result()))
+            except ModelFault as fault:
+                self._fault(fault)
+        for line, look in looks:
+            self._mind.notebook.look(Looked(source=line.source, params=line.first_params, look=look))
+            if look.skip:
+                line.skip(look)
+                self._say(f"skipped unseen by hardware: {line.attempts[-1].failed}")
+        ranked = [looks[i][0] for i in order([look for _, look in looks])]
+        return [*ranked, *(line for line in active if line not in ranked)]
+
+    def _look(self, verifier: SoftVerifier, line: Line, call: int) -> Look:
+        """In a thread of its own."""
+        desk = self._desk
+        backend: Backend = backend_of(line.text)  # type: ignore[assignment]
+        return verifier.look(line.text, line.first_params, desk.task, desk.device, backend, call, self._cancel)
 
     def _ask_all(self, generation: Generation, lines: Sequence[Line], attempt: int) -> dict[int, Future[Answer]]:
         return {line.number: self._pool.submit(self._write, generation, line, attempt) for line in lines}

@@ -8,7 +8,7 @@ import pytest
 
 from kernellab.report.audit import audit
 from tests.support.model_server import ModelServer
-from tests.support.scripted_scientist import BROKEN, WRONG, Scripted, code
+from tests.support.scripted_scientist import BROKEN, WRONG, Scripted, answer, code
 
 from .runs import HELD_OUT, bodies, questions, run, without_candidate
 
@@ -158,3 +158,26 @@ def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: 
     assert texts("now") == texts("then")
     names = [[t["proposal"]["source"] for t in bodies(tmp_path / n, "trial")] for n in ("then", "now")]
     assert names[0] == names[1]
+
+
+def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_path: Path) -> None:
+    """What they call wrong is not tried but mended; what they call right and is wrong is rejected all the same."""
+    feared, trusted = code("feared"), code("trusted", WRONG)
+    sure = {"verdict": "fail", "confidence": 0.97, "problem": "line 4 reads past the end", "line": 4}
+    script = Scripted({
+        "write": lambda n, _: (feared, trusted)[n] if n < 2 else None,
+        "soft_memory": lambda n, prompt: answer(sure) if "/* feared */" in prompt else None,
+    })  # fmt: skip
+    with ModelServer(script) as server:
+        run(tmp_path, server.url, trials=6, soft=True)
+    looks = bodies(tmp_path, "soft")
+    assert sum(b["look"]["skip"] for b in looks) == 1
+    first = [e for e in bodies(tmp_path, "experiment") if e["generation"] == 0]
+    failed = sorted(e["attempts"][0]["failed"] for e in first)
+    assert failed[0].startswith("skipped, soft_memory: line 4 reads past the end")
+    assert failed[1].startswith("verify: wrong-output")
+    tried = {t["proposal"]["source"] for t in bodies(tmp_path, "trial")}
+    skipped = next(b["source"] for b in looks if b["look"]["skip"])
+    assert skipped not in tried
+    assert any("line 4 reads past the end" in prompt for kind, prompt in script.prompts if kind == "repair")
+    assert audit(tmp_path / "run").problems == []
