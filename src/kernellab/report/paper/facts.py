@@ -10,8 +10,8 @@ from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.evidence import TIMED, Evidence, Shape, look
 from kernellab.report.paper.figures import best_trial, published
 
-HYPOTHESIS_KINDS = ("experiment", "study")
 _SLOW_S = 0.1
+_STUDY = {"study": ("id", "title", "claim", "prediction", "rule"), "verdict": ("verdict",)}
 
 
 @dataclass(frozen=True)
@@ -234,8 +234,11 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "models": bool(ev.of("model-call")),
         "llm": "llm" in origins,
         "user": "user" in origins,
+        "warm": "warm-start" in origins,
+        "dropped": any(look(e.body, "timing.dropped") for kind in TIMED for e in ev.of(kind)),
         "recipe": "recipe" in origins or "warm-start" in origins,
-        "hypotheses": any(ev.of(kind) for kind in HYPOTHESIS_KINDS),
+        "study": bool(ev.of("study")),
+        "study_verdict": bool(ev.of("study-verdict")),
         "softmax": "softmax" in str(ev.genesis["task"]["name"]),
         "tpe": ev.genesis["settings"].get("sampler") == "tpe",
         "triton": any(look(e.body, "artifact.backend") == "triton" for e in ev.of("trial")),
@@ -258,6 +261,9 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
         "win_floor": book.field(0, "settings.win_floor", "number"),
         "recipes": book.mint("distinct", ev.matching("trial", {}), "whole", kind="trial", path="proposal.name"),
     }
+    for name, kind in (("study", "study"), ("verdict", "study-verdict")):
+        for entry in ev.of(kind)[-1:]:
+            marks |= {f"{name}_{k}": book.field(entry.seq, k) for k in _STUDY[name]}
     timed = [e.seq for kind in TIMED for e in ev.of(kind) if e.body.get("timing")]
     if timed:
         marks["dropped"] = book.mint("dropped", sorted(timed), "whole")

@@ -13,7 +13,7 @@ from kernellab.report.paper.document import Block, PaperFile, labels, pieces
 from kernellab.report.paper.formulas import FORMULAS
 
 CLAIMS_ID = "kernellab-paper"
-_NUMERIC = re.compile(r"[\d\s.,%×µsGB/\[\]()-]+|none")
+_NUMERIC = re.compile(r"[\d\s.,%e\[\]-]+(?: \(no win\)| \(fastest\))?|none|did not run")
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 17px/1.55 "Libertinus Serif", "Iowan Old Style", Georgia, "Times New Roman", serif; color: #1a1a1a;
@@ -30,7 +30,7 @@ pre { background: #f6f6f4; border: 1px solid #e2e2de; padding: .8rem; overflow-x
 table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4; }
 th { text-align: left; border-bottom: 2px solid #333; padding: .35rem .55rem; vertical-align: bottom; }
 td { border-bottom: 1px solid #ddd; padding: .35rem .55rem; vertical-align: top; }
-td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 caption, figcaption { text-align: left; font-size: .9rem; color: #333; padding: .3rem 0 .5rem; caption-side: top; }
 figure { margin: 1.4rem 0; }
 figure svg { max-width: 100%; height: auto; }
@@ -60,6 +60,11 @@ def dumped(paper: PaperFile) -> bytes:
     return (json.dumps(paper.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode()
 
 
+def numeric_columns(rows: list[list[str]]) -> list[bool]:
+    """Columns of numbers stand to the right; a column with one word in it is a column of words."""
+    return [all(_NUMERIC.fullmatch(cell) for cell in column[1:]) for column in zip(*rows, strict=True)]
+
+
 def _blocks(paper: PaperFile, svgs: Mapping[str, str]) -> Iterator[str]:
     claims = {c.id: c for c in paper.claims}
     number = {r.key: n for n, r in enumerate(paper.references, 1)}
@@ -69,10 +74,16 @@ def _blocks(paper: PaperFile, svgs: Mapping[str, str]) -> Iterator[str]:
     def inline(text: str) -> str:
         return "".join(_piece(p.kind, p.text, p.claim, number) for p in pieces(text, claims))
 
-    def cell(text: str) -> str:
-        plain = "".join(p.text for p in pieces(text, claims))
-        kind = ' class="n"' if _NUMERIC.fullmatch(plain) else ""
-        return f"<td{kind}>{inline(text)}</td>"
+    def table(block: Block) -> str:
+        numeric = numeric_columns([["".join(p.text for p in pieces(c, claims)) for c in row] for row in block.rows])
+        kinds = [' class="n"' if n else "" for n in numeric]
+        head = "".join(f'<th scope="col"{k}>{inline(c)}</th>' for k, c in zip(kinds, block.rows[0], strict=True))
+        rows = "\n".join(
+            "<tr>" + "".join(f"<td{k}>{inline(c)}</td>" for k, c in zip(kinds, row, strict=True)) + "</tr>"
+            for row in block.rows[1:]
+        )
+        return (f'<div class="scroll"><table><caption>{titles[block.id]} {inline(block.text)}</caption>\n'
+                f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")  # fmt: skip
 
     def one(block: Block) -> str:
         text = inline(block.text)
@@ -86,10 +97,7 @@ def _blocks(paper: PaperFile, svgs: Mapping[str, str]) -> Iterator[str]:
             case "list":
                 return "<ul>" + "".join(f"<li>{inline(row[0])}</li>" for row in block.rows) + "</ul>"
             case "table":
-                head = "".join(f'<th scope="col">{inline(c)}</th>' for c in block.rows[0])
-                rows = "\n".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in block.rows[1:])
-                return (f'<div class="scroll"><table><caption>{titles[block.id]} {text}</caption>\n'
-                        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")  # fmt: skip
+                return table(block)
             case "figure":
                 alt = html.escape(alts[block.name], quote=True)
                 return (f'<figure><div role="img" aria-label="{alt}">{svgs[block.name]}</div>'

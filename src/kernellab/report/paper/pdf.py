@@ -10,7 +10,7 @@ from typing import Any
 from kernellab.core.errors import EnvironmentFault
 from kernellab.report.paper.charts import EXTRA, FONT
 from kernellab.report.paper.document import Block, PaperFile, labels, pieces
-from kernellab.report.paper.html_page import dumped
+from kernellab.report.paper.html_page import dumped, numeric_columns
 
 ATTACHED = "paper.json"
 _BREAKABLE = re.compile(r"(?<=[_.,=/:-])(?=\S)|(?<=[0-9a-f]{8})(?=[0-9a-f]{8})")
@@ -31,33 +31,35 @@ _PREAMBLE = """\
 #set table(stroke: none, inset: (x: 3.2pt, y: 3pt))
 #show table: set text(size: 8.4pt)
 #show table: set par(justify: false, leading: 0.5em)
-#let kltable(caption, widths, long, head, ..cells) = block(width: 100%, spacing: 1.3em, breakable: long)[
+#let kltable(caption, widths, align, long, head, ..cells) = block(width: 100%, spacing: 1.3em, breakable: long)[
   #block(below: 0.5em, sticky: true, text(size: 9pt, fill: luma(25%), caption))
-  #table(columns: widths,
+  #table(columns: widths, align: align,
     table.header(repeat: false, table.hline(stroke: 0.9pt), ..head.map(h => strong(h)), table.hline(stroke: 0.6pt)),
     ..cells, table.hline(stroke: 0.9pt))]
 #let klnote(body) = block(width: 100%, inset: 7pt, fill: rgb("#fdf1f2"), stroke: (left: 3pt + rgb("#b00020")),
   strong(body))
-#let klfigure(file, alt, caption) = figure(image(file, alt: alt, width: auto), caption: none, supplement: none,
-  numbering: none, kind: image) + block(above: 0.4em, below: 1.4em, text(size: 9pt, fill: luma(25%), caption))
+#let klfigure(file, alt, caption) = block(breakable: false, width: 100%, spacing: 1.4em,
+  figure(image(file, alt: alt, width: auto), caption: none, supplement: none, numbering: none, kind: image) +
+  block(above: 0.5em, text(size: 9pt, fill: luma(25%), caption)))
 #pdf.attach("{attached}", read("{attached}", encoding: none), relationship: "data", mime-type: "application/json",
   description: "the claims of this paper")
 """
 
 
 def render(paper: PaperFile, svgs: Mapping[str, str]) -> bytes:
+    return typeset(source(paper), dumped(paper), svgs, paper.font, int(made(paper).timestamp()))
+
+
+def typeset(text: str, attached: bytes, svgs: Mapping[str, str], font: str, stamp: int) -> bytes:
     """A font that is not there, and anything else that typst warns of, is a fault: no page is printed in a guessed font."""
     try:
         import typst
     except ImportError:
         raise EnvironmentFault("papers need the package 'typst', which is not installed", EXTRA) from None
-    files: dict[str, Any] = {"main.typ": source(paper).encode(), ATTACHED: dumped(paper)}
-    files |= {f"{name}.svg": svg.encode() for name, svg in svgs.items()}
-    stamp = int(datetime.fromisoformat(_made(paper)).timestamp())
-    own = paper.font != FONT
+    files = {"main.typ": text.encode(), ATTACHED: attached, **{f"{n}.svg": svg.encode() for n, svg in svgs.items()}}
     compile_files: Any = typst.compile_with_warnings  # its stubs do not know yet that a dict of files is taken
     try:
-        data, warnings = compile_files(files, ignore_system_fonts=not own, timestamp=stamp)
+        data, warnings = compile_files(files, ignore_system_fonts=font == FONT, timestamp=stamp)
     except typst.TypstError as error:
         raise EnvironmentFault(f"the PDF cannot be set: {error.message}",
                                "check the template; a font that no file holds cannot be used") from None  # fmt: skip
@@ -72,16 +74,16 @@ def render(paper: PaperFile, svgs: Mapping[str, str]) -> bytes:
 
 def source(paper: PaperFile) -> str:
     """The typst text. Words and claims stand in it as strings, so nothing of a ledger is read as markup."""
-    date = datetime.fromisoformat(_made(paper))
+    date = made(paper)
     when = f"year: {date.year}, month: {date.month}, day: {date.day}"
     head = _PREAMBLE.format(title=_quoted(paper.title), date=when, font=_quoted(paper.font), attached=ATTACHED)
     return head + "\n\n".join(_blocks(paper)) + "\n"
 
 
-def _made(paper: PaperFile) -> str:
+def made(paper: PaperFile) -> datetime:
     """The day of the run, not of the printing: the same ledger gives the same file."""
     started = next((str(c.value) for c in paper.claims if c.formula == "time"), "")
-    return datetime.strptime(started or "1970-01-01 00:00", "%Y-%m-%d %H:%M").replace(tzinfo=UTC).isoformat()
+    return datetime.strptime(started or "1970-01-01 00:00", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
 
 
 def _blocks(paper: PaperFile) -> Iterator[str]:
@@ -118,11 +120,14 @@ def _blocks(paper: PaperFile) -> Iterator[str]:
             case "list":
                 return "#list(" + ", ".join(f"[{inline(row[0])}]" for row in block.rows) + ")"
             case "table":
-                widths = _widths([[plain(cell) for cell in row] for row in block.rows])
+                texts = [[plain(cell) for cell in row] for row in block.rows]
+                widths = _widths(texts)
+                align = ", ".join("right" if n else "left" for n in numeric_columns(texts)) + ","
                 head = ", ".join(f"[{inline(cell)}]" for cell in block.rows[0])
                 long = "true" if len(block.rows) > _LONG else "false"
                 cells = ",\n  ".join(", ".join(f"[{inline(c)}]" for c in row) for row in block.rows[1:])
-                return f"#kltable([#{_quoted(titles[block.id] + ' ')}{text}], ({widths}), {long}, ({head},), {cells})"
+                caption = f"[#{_quoted(titles[block.id] + ' ')}{text}]"
+                return f"#kltable({caption}, ({widths}), ({align}), {long}, ({head},), {cells})"
             case "figure":
                 caption = f"#{_quoted(titles[block.id] + ' ')}{text}"
                 return f'#klfigure("{block.name}.svg", {_quoted(alts[block.name])}, [{caption}])'
@@ -147,7 +152,10 @@ def _widths(rows: list[list[str]]) -> str:
     for column in zip(*rows, strict=True):
         longest = max(map(len, column[1:]), default=0)
         word = max((len(w) for cell in column for w in re.split(r"[\s_.,=/:-]", cell)), default=1)
-        widths.append("auto" if longest <= narrow and word <= narrow else f"{min(max(longest, 16), 60)}fr")
+        if longest <= narrow and word <= narrow:
+            widths.append("auto" if len(column[0]) <= 14 else f"{max(longest, 12)}fr")
+        else:
+            widths.append(f"{min(max(longest, 16), 60)}fr")
     return ", ".join(widths) + ("," if len(widths) == 1 else "")
 
 

@@ -210,24 +210,43 @@ def _negative(book: ClaimBook) -> Iterator[Row]:
 
 
 def _hypotheses(book: ClaimBook) -> Iterator[Row]:
-    """Experiments of a scientist's run, and studies; a field that a record lacks is left out, not guessed."""
+    """Experiments of a scientist's run, and the parts of a study."""
     ev = book.evidence
-    for entry in [*ev.of("experiment"), *ev.of("study")][:_HYPOTHESES]:
-        body, seq = entry.body, entry.seq
-        path = next((p for p in ("experiment.hypothesis", "hypothesis.claim", "claim", "name")
-                     if isinstance(look(body, p), str) and look(body, p)), "")  # fmt: skip
-        verdict = next((p for p in ("verdict", "verdict.verdict") if isinstance(look(body, p), str)), "")
-        if not path or not verdict:
+    for entry in ev.of("experiment")[:_HYPOTHESES]:
+        seq = entry.seq
+        if look(entry.body, "experiment.hypothesis") is None:
             continue
-        predicted = "as worded"
-        if isinstance(look(body, "experiment.gain_low"), (int, float)):
-            ends = [book.field(seq, f"experiment.{end}", "number") for end in ("gain_low", "gain_high")]
-            predicted = f"{ends[0]} to {ends[1]}"
-        observed = "none"
-        if isinstance(look(body, "effect.value"), (int, float)):
-            marks = [book.field(seq, f"effect.{end}", "number") for end in ("value", "low", "high")]
-            observed = f"{marks[0]} [{marks[1]}, {marks[2]}]"
-        yield book.field(seq, path), predicted, observed, book.field(seq, verdict), book.mint("entry", [seq], "id")
+        low, high = (book.field(seq, f"experiment.{end}", "number") for end in ("gain_low", "gain_high"))
+        yield (
+            book.field(seq, "experiment.hypothesis"),
+            f"ratio of {low} to {high}",
+            _interval(book, seq, "effect"),
+            book.field(seq, "verdict"),
+            book.mint("entry", [seq], "id"),
+        )
+    claims = {e.body["id"]: e.seq for e in ev.of("study")}
+    for entry in ev.of("study-verdict"):
+        seq = entry.seq
+        for number, part in enumerate(entry.body["parts"]):
+            at = f"parts.{number}"
+            registered = claims.get(entry.body["id"])
+            claim = (
+                book.field(registered, "claim") if registered is not None and number == 0 else "the same, further part"
+            )
+            yield (
+                claim,
+                book.field(seq, f"{at}.prediction"),
+                _interval(book, seq, at),
+                book.field(seq, f"{at}.verdict") if part["testable"] else book.field(seq, f"{at}.reason"),
+                book.mint("entry", [seq], "id"),
+            )
+
+
+def _interval(book: ClaimBook, seq: int, path: str) -> str:
+    if not isinstance(look(book.evidence.body(seq), f"{path}.value"), (int, float)):
+        return "nothing to compare"
+    value, low, high = (book.field(seq, f"{path}.{end}", "number") for end in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
 
 
 def _costs(book: ClaimBook, facts: Facts) -> Iterator[Row]:

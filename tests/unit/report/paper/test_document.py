@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kernellab.core.errors import UsageError
+from kernellab.report.paper.bibliography import resolve, shipped
+from kernellab.report.paper.document import PaperFile, Table, cited, parse, segments, stray_digits
+
+
+def _parse(text: str) -> list[str]:
+    table = Table("a table", ("head",), (("cell",),))
+    return [b.kind for b in parse(text, {"t": table}, {"s": "⟦c1⟧"}, {"f": "a figure"})]
+
+
+def test_markup_becomes_blocks() -> None:
+    text = "# Title\n> by\n\n## Part\ntext\nmore text\n@table t\n- one\n- two\n\n! note\n\n@figure f\n\n@code s\n\n@references"
+    kinds = ["title", "byline", "heading", "paragraph", "table", "list", "note", "figure", "code", "references"]
+    assert _parse(text) == kinds
+
+
+@pytest.mark.parametrize("text", ["# Title\n\n3 shapes", "# Title\n\n- 95 %", "# Kernel 7", "# T\n\nsee `klab 7`"])
+def test_a_digit_that_is_no_claim_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no claim"):
+        _parse(text)
+
+
+@pytest.mark.parametrize("text", ["# T\n\n@table nope", "# T\n\n@figure nope", "# T\n\n@code nope"])
+def test_what_is_not_there_cannot_be_shown(text: str) -> None:
+    with pytest.raises(UsageError, match="nope"):
+        _parse(text)
+
+
+def test_only_what_is_in_the_bibliography_can_be_cited() -> None:
+    with pytest.raises(UsageError, match="bibliography"):
+        resolve(["nobody"])
+
+
+def test_all_that_is_cited_is_listed_and_nothing_else(paper: PaperFile) -> None:
+    assert cited(paper.blocks) == [r.key for r in paper.references]
+    assert all(shipped()[r.key] == r for r in paper.references)
+
+
+def test_words_hold_no_digit(paper: PaperFile) -> None:
+    assert stray_digits(paper.blocks) == []
+    assert not any(c.isdigit() for s in segments(paper) if s.source == "words" for c in s.text)
+
+
+def test_no_section_is_empty(paper: PaperFile) -> None:
+    kinds = [b.kind for b in paper.blocks]
+    assert all(following != "heading" for kind, following in itertools.pairwise(kinds) if kind == "heading")
+    assert kinds[-1] == "references"

@@ -1,0 +1,131 @@
+"""A model over real HTTP: what it may put better, and what it may not change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.model_server import Error, ModelServer, Say, Step
+
+from kernellab.propose.models import Budget, ModelFault, Policy, open_model
+from kernellab.report.paper.check import Auditor
+from kernellab.report.paper.claims import Claim
+from kernellab.report.paper.polish import Polisher, attach, mismatch
+from kernellab.report.paper.write import write_paper
+
+from .conftest import RUN
+
+
+def _claim(name: str, text: str) -> Claim:
+    return Claim(id=name, formula="field", entries="0", value=text, unit="", form="words", printed=text)
+
+
+CLAIMS = {c.id: c for c in (_claim("c1", "softmax"), _claim("c2", "64.00"), _claim("c3", "1.12"), _claim("c4", "1.11"))}
+PLAIN = "⟦c1⟧ takes ⟦c2⟧ µs and is faster than the baseline: a ratio of ⟦c3⟧ [⟦c4⟧] ⟦@efron⟧."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "In our runs softmax takes 64.00 µs. It is faster than the baseline, with a ratio of 1.12 [1.11] [@efron].",
+    ],
+)
+def test_other_words_around_the_same_facts_are_taken(text: str) -> None:
+    marked, why = attach(text, PLAIN, CLAIMS)
+    assert why == ""
+    assert [name in marked for name in ("⟦c1⟧", "⟦c2⟧", "⟦c3⟧", "⟦c4⟧", "⟦@efron⟧")] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "softmax takes 63.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 ms and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is slower than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is not faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is twice faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.11 [1.12] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] and 12 % [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.125 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11].",
+        "softmax takes 64.00 µs and is the fastest, faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@merkle].",
+        "softmax takes 64.00 µs and is faster than the baseline by three times: a ratio of 1.12 [1.11] [@efron].",
+        "⟦c1⟧ takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "",
+        "so " * 2000,
+    ],
+)  # fmt: skip
+def test_a_changed_fact_is_refused(text: str) -> None:
+    marked, why = attach(text, PLAIN, CLAIMS)
+    assert marked == ""
+    assert why
+
+
+def test_the_check_is_repeated_on_marked_text() -> None:
+    assert mismatch(PLAIN, PLAIN) == ""
+    assert mismatch(PLAIN.replace("faster", "slower"), PLAIN)
+    assert mismatch(PLAIN.replace("⟦c3⟧", "⟦c4⟧"), PLAIN)
+
+
+def _asked(body: dict[str, Any]) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Callable[[dict[str, Any]], Step]], Polisher]]:
+    servers: list[ModelServer] = []
+
+    def start(script: Callable[[dict[str, Any]], Step]) -> Polisher:
+        server = ModelServer(script)
+        server.__enter__()
+        servers.append(server)
+        return Polisher(open_model(f"openai:tiny@{server.url}"), "tiny", policy=Policy(attempts=2, first_s=0.01))
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path) -> None:
+    """Every second reply lies about a number; those stay plain and are reported."""
+    count = iter(range(1000))
+
+    def script(body: dict[str, Any]) -> Step:
+        text = _asked(body)
+        return Say(f"Put plainly: {text}" if next(count) % 2 else f"{text} That is 42 % of it.")
+
+    made = write_paper(RUN, tmp_path / "out", serve(script)).paper
+    assert made.polish is not None
+    assert made.polish.kept >= 3
+    assert len(made.polish.refused) >= 3
+    assert all("42" in why for why in made.polish.refused)
+    assert len(made.polish.calls) == made.polish.kept + len(made.polish.refused)
+    polished = [b for b in made.blocks if b.plain]
+    assert len(polished) == made.polish.kept
+    page = (tmp_path / "out" / "paper.html").read_text()
+    assert "Put plainly" in page
+    assert "42 % of it" not in page
+    for kind in ("pdf", "html"):
+        report = Auditor(RUN).audit(tmp_path / "out" / f"paper.{kind}")
+        assert report.problems == []
+        assert report.numbers == report.traced
+
+
+def test_a_model_that_cannot_be_used_is_an_error_and_leaves_nothing(serve: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelFault):
+        write_paper(RUN, tmp_path / "out", serve(lambda body: Error(401, "wrong key")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spent_budget_leaves_the_rest_plain(serve: Any, tmp_path: Path) -> None:
+    polisher = serve(lambda body: Say(_asked(body)))
+    polisher.budget = Budget(calls=2)
+    made = write_paper(RUN, tmp_path / "out", polisher).paper
+    assert made.polish is not None
+    assert made.polish.kept == 2
+    assert "budget" in made.polish.refused[-1]
