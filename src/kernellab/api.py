@@ -1,4 +1,4 @@
-"""The Python API: optimize(), verify(), measure(), build(). The command line does nothing that these cannot."""
+"""The Python API: optimize(), verify(), measure(), build(), study(), analyse(). The command line does nothing more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernellab.core.errors import UsageError
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
-from kernellab.core.errors import UsageError
 from kernellab.core.settings import load_science, load_settings
 from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
@@ -17,6 +17,9 @@ from kernellab.search.construct import Construction, construct
 from kernellab.search.course import Question
 from kernellab.search.runs import Outcome, default_folder, known_candidates, run_search, try_candidate
 from kernellab.search.scientist.estimate import Forecast, estimate
+from kernellab.study.conduct import Report, run_study
+from kernellab.study.library import find
+from kernellab.study.mine.miner import Analysis, mine_run
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, parse_dims
 
@@ -147,6 +150,24 @@ def build(
     task = locate(task, dtype)
     chosen = _shape(task, shape) if shape is not None else None
     return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
+
+
+def study(
+    hypothesis: str | Path,
+    *,
+    out: str | Path | None = None,
+    others: Sequence[str | Path] = (),
+    listener: Listener = silent,
+    **settings: Any,
+) -> Report:
+    """Register a hypothesis (a shipped one's id, or a file) and test it; `others`: runs of other devices to compare with."""
+    path = find(str(hypothesis))
+    return run_study(path, load_settings(settings), _folder(out, path.stem), [Path(o) for o in others], listener)
+
+
+def analyse(run: str | Path) -> Analysis:
+    """The patterns in a run's ledger that hold after the correction for many tests."""
+    return mine_run(Path(run))
 
 
 def locate(task: str, dtype: str) -> str:

@@ -12,6 +12,7 @@ from kernellab.core.errors import UsageError
 from kernellab.propose.recipe import Recipe
 from kernellab.study.design import cells_of, key_of, wards_of
 from kernellab.study.hypothesis import Hypothesis
+from kernellab.study.library import read, shipped
 
 RECIPE = Recipe(Candidate("text", "rows"), {"A": [1, 2, 3, 4], "B": ["x", "y", "z"]}, "")
 
@@ -70,6 +71,17 @@ def test_a_population_that_does_not_exist_is_refused(population: dict[str, Any],
 def test_a_device_of_which_nothing_is_said_is_refused() -> None:
     with pytest.raises(UsageError, match="says nothing of --device cuda"):
         wards_of(asking(), "cuda", Path())
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", list(shipped()))
+def test_the_shipped_populations_exist(name: str, device: str) -> None:
+    path = shipped()[name]
+    for ward in wards_of(read(path), device, path.parent):
+        assert ward.shapes
+        assert ward.candidates
+        spaces = [c.text for c in ward.candidates]
+        assert all(any(f'"{param}"' in text for text in spaces) for param in ward.population.space)
 
 
 def test_a_planned_trial_is_named_whatever_the_order_of_its_dims() -> None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kernellab.core.records import Param
+from kernellab.ledger.store import Store
 from kernellab.measure.stats import Estimate, estimate
-from kernellab.search.memory.specimen import Specimen
+from kernellab.search.memory.specimen import Specimen, reader_of, recall
+from kernellab.search.replay import read_trials
 from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
 from kernellab.study.mine.importance import evaluator_name, importances
 from kernellab.study.mine.pairing import Pair, matched
@@ -117,6 +120,10 @@ class _Test:
 
 def mine(specimens: Sequence[Specimen], rate: float = RATE) -> Analysis:
     return mine_rows(rows_of(specimens), rate)
+
+
+def mine_run(folder: Path, rate: float = RATE) -> Analysis:
+    return mine(recall(read_trials(folder), reader_of(Store(folder))), rate)
 
 
 def mine_rows(rows: Sequence[Row], rate: float = RATE) -> Analysis:
