@@ -36,7 +36,7 @@ PROTOCOL = {"mcp"}  # its standard output belongs to the client
 
 
 def test_every_command_is_there_and_speaks_json(main: Main) -> None:
-    there = {c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback}
+    there = {c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands if c.callback}
     assert there >= set(COMMANDS)
     for command in sorted(there - PROTOCOL):
         code, out, _ = main(command, "--help")
