@@ -27,7 +27,7 @@ from support.oracle import Errors, Oracle, rewrite
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "runs" / "labelled"
-MOST = 10
+MOST = 8
 CALLS = 4 * MOST + 1
 
 
@@ -90,16 +90,13 @@ def test_a_prompt_is_improved_within_its_budget_and_reported(klab: Klab, server:
     assert "budget of 15 calls" in stopped["reason"]
     assert f"--resume {out}" in stopped["fix"]
     assert server.calls == 15
-    code, better = klab("--resume", str(out))
+    code, better = klab(str(out), verb="resume")
     assert (code, better["status"]) == (0, "better")
     assert server.calls == CALLS
     assert better["after"]["test"]["balanced_accuracy"] > better["before"]["test"]["balanced_accuracy"]
     assert "follow every sum" in (Path(better["templates"]) / "soft_numerics.j2").read_text()
     code, report = klab("--report", str(out))
     assert (code, report["after"]) == (0, better["after"])
-    code, again = klab(*asked(server, tmp_path / "again")[:2], f"replay:{out}", *asked(server, tmp_path / "again")[3:])
-    assert (code, again["after"], server.calls) == (0, better["after"], CALLS)
-    assert klab(str(out), verb="resume")[1]["after"] == better["after"]
     code, audited = klab(str(out), verb="audit")
     assert (code, audited["problems"], audited["ended"]) == (0, [], True)
     assert server.calls == CALLS
@@ -112,7 +109,7 @@ def test_a_tuning_killed_again_and_again_loses_nothing_and_pays_for_nothing_it_h
 ) -> None:
     out, jobs, kills = tmp_path / "run", 2, 0
     command = klab.command(*asked(server, out, "--jobs", str(jobs)))
-    for goal in (3, 14, 26, 38):
+    for goal in (3, 14, 26):
         process = subprocess.Popen(command, env=klab.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while server.calls < goal + kills * jobs and process.poll() is None:
             time.sleep(0.002)
@@ -124,7 +121,7 @@ def test_a_tuning_killed_again_and_again_loses_nothing_and_pays_for_nothing_it_h
     assert (code, better["status"]) == (0, "better")
     assert CALLS <= server.calls <= CALLS + kills * jobs  # a call in flight when it was killed may have been paid
     assert better["spent"]["calls"] >= server.calls
-    assert check(out).ok
+    assert not check(out).problems
 
 
 def looked(p_fail: float, params: dict[str, Any]) -> Looked:
@@ -159,24 +156,9 @@ def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(klab: K
         assert word in shown.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "one of them"),
-        ([str(FOLDER)], "which model"),
-        ([str(FOLDER), "--model", "nonsense"], "names no model"),
-        ([str(FOLDER), "--model", "openai:m@http://127.0.0.1:9/v1", "--kind", "soft_taste"], "--kind 'soft_taste'"),
-        ([str(FOLDER), "--model", "openai:m@http://127.0.0.1:9/v1", "--rounds", "-1"], "--rounds -1"),
-        ([str(FOLDER), "--model", "openai:m@http://127.0.0.1:9/v1", "--budget-calls", "-1"], "makes no sense"),
-        (["tests", "--model", "openai:m@http://127.0.0.1:9/v1"], "cannot be read"),
-        (["--report", "no-such-folder"], "no run folder"),
-        (["--resume", "no-such-folder"], "no run folder"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_a_clear_error(klab: Klab, arguments: list[str], said: str, tmp_path: Path) -> None:
-    out = ["--out", str(tmp_path / "run")] if arguments and arguments[0] == str(FOLDER) else []
-    code, error = klab(*arguments, *out)
-    assert code == 2, error
-    assert said in error["reason"]
+def test_bad_input_is_a_clear_error_for_programs_too(klab: Klab, tmp_path: Path) -> None:
+    code, error = klab(str(FOLDER), "--model", "nonsense", "--out", str(tmp_path / "run"))
+    assert (code, error["status"]) == (2, "error")
+    assert "names no model" in error["reason"]
     assert error["fix"]
-    assert not (tmp_path / "run" / "ledger.jsonl").exists()
+    assert not (tmp_path / "run").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernellab.search.soft.interval import Rate, clopper_pearson, incomplete_beta
@@ -19,6 +19,7 @@ def test_known_intervals(hits: int, n: int, low: float, high: float) -> None:
     assert clopper_pearson(hits, n) == pytest.approx((low, high), abs=5e-5)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 60), st.data(), st.floats(0.01, 0.99))
 def test_the_incomplete_beta_function_is_the_tail_of_a_binomial(n: int, data: st.DataObject, p: float) -> None:
     k = data.draw(st.integers(1, n))
@@ -26,6 +27,7 @@ def test_the_incomplete_beta_function_is_the_tail_of_a_binomial(n: int, data: st
     assert incomplete_beta(p, k, n - k + 1) == pytest.approx(tail, abs=1e-9)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 200), st.data())
 def test_an_interval_holds_its_value_and_narrows_with_trials(n: int, data: st.DataObject) -> None:
     hits = data.draw(st.integers(0, n))

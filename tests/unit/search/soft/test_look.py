@@ -84,13 +84,13 @@ def test_a_fault_that_stops_a_run_is_raised(serve: Serve, author: Ask, step: Err
 
 def test_a_seeded_share_of_skips_is_tried_whatever_the_order(serve: Serve, author: Ask) -> None:
     asks = author(serve(said(opinion("fail", 0.99))))
-    sources = [f"{SOURCE}A = {i}\n" for i in range(24)]
+    sources = [f"{SOURCE}A = {i}\n" for i in range(16)]
 
     def audited(seed: int, share: float = 0.5) -> list[bool]:
         return [look(asks, s, kinds=("soft_compile",), audit_share=share, seed=seed).audited for s in sources]
 
     first = audited(1)
-    assert 5 <= sum(first) <= 19
+    assert 3 <= sum(first) <= 13
     assert audited(1) == first
     assert audited(2) != first
     assert not any(audited(1, 0.0))
