@@ -9,5 +9,6 @@ $py benchmarks/aa_false_wins.py
 $py benchmarks/best_kernels.py
 $py benchmarks/ledger_throughput.py
 $py benchmarks/kill_resume.py
+$py benchmarks/soft/verifier.py
 .venv/bin/klab demo --json | tail -c 300
 .venv/bin/klab doctor --gauntlet --json | tail -c 100
