@@ -14,7 +14,8 @@ from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.spec import Buffer, Dims, Task
 
 _TAKEN = {"out", "np", "torch", "dims", "given", "shapes", "wanted", "outputs", "places", "inputs", "run", "reference",
-          "host", "device", "op", "name", "array", "tensor", "shape", "dtype", "empty", "aligned"}  # fmt: skip
+          "host", "device", "op", "name", "array", "tensor", "shape", "dtype", "empty", "aligned",
+          "call", "rough"}  # fmt: skip
 _WORST_ULP = """    with np.errstate(all="ignore"):
         given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
         found = reference.reference(*given)
@@ -50,6 +51,7 @@ class Interface:
             raise UsageError(f"the dim '{clash[0]}' of {task.name} has the name of something else in the exported code",
                              "rename it in the task")  # fmt: skip
         self._inputs = [_safe(b.name) for b in task.inputs]
+        self._arrays = [*self._inputs, *(f"{_safe(b.name)}_out" for b in task.outputs)]
         self._places = {n: f"{_safe(b.name)}.shape[{axis}]" for n, (b, axis) in places.items()}
         self.expression = _carries(task, "torch")
 
@@ -69,6 +71,11 @@ class Interface:
             "dim_tuple_list": f"({_tuple(self.dims)})",
             "dims_line": f"{', '.join(self.dims)} = {', '.join(self._places[n] for n in self.dims)}",
             "buffer_count": len(ins) + len(outs),
+            "input_list": self._inputs,
+            "output_list": [f"{_safe(b.name)}_out" for b in outs],
+            "all_addresses": " | ".join(f"{n}_at" for n in self._arrays),
+            "address_list": ", ".join(f"{n}_at" for n in self._arrays),
+            "all_contiguous": " and ".join(f"{n}.flags.c_contiguous" for n in self._arrays),
             "input_names": ", ".join(self._inputs),
             "input_name_tuple": repr(tuple(b.name for b in ins)),
             "input_axes": repr(tuple(len(b.extents) for b in ins)),
@@ -78,7 +85,6 @@ class Interface:
             "output_shapes": f"({_tuple([_shape(b) for b in outs])})",
             "output_dtypes": repr(tuple(b.dtype for b in outs)),
             "output_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in outs])})",
-            "checked_inputs": f"{', '.join(self._inputs)} = {', '.join(f'np.asarray({n})' for n in self._inputs)}",
             "returned": "tuple(outputs)" if many else "outputs[0]",
             "out_words": "arrays" if many else "an array",
             "op_inputs": ", ".join(f"{n}: torch.Tensor" for n in self._inputs),

@@ -1,0 +1,199 @@
+"""An exported module against the laboratory's own machine code: is what others get as fast as what was certified?
+
+python benchmarks/certify/export_speed.py [--task softmax] [--shape 1024x512] [--pairs 301]
+
+Searches a shape, certifies the best trial, exports it, and compares the exported package with the machine code that
+the laboratory measured, two ways:
+  module   in this process: the package's Python function (checks, ctypes and all) against the recorded machine code
+           called bare, in pairs, interleaved in random order, over a ring of buffers larger than the caches
+  library  in the laboratory: the package's C file, handed in as a candidate, against the recorded kernel, by the
+           laboratory's clock on fresh inputs, as in any confirmation
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib
+import json
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernellab import api
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.plan import BufferArg, FloatArg, IntArg, Plan, ScratchArg
+from kernellab.certify.evidence import prove_trial
+from kernellab.certify.export import export
+from kernellab.certify.issue import certify
+from kernellab.core.settings import Settings
+from kernellab.ledger.store import Store
+from kernellab.measure.bench import Arm
+from kernellab.measure.stats import Estimate, median, paired_speedup
+from kernellab.search.lab import Lab, task_of
+from kernellab.search.runs import in_order
+from kernellab.tasks.spec import Task
+
+_RING_BYTES = 96 << 20
+
+
+class Recorded:
+    """The machine code of a trial, called as the laboratory's worker calls it."""
+
+    def __init__(self, folder: Path, code: bytes, plan: Plan, stubs: dict[tuple[str, bool, str], str]) -> None:
+        path = folder / "recorded.so"
+        path.write_bytes(code)
+        self._library, self._plan, self._stubs = ctypes.CDLL(str(path)), plan, stubs
+        self._work = [np.zeros(n + 64, np.uint8) for n in plan.scratch]
+
+    def bind(self, buffers: list[np.ndarray]) -> list[tuple[Any, tuple[Any, ...]]]:
+        calls = []
+        for step in self._plan.steps:
+            pointers = [self._address(a, buffers) for a in step.args if isinstance(a, (BufferArg, ScratchArg))]
+            integers = [a.value for a in step.args if isinstance(a, IntArg)]
+            floats = [a.value for a in step.args if isinstance(a, FloatArg)]
+            arguments = (
+                (ctypes.c_void_p * max(1, len(pointers)))(*pointers),
+                (ctypes.c_longlong * max(1, len(integers)))(*integers),
+                (ctypes.c_double * max(1, len(floats)))(*floats),
+                (ctypes.c_long * 3)(*(*(step.grid or ()), 1, 1, 1)[:3]),
+            )
+            function = self._library[self._stubs[step.signature]]
+            function.restype = None
+            calls.append((function, arguments))
+        return calls
+
+    def _address(self, argument: BufferArg | ScratchArg, buffers: list[np.ndarray]) -> int:
+        if isinstance(argument, BufferArg):
+            return int(buffers[argument.index].ctypes.data)
+        return -(-int(self._work[argument.index].ctypes.data) // 64) * 64
+
+
+def in_process(
+    task: Task, dims: dict[str, int], package: Any, recorded: Recorded, pairs: int
+) -> tuple[Estimate, float, float]:
+    """Speed-up of the module over the recorded machine code, and both medians in seconds."""
+    function = getattr(package, task.name)
+    make = package.host.empty
+    size = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
+    slots = max(3, _RING_BYTES // size)
+    rng = np.random.default_rng(0)
+    sets = []
+    for _ in range(slots):
+        inputs = [make(b.shape(dims), b.dtype) for b in task.inputs]
+        for array in inputs:
+            array[...] = rng.standard_normal(array.shape)
+        outputs = [make(b.shape(dims), b.dtype) for b in task.outputs]
+        for array in outputs:
+            array.fill(0)
+        sets.append((inputs, outputs, recorded.bind([*inputs, *outputs])))
+    _, _, bound = sets[0]
+    for function_, arguments in bound:
+        function_(*arguments)
+    wanted = [a.copy() for a in sets[0][1]]
+    found = function(*sets[0][0])
+    same = all(
+        np.array_equal(a, b) for a, b in zip(wanted, found if isinstance(found, tuple) else (found,), strict=True)
+    )
+    print(f"same bits from both: {same}")
+    calls = (lambda inputs, outputs, _: function(*inputs, out=outputs), lambda _, __, bound: [f(*a) for f, a in bound])
+    dice, turn, disturbed = random.Random(1), 0, 0
+    kept: list[tuple[float, float]] = []
+    while len(kept) < pairs and disturbed < 20 * pairs:
+        took, switches = [0.0, 0.0], 0
+        for arm in dice.sample((0, 1), 2):
+            place = sets[turn % slots]
+            turn += 1
+            before = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+            started = time.perf_counter()
+            calls[arm](*place)
+            took[arm] = time.perf_counter() - started
+            switches += resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - before
+        if switches or turn < 20:
+            disturbed += 1
+        else:
+            kept.append((took[0], took[1]))
+    print(f"in this process: {len(kept)} pairs, {disturbed} more in which another process took the processor")
+    ours, theirs = [a for a, _ in kept], [b for _, b in kept]
+    return paired_speedup(ours, theirs), median(ours), median(theirs)
+
+
+def in_lab(lab: Lab, dims: dict[str, int], built: Built, text: str, symbol: str, pairs: int) -> Estimate:
+    """Speed-up of the exported C file over the recorded kernel, by the laboratory's clock."""
+    names = ", ".join(b.name for b in (*lab.task.inputs, *lab.task.outputs))
+    sizes = ", ".join(str(v) for v in dims.values())
+    work = max(64, sum(-(-n // 64) * 64 for n in built.plans[0].scratch))
+    launch = f'def launch({names}):\n    kernel("{symbol}")({names}, {sizes}, scratch({work}, "uint8"))\n'
+    flags = [f for f in built.artifact.flags if f.startswith(("-O", "-f", "-m")) and f not in _OURS]
+    candidate = Candidate(f"SOURCE = {text!r}\nFLAGS = {flags!r}\n{launch}", "exported")
+    exported = lab.builder.build(lab.task, candidate, {}, [dims])
+    assert not isinstance(exported, NotBuilt), exported.reason
+    stage = lab.stage(dims)
+    try:
+        first = Arm("exported", stage.start_worker(exported, stage.ring, 0), 0)
+        second = Arm("recorded", stage.start_worker(built, stage.ring, 1), 1)
+        found, _ = stage.bench.compare(first, second, pairs)
+        first.worker.close()
+        second.worker.close()
+        return found.speedup()
+    finally:
+        stage.close()
+
+
+_OURS = ("-fPIC", "-fno-ident", "-fopenmp", "-march=native", "-mcpu=native", "-fno-sanitize=undefined")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--task", default="softmax")
+    parser.add_argument("--shape", default="1024x512")
+    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--pairs", type=int, default=301)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        os.environ |= {"KLAB_HOME": str(home / "key"), "XDG_CACHE_HOME": str(home / "cache")}
+        outcome = api.optimize(
+            options.task, shapes=[options.shape], effort="quick", trials=options.trials, out=home / "run"
+        )
+        number = outcome.data()["trial"]
+        _, path = certify(home / "run", number)
+        done = export([path], "module", home / "package", unreviewed=True)
+        proof = prove_trial(home / "run", number)
+        compare(options, home, proof, done.package)
+
+
+def compare(options: argparse.Namespace, home: Path, proof: Any, name: str) -> None:
+    sys.path.insert(0, str(home / "package"))
+    package = importlib.import_module(name)
+    task, locator = task_of(home / "run")
+    dims = in_order(proof.trial.dims, task)
+    text = (home / "package" / name / "kernel_0.c").read_text()
+    with Lab(Settings(effort="quick", device="cpu"), task, locator) as lab:
+        candidate = Candidate(proof.source, proof.trial.proposal.name)
+        built = lab.builder.build(lab.task, candidate, dict(proof.trial.proposal.params), [dims])
+        assert not isinstance(built, NotBuilt)
+        assert built.code == Store(home / "run").get(proof.trial.artifact.code), "the build is not the recorded one"
+        library = in_lab(lab, dims, built, text, f"{name}_0", options.pairs)
+    recorded = Recorded(home, built.code, built.plans[0], built.stubs)
+    module, ours, theirs = in_process(task, dims, package, recorded, options.pairs)
+    print(
+        f"{options.task} {options.shape}: {proof.trial.proposal.name}, certified latency {proof.timing.latency_s * 1e3:.4f} ms"
+    )
+    for what, found in (("module", module), ("library", library)):
+        slower = [f"{100 * (1 / v - 1):+.2f}" for v in (found.value, found.high, found.low)]
+        print(f"{what:8} {slower[0]} % against the recorded machine code [{slower[1]}, {slower[2]}], {found.n} pairs")
+    print(f"in this process: module {ours * 1e3:.4f} ms, recorded machine code {theirs * 1e3:.4f} ms a call")
+    figures = {"module": module.__dict__, "library": library.__dict__, "module_s": ours, "recorded_s": theirs}
+    print(json.dumps({**figures, "certified_s": proof.timing.latency_s}))
+
+
+if __name__ == "__main__":
+    main()

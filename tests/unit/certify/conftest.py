@@ -1,0 +1,108 @@
+"""One real run for all of these tests, and published GPU runs signed anew with the tests' own key."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernellab import api
+from kernellab.certify.certificate import Certificate
+from kernellab.certify.history import promote, review
+from kernellab.certify.issue import certify
+from kernellab.core.records import Confirmation
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import load_or_create_key
+from kernellab.search.replay import read_trials
+
+PUBLISHED = Path(__file__).parents[3] / "runs" / "h200"
+WRONG = """SOURCE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }"
+def launch(x, y):
+    kernel("k")(x, y, x.size)
+"""
+BROKEN = WRONG.replace("y[i] = x[i]", "this is not C")
+Issue = Callable[[Path, int], tuple[Certificate, Path]]
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("certify-home")
+
+
+def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Keys and caches of the tests' own."""
+    patch.setenv("KLAB_HOME", str(home / "key"))
+    patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+
+
+@pytest.fixture(autouse=True)
+def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    settle(monkeypatch, home)
+
+
+@pytest.fixture(scope="session")
+def softmax_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A quick search of the built-in softmax at a small shape, a wrong kernel and one that does not compile among it."""
+    folder = tmp_path_factory.mktemp("runs") / "softmax"
+    files = []
+    for name, text in (("wrong", WRONG), ("broken", BROKEN)):
+        files.append(home / f"{name}.py")
+        files[-1].write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        settle(patch, home)
+        api.optimize("softmax", shapes=["96x64"], candidates=files, out=folder, effort="quick", trials=8, device="cpu",
+                     sampler="exhaustive", sample_s=0.0003)  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="session")
+def confirmed(softmax_run: Path) -> int:
+    """The number of a trial of that run whose confirmation passed."""
+    bodies = (Confirmation.model_validate(e.body) for e in read_entries(softmax_run) if e.kind == "confirmation")
+    return next(c.trial for c in bodies if c.timing is not None)
+
+
+@pytest.fixture
+def copied(softmax_run: Path, tmp_path: Path) -> Path:
+    """A copy of the run to do things to."""
+    return Path(shutil.copytree(softmax_run, tmp_path / "run"))
+
+
+@pytest.fixture
+def issued(copied: Path, confirmed: int) -> tuple[Certificate, Path]:
+    return certify(copied, confirmed)
+
+
+@pytest.fixture
+def promoted(issued: tuple[Certificate, Path]) -> Path:
+    return accept(*issued)
+
+
+def accept(certificate: Certificate, path: Path) -> Path:
+    review(path, certificate, "accept", "looked at by a test")
+    promote(path, certificate)
+    return path
+
+
+def trial_of(folder: Path, status: str) -> int:
+    return next(t.trial for t in read_trials(folder) if t.status == status)
+
+
+@pytest.fixture
+def signed_again(tmp_path: Path) -> Callable[[str], Path]:
+    """A published GPU run, entry by entry under this laboratory's key, so that it can be certified here."""
+
+    def again(name: str) -> Path:
+        source, folder = PUBLISHED / name, tmp_path / name
+        entries = list(read_entries(source))
+        shutil.copytree(source / "artifacts", folder / "artifacts")
+        start = {k: v for k, v in entries[0].body.items() if k not in ("public_key", "nonce")}
+        with Ledger.create(folder, start, load_or_create_key()) as ledger, ledger.batch():
+            for entry in entries[1:]:
+                ledger.append(entry.kind, entry.body)
+        return folder
+
+    return again

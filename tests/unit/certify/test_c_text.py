@@ -1,0 +1,63 @@
+"""A certified C kernel as a plain C file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernellab.build.base import Candidate
+from kernellab.certify.c_text import body_of, read_c_kernel, work_of
+from kernellab.certify.certificate import Certificate
+from kernellab.certify.evidence import prove_trial
+from kernellab.certify.lift import Lifted, LiftedStep
+from kernellab.tasks.builtin import TASKS
+
+pytestmark = pytest.mark.backend_c
+
+
+def test_parameters_become_macros_and_the_laboratorys_own_flags_go(
+    issued: tuple[Certificate, Path], copied: Path
+) -> None:
+    certificate, _ = issued
+    source = prove_trial(copied, certificate.evidence.trial).source
+    kernel = read_c_kernel(TASKS["softmax"], certificate, Candidate(source, certificate.kernel.name))
+    assert kernel.launch.lifted is not None
+    assert kernel.launch.lifted.shapes == 72
+    assert "#define KLAB_THREADS 1" in kernel.defines
+    for name in certificate.kernel.params:
+        assert any(line.startswith(f"#define {name} ") for line in kernel.defines)
+    assert not [f for f in kernel.flags if f.startswith(("-D", "-shared", "-Wl", "-W"))]
+    assert "-O3" in kernel.flags
+
+
+def test_a_launch_that_refuses_shapes_is_a_table_of_those_it_was_judged_at(
+    issued: tuple[Certificate, Path], copied: Path
+) -> None:
+    certificate, _ = issued
+    source = prove_trial(copied, certificate.evidence.trial).source
+    judged = {(d["M"], d["N"]) for d in (*TASKS["softmax"].edge, *TASKS["softmax"].held_out)} | {(96, 64)}
+    picky = (
+        source
+        + f"""
+_plain = launch
+def launch(x, y, **params):
+    if tuple(x.shape) not in {judged!r}:
+        raise ValueError("not that one")
+    _plain(x, y, **params)
+"""
+    )
+    kernel = read_c_kernel(TASKS["softmax"], certificate, Candidate(picky, "picky"))
+    assert kernel.launch.lifted is None
+    assert kernel.launch.shapes == [{"M": 96, "N": 64}, *TASKS["softmax"].edge]  # and no held-out one
+
+
+def test_grids_become_loops_and_scratch_is_laid_out_in_order() -> None:
+    step = LiftedStep("k", ("dim_M", "2"), ("(void *)buf_x", "scratch[1]"))
+    lifted = Lifted(("4LL", "8LL * dim_M"), (step,), 9)
+    text = body_of(lifted, "")
+    assert text.index("scratch[0]") < text.index("scratch[1]") < text.index("for (long a = 0; a < dim_M")
+    assert "b < 2; b++" in text
+    assert "k((void *)buf_x, scratch[1]);" in text
+    assert work_of(lifted) == "ROUND64(4LL) + ROUND64(8LL * dim_M)"
+    assert work_of(Lifted((), (), 1)) == "0"

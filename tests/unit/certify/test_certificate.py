@@ -1,0 +1,78 @@
+"""The signed file: any change shows, and bad files are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernellab.certify.certificate import Certificate, read_certificate, write_certificate, write_whole
+from kernellab.core.errors import KlabError, LedgerFault, UsageError
+from kernellab.ledger.keys import SigningKey
+
+
+def test_reads_back_what_was_written(issued: tuple[Certificate, Path]) -> None:
+    certificate, path = issued
+    assert read_certificate(path) == certificate
+    assert read_certificate(path).id == certificate.id
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    if isinstance(value, dict):
+        return [leaf for k, v in value.items() for leaf in leaves(v, (*path, k))]
+    return [path]
+
+
+def test_every_changed_field_is_found(issued: tuple[Certificate, Path]) -> None:
+    _, path = issued
+    text = path.read_text()
+    found = leaves(json.loads(text))
+    assert len(found) > 50
+    for leaf in found:
+        data = json.loads(text)
+        place = data
+        for key in leaf[:-1]:
+            place = place[key]
+        old = place[leaf[-1]]
+        place[leaf[-1]] = (
+            (not old)
+            if isinstance(old, bool)
+            else old + 1
+            if isinstance(old, (int, float))
+            else []
+            if isinstance(old, list)
+            else f"{old}0"
+        )
+        if place[leaf[-1]] == old:
+            continue
+        path.write_text(json.dumps(data))
+        with pytest.raises(KlabError):
+            read_certificate(path)
+
+
+def test_another_key_cannot_sign_for_the_laboratory(issued: tuple[Certificate, Path]) -> None:
+    certificate, path = issued
+    write_certificate(path, certificate.signed(SigningKey.generate()))
+    with pytest.raises(LedgerFault, match="signature does not fit"):
+        read_certificate(path)
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", "{}", '{"format": 1}'])
+def test_other_files_are_no_certificates(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(UsageError, match="not a certificate"):
+        read_certificate(tmp_path / "x.json")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no.json cannot be read"):
+        read_certificate(tmp_path / "no.json")
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(KlabError):
+        write_whole(tmp_path / "taken", "text")
+    assert [p.name for p in tmp_path.iterdir()] == ["taken"]

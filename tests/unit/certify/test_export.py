@@ -1,0 +1,165 @@
+"""What is exported, what is refused, and that nothing half-written is left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernellab.certify import write_package
+from kernellab.certify.certificate import Certificate, write_certificate
+from kernellab.certify.export import Order, export, take_order
+from kernellab.certify.history import review
+from kernellab.certify.issue import certify
+from kernellab.certify.write_package import package_files
+from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.ledger.keys import load_or_create_key
+
+from .conftest import accept
+
+ALONE = "import sys, runpy; sys.modules['kernellab'] = None; sys.path.insert(0, '.'); runpy.run_path(sys.argv[1], run_name='__main__')"
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def run_alone(folder: Path, test: str, home: Path) -> str:
+    """The package's own test in a process of its own, in which kernellab cannot be imported."""
+    done = subprocess.run([sys.executable, "-c", ALONE, test], cwd=folder, capture_output=True, text=True, check=False,
+                          env={"PATH": "/usr/bin:/bin", "HOME": str(home), "XDG_CACHE_HOME": str(home / "xdg")})  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_what_is_not_promoted_is_refused(issued: tuple[Certificate, Path], tmp_path: Path) -> None:
+    certificate, path = issued
+    with pytest.raises(UsageError, match="not promoted: it is unreviewed"):
+        export([path], "module", tmp_path / "out")
+    review(path, certificate, "accept", "fine")
+    with pytest.raises(UsageError, match="not promoted: it is accepted"):
+        export([path], "module", tmp_path / "out")
+    review(path, certificate, "reject", "not fine")
+    with pytest.raises(UsageError, match="rejected in review: not fine"):
+        export([path], "module", tmp_path / "out", unreviewed=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unreviewed_package_says_so_loudly(issued: tuple[Certificate, Path], tmp_path: Path) -> None:
+    done = export([issued[1]], "module", tmp_path / "out", unreviewed=True)
+    assert not done.reviewed
+    assert "**UNREVIEWED." in (tmp_path / "out" / "README.md").read_text()
+    assert "__reviewed__ = False" in (tmp_path / "out" / "klab_softmax" / "__init__.py").read_text()
+
+
+@pytest.mark.backend_c
+def test_a_module_works_alone(promoted: Path, tmp_path: Path, home: Path) -> None:
+    done = export([promoted], "module", tmp_path / "out")
+    assert (done.package, done.reviewed) == ("klab_softmax", True)
+    assert "UNREVIEWED" not in (tmp_path / "out" / "README.md").read_text()
+    text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.py"))
+    assert "import kernellab" not in text
+    assert "from kernellab" not in text
+    assert run_alone(tmp_path / "out", "test_klab_softmax.py", home).count("ok ") == 5
+    assert json.loads((tmp_path / "out" / "klab_softmax" / "certificate-0.json").read_text()) == json.loads(
+        promoted.read_text()
+    )
+
+
+def two_shapes(promoted: Path) -> Order:
+    """A second variant of the same kernel, as if it had been timed at another shape with another parameter's value."""
+    order = take_order([promoted])
+    first = order.variants[0]
+    shapes = first.certificate.shapes.model_copy(update={"timed": {"M": 8, "N": 2048}, "low": {"M": 1, "N": 512}})
+    other = replace(first, number=1, certificate=first.certificate.model_copy(update={"shapes": shapes}))
+    return replace(order, variants=(first, other))
+
+
+@pytest.mark.backend_c
+def test_a_c_library_of_two_variants_builds_and_passes_its_own_test(promoted: Path, tmp_path: Path) -> None:
+    _, files = package_files(two_shapes(promoted), "c")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(["make", "test"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WRONG" not in done.stdout
+    assert "refused" in done.stdout
+
+
+@pytest.mark.backend_c
+def test_the_nearest_certified_variant_is_chosen(
+    promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, files = package_files(two_shapes(promoted), "module")
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    code = f"from {name}.host import choose; print([choose(d) for d in [(96, 64), (8, 2048), (8, 511), (100, 600), (4000, 1), (0, 5)]])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[0, 1, 0, 0, None, None]"
+
+
+def test_certificates_of_different_tasks_or_twice_the_same_shape_are_refused(
+    issued: tuple[Certificate, Path], signed_again: Callable[[str], Path], tmp_path: Path
+) -> None:
+    certificate, path = issued
+    _, other = certify(signed_again("softmax-bf16-quick"), 5)
+    with pytest.raises(UsageError, match="different tasks: softmax and softmax_bf16"):
+        export([path, other], "module", tmp_path / "out", unreviewed=True)
+    twin = path.with_name("twin.json")
+    write_certificate(twin, certificate.model_copy(update={"issued": "later"}).signed(load_or_create_key()))
+    with pytest.raises(UsageError, match="the same shape, M=96,N=64"):
+        export([path, twin], "module", tmp_path / "out", unreviewed=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_gpu_kernel_has_no_c_form(signed_again: Callable[[str], Path], tmp_path: Path) -> None:
+    certificate, path = certify(signed_again("softmax-bf16-quick"), 5)
+    accept(certificate, path)
+    with pytest.raises(UsageError, match="a Triton kernel has no C form"):
+        export([path], "c", tmp_path / "out")
+
+
+def test_a_gpu_module_answers_on_a_cpu_by_its_reference(
+    signed_again: Callable[[str], Path], tmp_path: Path, home: Path
+) -> None:
+    pytest.importorskip("torch")
+    certificate, path = certify(signed_again("softmax-bf16-quick"), 5)
+    accept(certificate, path)
+    export([path], "module", tmp_path / "out")
+    said = run_alone(tmp_path / "out", "test_klab_softmax_bf16.py", home)
+    assert "ok test_the_reference_answers_on_a_cpu_and_outside_the_certified_range" in said
+
+
+def test_a_full_folder_an_unknown_form_and_no_certificate_are_refused(promoted: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="exists already"):
+        export([promoted], "module", promoted.parent)
+    with pytest.raises(UsageError, match="no form 'wheel'"):
+        export([promoted], "wheel", tmp_path / "out")
+    with pytest.raises(UsageError, match="no certificate"):
+        export([], "module", tmp_path / "out")
+
+
+def test_a_tampered_run_is_not_exported(promoted: Path, copied: Path, tmp_path: Path) -> None:
+    ledger = copied / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace('"measured"', '"Measured"', 1))
+    with pytest.raises(LedgerFault, match="does not verify"):
+        export([promoted], "module", tmp_path / "out")
+
+
+def test_an_error_on_the_way_leaves_nothing(promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write_package._Writer, "_readme", fails)
+    with pytest.raises(OSError, match="No space"):
+        export([promoted], "module", tmp_path / "here" / "out")
+    monkeypatch.undo()
+    assert left(tmp_path / "here") == []

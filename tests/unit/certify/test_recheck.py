@@ -1,0 +1,134 @@
+"""Does it still hold? What moved is named, what could not be looked at is said, and nothing else holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernellab.certify import recheck as module
+from kernellab.certify.certificate import Certificate, write_certificate
+from kernellab.certify.issue import certify
+from kernellab.certify.recheck import Recheck, environment_drift, recheck
+from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.ledger.keys import load_or_create_key
+from kernellab.run.driver import present
+from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.spec import Array
+
+without_gpu = pytest.mark.skipif(present(), reason="there is a GPU here")
+
+
+def statuses(report: Recheck) -> dict[str, str]:
+    return {f.part: f.status for f in report.findings}
+
+
+@pytest.mark.backend_c
+def test_everything_is_looked_at_again_on_the_same_machine(issued: tuple[Certificate, Path]) -> None:
+    report = recheck(issued[1])
+    found = statuses(report)
+    for part in ("signature", "records", "task", "anchor", "device", "environment", "build", "verdict"):
+        assert found[part] == "same", report.findings
+    assert found["timing"] in ("same", "drifted", "failed")  # the machine's business
+    assert report.verdict == ("slower" if found["timing"] == "failed" else "holds")
+    assert report.exit_code == (3 if found["timing"] == "failed" else 0)
+    assert report.data()["max_ulp"] <= issued[0].accuracy.budget_ulp
+
+
+@pytest.mark.backend_c
+def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(issued: tuple[Certificate, Path]) -> None:
+    certificate, path = issued
+    packages = {**certificate.environment["packages"], "numpy": "1.0"}
+    elsewhere = {**certificate.environment, "device": "Another CPU", "compiler": "cc 1.0", "packages": packages}
+    write_certificate(path, certificate.model_copy(update={"environment": elsewhere}).signed(load_or_create_key()))
+    report = recheck(path)
+    found = statuses(report)
+    assert (found["device"], found["compiler"], found["numpy"]) == ("drifted", "drifted", "drifted")
+    assert (found["verdict"], found["timing"]) == ("same", "unchecked")
+    assert report.verdict == "holds"
+    assert set(report.data()["drifted"]) == {"device", "compiler", "numpy"}
+
+
+def test_without_its_run_only_signature_and_reference_are_checked(
+    issued: tuple[Certificate, Path], tmp_path: Path
+) -> None:
+    certificate, path = issued
+    alone = tmp_path / "far" / "away" / "trial.json"
+    write_certificate(alone, certificate)
+    report = recheck(alone)
+    assert statuses(report) == {
+        "signature": "same",
+        "records": "unchecked",
+        "task": "same",
+        "anchor": "same",
+        "verdict": "unchecked",
+    }
+    assert (report.verdict, report.exit_code) == ("unchecked", 5)
+    assert path.exists()
+
+
+@without_gpu
+def test_without_a_gpu_a_gpu_certificate_is_not_said_to_hold(signed_again: Callable[[str], Path]) -> None:
+    _, path = certify(signed_again("softmax-bf16-quick"), 5)
+    report = recheck(path)
+    found = statuses(report)
+    assert (found["signature"], found["records"], found["task"], found["anchor"]) == ("same",) * 4
+    assert (found["device"], found["verdict"], found["timing"]) == ("unchecked",) * 3
+    assert (report.verdict, report.exit_code) == ("unchecked", 5)
+
+
+def changed_task(monkeypatch: pytest.MonkeyPatch, reference: Callable[..., Array]) -> None:
+    task = replace(TASKS["softmax"], reference=reference)
+    monkeypatch.setattr(module, "load_task", lambda _: task)
+    monkeypatch.setattr(module, "_in_lab", lambda *_: None)
+
+
+def test_a_reference_with_other_answers_breaks_the_certificate(
+    issued: tuple[Certificate, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def colder(x: Array) -> Array:
+        e = np.exp((x - x.max(axis=1, keepdims=True)) / 1.001)
+        return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+    changed_task(monkeypatch, colder)
+    report = recheck(issued[1])
+    assert (statuses(report)["task"], statuses(report)["anchor"]) == ("drifted", "failed")
+    assert (report.verdict, report.exit_code) == ("wrong", 4)
+
+
+def test_a_reference_with_other_words_only_has_drifted(
+    issued: tuple[Certificate, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def same(x: Array) -> Array:
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return np.asarray(e * (1 / e.sum(axis=1, keepdims=True)))
+
+    changed_task(monkeypatch, same)
+    assert (statuses(recheck(issued[1]))["task"], statuses(recheck(issued[1]))["anchor"]) == ("drifted", "same")
+
+
+def test_a_tampered_certificate_or_run_is_an_error(issued: tuple[Certificate, Path], copied: Path) -> None:
+    _, path = issued
+    text = path.read_text()
+    path.write_text(
+        text.replace('"win": true', '"win": false') if '"win": true' in text else text.replace("false", "true")
+    )
+    with pytest.raises(LedgerFault, match="changed after it was signed"):
+        recheck(path)
+    path.write_text(text)
+    (copied / "heads.jsonl").write_text("")
+    with pytest.raises((LedgerFault, UsageError)):
+        recheck(path)
+
+
+def test_drift_names_every_fact_that_differs() -> None:
+    then = {"device": "A", "driver": "1", "digest": "x", "packages": {"torch": "2.0", "numpy": "2"}}
+    now = {"device": "A", "digest": "y", "kernel": "6", "packages": {"torch": "2.1", "numpy": "2"}}
+    assert environment_drift(then, now) == [
+        ("driver", "1", "absent"),
+        ("kernel", "absent", "6"),
+        ("torch", "2.0", "2.1"),
+    ]
