@@ -28,6 +28,7 @@ from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.replay import read_trials
 from kernellab.search.result import Result
+from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.second_look import sanitize_candidate
 from kernellab.search.workshop import choose_device
 from kernellab.tasks.load import load_task
@@ -125,6 +126,8 @@ def run_search(
     question = science or Question(NO_MODEL)
     task, settings, candidates = known_candidates(locator, settings, extra)
     prove(task)
+    if question.pytorch:
+        check_pytorch(question.pytorch, task)
     if not candidates and not question.science.model:
         raise UsageError(
             f"there are no candidates for task '{task.name}'",

@@ -8,6 +8,7 @@ Not covered: a user's own template that takes for ever or makes endless text; it
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -295,7 +296,7 @@ def _printed(value: Any) -> str:
 
 def _fenced(text: str, language: str = "") -> str:
     """A code block whose fence is longer than any run of backticks inside."""
-    longest = max((len(run) for run in "".join(c if c == "`" else " " for c in text).split()), default=0)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"
 

@@ -63,4 +63,4 @@ def test_cancelling_ends_the_wait(serve: Serve, connect: Connect) -> None:
     with pytest.raises(ModelFault) as caught:
         Retrying(connect(server), FAST, random.Random(0)).complete(ask(), cancel)
     assert (caught.value.kind, server.calls) == ("cancelled", 1)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20

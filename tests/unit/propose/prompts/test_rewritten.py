@@ -68,7 +68,7 @@ def test_what_does_not_keep_the_protocol_is_a_format_failure_with_its_reason(tex
     assert isinstance(failure, FormatFailure)
     assert failure.fault == "bad-template"
     assert said in failure.what
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 20
 
 
 def test_a_template_is_read_from_the_only_block_of_an_answer() -> None:
