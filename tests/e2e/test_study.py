@@ -79,15 +79,11 @@ def test_list_show_and_new(klab: Klab, tmp_path: Path) -> None:
     listed = klab("study", "list", "--json").json
     assert {"H1", "H2", "H3", "H5", "K1", "K2"} <= {h["id"] for h in listed["hypotheses"]}
     assert "transfer-loss" in listed["statistics"]
-    assert "bfloat16" not in klab("study", "show", "H1").out
-    assert klab("study", "show", "H3", "--json").json["status"] == "not registered"
+    assert "at most 0.2" not in klab("study", "show", "H1").out
     assert klab("study", "new", "mine", cwd=tmp_path).code == 0
-    assert klab("study", "show", "mine.toml", cwd=tmp_path).code == 0
     klab("study", "new", "mine", cwd=tmp_path).failed(2, "exists already")
     (tmp_path / "mine.toml").write_text((tmp_path / "mine.toml").read_text().replace("sample", "sampel"))
     klab("study", "run", "mine.toml", cwd=tmp_path).failed(2, "unknown key 'sampel'")
-    klab("study", "show", "H99").failed(2, "no hypothesis 'H99'")
-    klab("study", "show", tmp_path).failed(5)
 
 
 def test_what_a_run_shows_is_mined_and_followed_up(klab: Klab, study: Path, tmp_path: Path) -> None:
