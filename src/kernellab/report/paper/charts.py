@@ -6,11 +6,12 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import EnvironmentFault
+from kernellab.core.ids import sha256_hex
 from kernellab.report.paper.figures import Rows
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ EXTRA = "pip install 'kernellab[paper]'"
 FONT = "Libertinus Serif"
 _VEGA_LITE = "6.1"
 _DATA = "rows"
-_WIDTH, _HEIGHT = 470, 200
-_PANELS, _PANEL = 3, 130  # sweep panels in a row, and their greatest width
+_WIDTH, _HEIGHT = 470, 175
+_PANELS, _PANEL, _LINE = 3, 130, 520  # sweep panels in a row, their greatest width, and that of a row of them
 _STATES = ["measured", "rejected", "failed"]
 _STATE_COLOURS = ["#4c78a8", "#d62728", "#8c6d31"]
 _LINES = ["best so far", "fastest baseline", "floor"]
@@ -66,6 +67,17 @@ def _svg(spec: str) -> str:
     except ValueError as error:
         first = str(error).splitlines()[0]
         raise EnvironmentFault(f"a figure cannot be drawn: {first}", "make the paper again from the run") from None
+
+
+@cache
+def hand() -> str:
+    """A digest of how texts are laid out here: an installed font of the same name would move labels by a little."""
+    words = [{"x": n, "y": f"{n} latency, µs (log) softmax_row_triton"} for n in range(3)]
+    encoding = {"x": {"field": "x", "type": "quantitative"}, "color": {"field": "y", "type": "nominal"},
+                "y": {"field": "y", "type": "nominal"}}  # fmt: skip
+    probe = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "data": {"name": _DATA}, "mark": "point",
+             "encoding": encoding, "config": {"font": FONT}}  # fmt: skip
+    return sha256_hex(draw(probe, words).encode())[:16]
 
 
 def words_in(svg: str) -> list[str]:
@@ -135,28 +147,35 @@ def _roofline(alt: Any, rows: Rows) -> Any:
 
 def _sweep(alt: Any, rows: Rows) -> Any:
     """A small panel a parameter; the y axis is shared so that panels compare."""
-    panels = []
-    for number, name in enumerate(dict.fromkeys(row["parameter"] for row in rows)):
-        values = sorted({row["value"] for row in rows if row["parameter"] == name}, key=_natural)
-        first = number % _PANELS == 0
-        legend = alt.Legend(labelExpr="datum.value ? 'published' : 'other'", title="trial") if number == 0 else None
-        colour = alt.Scale(domain=[True, False], range=["#1b7837", "#6baed6"])
-        width = 7 * sum(map(len, values)) + 14 * len(values)
-        turned = width > _PANEL
-        chart = (
-            alt.Chart(alt.NamedData(name=_DATA))
-            .transform_filter(f"datum.parameter == {json.dumps(name)}")
-            .mark_point(filled=True, size=32, opacity=0.75)
-            .encode(
-                x=alt.X("value:N", sort=values, title=name, axis=alt.Axis(labelAngle=-40 if turned else 0)),
-                y=alt.Y("ratio:Q", title="ratio over the baseline" if first else None,
-                        scale=alt.Scale(zero=False, padding=6), axis=alt.Axis(tickCount=5, labels=first)),
-                color=alt.Color("best:N", scale=colour, legend=legend),
-            )
-            .properties(width=_PANEL if turned else max(70, width), height=130)
-        )  # fmt: skip
-        panels.append(chart)
-    return alt.concat(*panels, columns=_PANELS, spacing=10).resolve_scale(y="shared", color="shared")
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        found.setdefault(row["parameter"], set()).add(row["value"])
+    values = {name: sorted(these, key=_natural) for name, these in found.items()}
+    widths = {name: max(70, 7 * sum(map(len, these)) + 14 * len(these)) for name, these in values.items()}
+    columns = len(values) if sum(min(w, _PANEL) for w in widths.values()) <= _LINE else _PANELS
+    panels = [
+        _panel(alt, name, these, widths[name], number % columns == 0, number == 0)
+        for number, (name, these) in enumerate(values.items())
+    ]
+    return alt.concat(*panels, columns=columns, spacing=10).resolve_scale(y="shared", color="shared")
+
+
+def _panel(alt: Any, name: str, values: list[str], width: int, leads: bool, first: bool) -> Any:
+    legend = alt.Legend(labelExpr="datum.value ? 'published' : 'other'", title="trial") if first else None
+    colour = alt.Scale(domain=[True, False], range=["#1b7837", "#6baed6"])
+    turned = width > _PANEL
+    return (
+        alt.Chart(alt.NamedData(name=_DATA))
+        .transform_filter(f"datum.parameter == {json.dumps(name)}")
+        .mark_point(filled=True, size=32, opacity=0.75)
+        .encode(
+            x=alt.X("value:N", sort=values, title=name, axis=alt.Axis(labelAngle=-40 if turned else 0)),
+            y=alt.Y("ratio:Q", title="ratio over the baseline" if leads else None,
+                    scale=alt.Scale(zero=False, padding=6), axis=alt.Axis(tickCount=5, labels=leads)),
+            color=alt.Color("best:N", scale=colour, legend=legend),
+        )
+        .properties(width=min(width, _PANEL), height=130)
+    )  # fmt: skip
 
 
 _CHARTS: dict[str, Callable[[Any, Rows], Any]] = {"convergence": _convergence, "roofline": _roofline, "sweep": _sweep}

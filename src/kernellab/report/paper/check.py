@@ -242,8 +242,9 @@ def _drawn(opened: Opened, report: PaperAudit) -> Iterator[str]:
     paper = opened.paper
     if opened.kind != "html" or not paper.figures:
         return
-    if paper.made_by.vl_convert != made_by().vl_convert:
-        report.notes.append("made by another vl-convert than is here: drawings were not compared")
+    here = made_by()
+    if (paper.made_by.vl_convert, paper.made_by.hand) != (here.vl_convert, here.hand):
+        report.notes.append("made by another vl-convert or with other fonts than are here: drawings were not compared")
         return
     shown = [b.name for b in paper.blocks if b.kind == "figure"]
     by_name = {f.name: f for f in paper.figures}

@@ -57,13 +57,14 @@ class FigureFile(Record):
 
 
 class Maker(Record):
-    """What made a paper. Where an auditor has the same, the files are compared to the byte."""
+    """What made a paper; where an auditor has the same, files are compared to the byte. `hand`: how texts are laid out."""
 
     kernellab: str
     code: str
     typst: str
     altair: str
     vl_convert: str
+    hand: str
 
 
 class Polish(Record):

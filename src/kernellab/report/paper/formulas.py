@@ -8,6 +8,7 @@ print it are checked against it.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -205,8 +206,7 @@ def _distinct(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
 @formula("total", "any", "sum of a field over entries")
 def _total(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
     values = [look(ev.body(s), args["path"]) for s in _all_of(ev, seqs, args)]
-    total: float = sum(v for v in values if v is not None)
-    return total
+    return _sum([v for v in values if v is not None])
 
 
 @formula("elapsed", "time", "from the first of these entries to the last, by the wall clock")
@@ -216,12 +216,12 @@ def _elapsed(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("clocked", "time", "seconds inside the clock: calls x samples, candidates and baselines, dropped pairs too")
 def _clocked(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
-    total = 0.0
+    found = []
     for seq in seqs:
         timing = _timing(ev, seq)
         dropped = [t for pair in timing["dropped"] for t in pair]
-        total += timing["calls"] * sum((*timing["candidate_s"], *timing["baseline_s"], *dropped))
-    return total
+        found.append(timing["calls"] * math.fsum((*timing["candidate_s"], *timing["baseline_s"], *dropped)))
+    return math.fsum(found)
 
 
 @formula("params", "text", "parameters of a proposal")
@@ -279,6 +279,11 @@ def _failed(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
 @formula("baseline_list", "text", "baselines that ran in a calibration")
 def _baseline_list(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
     return ", ".join(sorted(ev.body(seqs[0])["baselines"]))
+
+
+def _sum(values: Sequence[float]) -> float:
+    """Rounded once, so that every version of Python gives the same digits; whole numbers stay whole."""
+    return sum(values) if all(isinstance(v, int) for v in values) else math.fsum(values)
 
 
 def _timing(ev: Evidence, seq: int) -> dict[str, Any]:

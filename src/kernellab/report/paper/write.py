@@ -17,7 +17,7 @@ from kernellab.core.version import VERSION
 from kernellab.report.audit import audit
 from kernellab.report.paper import html_page, markdown, pdf
 from kernellab.report.paper.bibliography import resolve
-from kernellab.report.paper.charts import FONT, tool_version
+from kernellab.report.paper.charts import FONT, hand, tool_version
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.compose import compose, draw_figures
 from kernellab.report.paper.document import Maker, PaperFile, cited, resolved
@@ -107,7 +107,7 @@ def printed_files(paper: PaperFile, svgs: Mapping[str, str]) -> dict[str, bytes]
 def made_by() -> Maker:
     tools = {"typst": "typst", "altair": "altair", "vl_convert": "vl-convert-python"}
     versions = {field: tool_version(package) for field, package in tools.items()}
-    return Maker(kernellab=VERSION, code=_code(), **versions)
+    return Maker(kernellab=VERSION, code=_code(), hand=hand(), **versions)
 
 
 def _code() -> str:

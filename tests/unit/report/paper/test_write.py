@@ -20,7 +20,8 @@ from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.report.paper import write
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.document import PaperFile, resolved
-from kernellab.report.paper.write import NAMES, Written, write_paper
+from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.write import NAMES, Written, make, write_paper
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.specimen import recall
 from kernellab.search.scientist import notebook
@@ -126,6 +127,30 @@ def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: 
     assert "1,234" in text
     assert "0.0123 USD" in text
     assert Auditor(run).audit(tmp_path / "out" / "paper.pdf").problems == []
+
+
+def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
+    study = {"id": "H9", "title": "Wide loads", "claim": "Loads of 16 bytes are faster.", "prediction": "ratio above 1.02",
+             "rule": "confirmed if the 95 % interval lies above 1.02"}  # fmt: skip
+    part = {"prediction": "ratio above 1.02", "value": 1.05, "low": 1.03, "high": 1.07, "verdict": "confirmed",
+            "testable": True, "reason": "as predicted"}  # fmt: skip
+    other = {
+        **part,
+        "value": None,
+        "low": None,
+        "high": None,
+        "testable": False,
+        "reason": "not testable here: one device",
+    }
+    verdict = {"id": "H9", "verdict": "confirmed", "parts": [part, other]}
+    run = make_run(lambda e: e.kind in ("calibration", "trial"), [("study", study), ("study-verdict", verdict)])
+    made = make(Evidence(run), "").paper
+    assert made.title.startswith("Study H9, Wide loads, on NVIDIA H200")
+    assert made.title.endswith(": confirmed")
+    assert _headings(made)[:4] == ["Abstract", "What was asked", "Hypotheses", "Results"]
+    assert not [b for b in made.blocks if b.kind == "note"]
+    assert "1.05 [1.03, 1.07]" in _text(made)
+    assert "not testable here: one device" in _text(made)
 
 
 def test_hostile_text_in_a_ledger_stays_text(make_run: MakeRun, tmp_path: Path) -> None:
