@@ -1,4 +1,7 @@
-"""compile(): from a source to machine code and plans, kept under an id. Only its launch() is run, confined, on stand-ins."""
+"""compile(): from a source to machine code and plans, kept under an id. Only its launch() is run, confined, on stand-ins.
+
+Held-out shapes are left out: what a candidate says while it is built may be read by its author.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
 from kernellab.tasks.spec import Task
 from kernellab.tools.desk import Desk, as_spec
-from kernellab.tools.discreet import secret_of
 from kernellab.tools.records import Backend, Compiled, NotCompiled, Spec
 from kernellab.tools.workspace import KERNEL_ID, Kernel
 
@@ -76,8 +78,7 @@ def _kept(desk: Desk, kernel: Kernel, task: Task, locator: str, made: Constructi
     common: dict[str, Any] = {"kernel": kernel.id, "backend": made.backend, "task": made.task, "params": made.params}
     desk.workspace.keep_log(kernel, made.built.log)
     if isinstance(made.built, NotBuilt):
-        secret = secret_of(task, [made.dims])
-        failure = summarise(made.built, desk.workspace.candidate(kernel).text, secret)
+        failure = summarise(made.built, desk.workspace.candidate(kernel).text)
         return NotCompiled(status=made.built.status, reason=f"{failure.cause}: {failure.summary}", **common)
     built: Built = made.built
     device = "cpu" if made.backend == "c" else "cuda"

@@ -1,57 +1,60 @@
 """What a caller may read. A caller of the tools is taken for a proposer: it must not learn the held-out shapes.
 
-Covered: every free text is cleaned of held-out extents and of paths; a laboratory builds its trials without those shapes,
-so what launch() says of one never enters a record. Seeds of inputs are left out.
-Not covered: a caller with a shell of its own on this machine, who can read the task.
+The rule: nothing that a caller may read is made from them. Artifacts are built without them, a laboratory builds its
+trials without them, the judge does not name them. Texts are not searched for them: whoever can have a text of his own
+searched learns from what is missing in it which numbers are secret.
+Covered: what launch() said in a record, which may be from before trials were built without those shapes, is repeated only
+where it holds no digit; paths and the seeds of inputs are left out.
+Not covered: that a kernel passes or fails at a held-out shape is told, one bit a verdict, each on record; a caller with a
+shell of its own on this machine can read the task.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+import re
 from typing import Any
 
+from kernellab.build.router import backend_of
 from kernellab.core.records import DuplicateTrial, MeasuredTrial, RejectedTrial
-from kernellab.propose.prompts import Withheld, shown, summarise
+from kernellab.propose.prompts import summarise
+from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
-from kernellab.tasks.spec import Dims, Task
 
-_SEEDS = ("inputs_seed", "nonce", "public_key")
-
-
-def secret_of(task: Task, asked: Iterable[Dims] = ()) -> Withheld:
-    """What is withheld of a task; a shape that the caller named is none of it, or the answer would tell on itself."""
-    secret = Withheld.of(task)
-    numbers, shapes = set(secret.numbers), set(secret.shapes)
-    for dims in asked:
-        shapes.discard(tuple(dims.values()))
-        numbers -= set(dims.values())
-        for buffer in (*task.inputs, *task.outputs):
-            shape = buffer.shape(dims)
-            shapes.discard(shape)
-            numbers -= {*shape, math.prod(shape), buffer.nbytes(dims)}
-    return Withheld(frozenset(numbers), frozenset(shapes))
+_UNSAID = "did not build: compile() says why"
+_LEFT_OUT = ("inputs_seed", "nonce", "public_key", "log")
+_FAILED = ("invalid", "build-failed")
 
 
-def reason_of(trial: AnyTrial, source: str, secret: Withheld) -> str:
+def reason_of(trial: AnyTrial, source: str) -> str:
     """Why a trial came to nothing, in a few lines; '' for one that was measured."""
     if isinstance(trial, MeasuredTrial):
         return ""
     if isinstance(trial, DuplicateTrial):
         return f"the same machine code as trial {trial.of}"
     if isinstance(trial, RejectedTrial):
-        return f"{trial.verdict.cause}: {shown(trial.verdict.reason, secret)}"
-    return shown(summarise(trial, source, secret).summary, secret)
+        return without_paths(f"{trial.verdict.cause}: {trial.verdict.reason}")
+    failure = summarise(trial, source)
+    if failure.cause == "does not compile" and backend_of(source) != "triton":  # which compiles for every shape anew
+        return failure.summary
+    return f"{trial.status}: {_without_numbers(trial.reason)}"
 
 
-def entry_shown(body: dict[str, Any], secret: Withheld) -> dict[str, Any]:
+def entry_shown(body: dict[str, Any]) -> dict[str, Any]:
     """A ledger entry's body as a caller may read it."""
-    return {k: _cleaned(v, secret) for k, v in body.items() if k not in _SEEDS}
+    if body.get("status") in _FAILED:
+        body = {**body, "reason": _without_numbers(str(body.get("reason", "")))}
+    elif body.get("status") == "nothing-verified":  # in the words of the last trial
+        body = {**body, "reason": "no candidate passed: the trials say why"}
+    return {k: _cleaned(v) for k, v in body.items() if k not in _LEFT_OUT}
 
 
-def _cleaned(value: Any, secret: Withheld) -> Any:
+def _without_numbers(said: str) -> str:
+    return _UNSAID if re.search(r"\d", said) else without_paths(said)
+
+
+def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return shown(value, secret)
+        return without_paths(value)
     if isinstance(value, dict):
-        return {k: _cleaned(v, secret) for k, v in value.items() if k not in _SEEDS}
-    return [_cleaned(v, secret) for v in value] if isinstance(value, list) else value
+        return entry_shown(value)
+    return [_cleaned(v) for v in value] if isinstance(value, list) else value

@@ -14,13 +14,13 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.journal import read_entries
-from kernellab.propose.prompts import Withheld, shown
+from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.replay import read_trials
 from kernellab.search.runs import Outcome, try_candidate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
 from kernellab.tools.desk import Desk
-from kernellab.tools.discreet import reason_of, secret_of
+from kernellab.tools.discreet import reason_of
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
 from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
 from kernellab.tools.workspace import Kept
@@ -47,14 +47,14 @@ def verify(
     if tol is not None and not (math.isfinite(tol) and tol >= 0):
         raise UsageError(f"a tolerance of {tol} ULP makes no sense", "give a number from 0 on, or none")
     kept = desk.workspace.artifact(artifact)
-    task = _task(desk, kept, reference, dtype)
+    _task(desk, kept, reference, dtype)
     deadline = desk.deadline.sooner(timeout_s)
     folder = desk.workspace.new_run(f"verify-{kept.id}")
     try:
         outcome = _tried(desk, kept, desk.choose(effort="quick"), folder, kept.dims, deadline)
     except TimeSpent as spent:
         return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(folder))
-    return _verification(kept, folder, outcome, tol, secret_of(task, [kept.dims]), desk)
+    return _verification(kept, folder, outcome, tol, desk)
 
 
 def benchmark(
@@ -88,11 +88,11 @@ def benchmark(
         elif late:
             rows.append(NotTimed(status="out-of-time", shape=dims_label(dims), reason="no time was left for it"))
         else:
-            rows.append(_row(desk, kept, task, settings, dims, deadline))
+            rows.append(_row(desk, kept, settings, dims, deadline))
     return Benchmarked(artifact=kept.id, effort=effort, rows=tuple(rows))
 
 
-def _row(desk: Desk, kept: Kept, task: Task, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
+def _row(desk: Desk, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
     folder, shape = desk.workspace.new_run(f"bench-{kept.id}"), dims_label(dims)
     try:
         outcome = _tried(desk, kept, settings, folder, dims, deadline)
@@ -100,7 +100,7 @@ def _row(desk: Desk, kept: Kept, task: Task, settings: Settings, dims: Dims, dea
         return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(folder))
     data = outcome.results[0].data
     if outcome.status == "nothing-verified":
-        refused = _refusal(kept, folder, secret_of(task, [dims]), desk)
+        refused = _refusal(kept, folder, desk)
         why = f"{refused.cause}: {refused.reason}"
         return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
     names = ("speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp")
@@ -131,11 +131,9 @@ def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
     return task
 
 
-def _verification(
-    kept: Kept, folder: Path, outcome: Outcome, tol: float | None, secret: Withheld, desk: Desk
-) -> Verification:
+def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None, desk: Desk) -> Verification:
     if outcome.status == "nothing-verified":
-        return _refusal(kept, folder, secret, desk)
+        return _refusal(kept, folder, desk)
     verdict = _confirmations(folder)[-1].verdict
     trial = read_trials(folder)[0]
     assert isinstance(verdict, Passed)
@@ -159,17 +157,17 @@ def _verification(
                     **figures, **_record(folder))  # fmt: skip
 
 
-def _refusal(kept: Kept, folder: Path, secret: Withheld, desk: Desk) -> Refused:
+def _refusal(kept: Kept, folder: Path, desk: Desk) -> Refused:
     """From the trial or its confirmation, whichever said no."""
     trial = read_trials(folder)[0]
     confirmed = _confirmations(folder)
     if isinstance(trial, FailedTrial):
         source = desk.workspace.candidate(desk.workspace.kernel(kept.kernel)).text
-        return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source, secret), **_record(folder))
+        return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source), **_record(folder))
     verdict = trial.verdict if isinstance(trial, RejectedTrial) else confirmed[-1].verdict
     assert isinstance(verdict, Rejected)
     return Refused(
-        artifact=kept.id, cause=verdict.cause, reason=shown(verdict.reason, secret), case=shown(verdict.case, secret),
+        artifact=kept.id, cause=verdict.cause, reason=without_paths(verdict.reason), case=verdict.case,
         max_ulp=verdict.max_ulp, **_record(folder),
     )  # fmt: skip
 

@@ -20,15 +20,10 @@ from kernellab.core.errors import EnvironmentFault, KlabError
 from kernellab.core.records import Record, dump
 from kernellab.core.version import VERSION
 from kernellab.propose.models.keys import Key, Scrubber
-from kernellab.propose.prompts import Withheld, shown
-from kernellab.propose.prompts.withhold import NOTHING
-from kernellab.tasks.spec import parse_dims
+from kernellab.propose.prompts.withhold import without_paths
 from kernellab.tools.calls import CALLS, Call, read_call
 from kernellab.tools.desk import Desk
-from kernellab.tools.discreet import secret_of
-from kernellab.tools.memory import run_secret
 from kernellab.tools.quota import Deadline
-from kernellab.tools.records import Spec
 from kernellab.tools.replies import Answer, answer
 from kernellab.tools.resources import TEMPLATES, Shelf, links_of
 
@@ -52,49 +47,31 @@ class Hands:
 
     def call(self, name: str, arguments: dict[str, Any], cancel: threading.Event) -> Answer:
         """Blocks. Every foreseen failure is an answer: what, and how to mend it."""
-        secret = NOTHING
         try:
             call = read_call(name, arguments)
             desk = replace(self._desk, deadline=Deadline(self._desk.deadline.seconds, cancel))
-            secret = self._secret(call)
             record = call.run(desk)
-            return self._answer(dump(record), record, secret)
+            return self._answer(record)
         except KlabError as fault:
-            return self._refusal(fault.what, fault.fix, secret)
+            return self._refusal(fault.what, fault.fix)
         except (OSError, MemoryError) as err:
             why = getattr(err, "strerror", None) or type(err).__name__
-            return self._refusal(f"this machine failed: {why}", "look at disk space and memory", secret)
+            return self._refusal(f"this machine failed: {why}", "look at disk space and memory")
         except Exception:  # noqa: BLE001  the boundary to the protocol: a fault of ours ends the call, not the server
             traceback.print_exc(file=sys.stderr)
-            return self._refusal("the laboratory has a fault of its own", "see the server's standard error", secret)
+            return self._refusal("the laboratory has a fault of its own", "see the server's standard error")
 
     def read(self, uri: str) -> str:
         return self._scrub(self.shelf.read(uri))
 
-    def _answer(self, data: dict[str, Any], record: Record, secret: Withheld) -> Answer:
-        return answer(data, links_of(record), partial(self._clean, secret), self.shelf.keep)
+    def _answer(self, record: Record) -> Answer:
+        return answer(dump(record), links_of(record), self._clean, self.shelf.keep)
 
-    def _refusal(self, what: str, fix: str, secret: Withheld) -> Answer:
-        data = {"status": "error", "reason": what, "fix": fix}
-        return answer(data, (), partial(self._clean, secret), self.shelf.keep, error=True)
+    def _refusal(self, what: str, fix: str) -> Answer:
+        return answer({"status": "error", "reason": what, "fix": fix}, (), self._clean, self.shelf.keep, error=True)
 
-    def _clean(self, secret: Withheld, text: str) -> str:
-        return shown(self._scrub(text), secret)
-
-    def _secret(self, call: Call) -> Withheld:
-        """What this call's answer may not hold; a shape that the caller names itself is no secret to it."""
-        given = call.model_dump()
-        if run := given.get("run_name") or given.get("db"):
-            return run_secret(self._desk.workspace.run(run))
-        spec: Spec | None = getattr(call, "spec", None)
-        if artifact := given.get("artifact"):
-            kept = self._desk.workspace.artifact(artifact)
-            spec = self._desk.workspace.kernel(kept.kernel).spec
-        if spec is None:
-            return NOTHING
-        task, _ = self._desk.locate(spec)
-        shapes = [s for s in (*given.get("shapes", ()), spec.shape) if s]
-        return secret_of(task, [parse_dims(shape, task) for shape in shapes])
+    def _clean(self, text: str) -> str:
+        return without_paths(self._scrub(text))
 
 
 def missing() -> EnvironmentFault:
@@ -139,7 +116,7 @@ def make_server(hands: Hands) -> Server[Any]:
             text = await anyio.to_thread.run_sync(hands.read, uri)
         except KlabError as fault:
             raise MCPError(
-                code=types.INVALID_PARAMS, message=shown(f"{fault.what} (fix: {fault.fix})", NOTHING)
+                code=types.INVALID_PARAMS, message=without_paths(f"{fault.what} (fix: {fault.fix})")
             ) from None
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]

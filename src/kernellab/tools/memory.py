@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from kernellab.core.records import Confirmation, MeasuredTrial, Passed
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.propose.prompts import Withheld, shown
+from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
-from kernellab.search.lab import genesis, task_of
+from kernellab.search.lab import task_of
 from kernellab.search.memory import select
 from kernellab.search.memory.contrast import contrast
 from kernellab.search.memory.select import Exemplar, Scheme
@@ -22,7 +23,7 @@ from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.search.runs import in_order
 from kernellab.tasks.spec import dims_label
-from kernellab.tools.discreet import reason_of, secret_of
+from kernellab.tools.discreet import reason_of
 from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
 
 MOST = 16
@@ -42,8 +43,7 @@ def contrastive_select(
         found = select.contrastive_select(trials, n, scheme, tau, random.Random(seed), read) if trials else []
     except ValueError as err:
         raise UsageError(str(err), "give a tau from 0 on") from None
-    secret = run_secret(folder)
-    chosen = tuple(_chosen(e, secret) for e in found)
+    chosen = tuple(_chosen(e) for e in found)
     return Exemplars(run=folder.name, scheme=scheme, tau=tau, trials=len(trials), chosen=chosen)
 
 
@@ -76,48 +76,39 @@ def explain(run: str | Path, trial: int | None = None) -> Explanation:
     if not 0 <= number < len(trials):
         raise UsageError(f"run {folder.name} has no trial {number}", f"it has trials 0 to {len(trials) - 1}")
     specimens = recall(trials, reader_of(Store(folder)))
-    chosen, secret = specimens[number], run_secret(folder)
+    chosen = specimens[number]
     top = _best_beside(specimens, chosen)
     words = [
-        *_what(chosen, secret),
-        *_verdict(chosen, confirmed.get(number), secret),
+        *_what(chosen),
+        *_verdict(chosen, confirmed.get(number)),
         *_time(chosen, confirmed.get(number), entries),
     ]
     if top is not None and top.number != number:
-        words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top, secret)}")
+        words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top)}")
     return Explanation(
         run=folder.name, trial=number, status=chosen.trial.status, words=tuple(words),
         best=top.number if top is not None else None, ledger_root=check(folder).root,
     )  # fmt: skip
 
 
-def run_secret(folder: Path) -> Withheld:
-    """What may not be read out of a run: its task's held-out shapes, unless the run itself was about one."""
-    body = genesis(folder)
-    if not {"settings", "task", "shapes"} <= body.keys():
-        raise UsageError(f"{folder.name} is no run of trials", "choose another: 'klab show' says what it holds")
-    task = task_of(folder)[0].on(body["settings"]["device"])
-    return secret_of(task, [in_order(dims, task) for dims in body["shapes"]])
-
-
-def _chosen(exemplar: Exemplar, secret: Withheld) -> Chosen:
+def _chosen(exemplar: Exemplar) -> Chosen:
     specimen, beside = exemplar.specimen, exemplar.beside
     timing, proposal = specimen.timing, specimen.trial.proposal
-    why = exemplar.why.replace(specimen.reason, reason_of(specimen.trial, specimen.source, secret))
+    why = exemplar.why.replace(specimen.reason, _told(specimen).reason) if specimen.reason else exemplar.why
     return Chosen(
         trial=specimen.number, name=proposal.name, params=dict(proposal.params), bucket=exemplar.bucket,
         island=exemplar.island, speedup=(timing.speedup, timing.speedup_low, timing.speedup_high) if timing else None,
-        why=shown(why, secret), beside=beside.number if beside else None,
-        contrast=_beside(specimen, beside, secret) if beside else "",
+        why=why, beside=beside.number if beside else None, contrast=_beside(specimen, beside) if beside else "",
     )  # fmt: skip
 
 
-def _beside(a: Specimen, b: Specimen, secret: Withheld) -> str:
-    text = contrast(a, b).text(_CONTRAST_TOKENS)
-    for specimen in (a, b):
-        if specimen.reason:
-            text = text.replace(specimen.reason, reason_of(specimen.trial, specimen.source, secret))
-    return shown(text, secret)
+def _beside(a: Specimen, b: Specimen) -> str:
+    return contrast(_told(a), _told(b)).text(_CONTRAST_TOKENS)
+
+
+def _told(specimen: Specimen) -> Specimen:
+    """With the reason that a caller may read."""
+    return replace(specimen, reason=reason_of(specimen.trial, specimen.source))
 
 
 def _confirmed_rows(folder: Path) -> list[BestRow]:
@@ -154,10 +145,10 @@ def _best_beside(specimens: Sequence[Specimen], chosen: Specimen) -> Specimen | 
     return max(here, key=lambda s: s.spread[0], default=None)
 
 
-def _what(chosen: Specimen, secret: Withheld) -> list[str]:
+def _what(chosen: Specimen) -> list[str]:
     trial = chosen.trial
     params = " ".join(f"{k}={v}" for k, v in trial.proposal.params.items()) or "no parameters"
-    why = shown(trial.proposal.why, secret)
+    why = trial.proposal.why
     place = f"{trial.task} {dims_label(trial.dims)} on {trial.device}"
     return [
         f"trial {trial.trial}: {trial.proposal.name} ({params}) for {place}",
@@ -165,17 +156,17 @@ def _what(chosen: Specimen, secret: Withheld) -> list[str]:
     ]
 
 
-def _verdict(chosen: Specimen, confirmation: Confirmation | None, secret: Withheld) -> list[str]:
+def _verdict(chosen: Specimen, confirmation: Confirmation | None) -> list[str]:
     trial = chosen.trial
     if not isinstance(trial, MeasuredTrial):
-        return [f"verdict: {reason_of(trial, chosen.source, secret)}"]
+        return [f"verdict: {reason_of(trial, chosen.source)}"]
     words = [f"verdict: passed {_passed(trial.verdict)}"]
     if confirmation is None:
         return [*words, "not confirmed: only the most promising trials are judged in full, so its figures are no claim"]
     verdict = confirmation.verdict
     if isinstance(verdict, Passed):
         return [*words, f"confirmed in a fresh process on fresh inputs, held-out shapes included: {_passed(verdict)}"]
-    return [*words, f"the confirmation rejected it: {verdict.cause}: {shown(verdict.reason, secret)}"]
+    return [*words, f"the confirmation rejected it: {verdict.cause}: {without_paths(verdict.reason)}"]
 
 
 def _passed(verdict: Passed) -> str:

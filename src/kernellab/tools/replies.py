@@ -1,7 +1,7 @@
 """Replies that fit: an agent pays for every token it reads, so none is longer than LIMIT; the rest goes by link.
 
-One function makes every reply, and nothing leaves without passing it: paths become names, held-out shapes and keys are
-taken out. Tokens are estimated from the high side (three bytes each).
+One function makes every reply, and nothing leaves without passing its cleaner: paths become names, keys are taken out.
+Tokens are estimated from the high side (three bytes each).
 """
 
 from __future__ import annotations

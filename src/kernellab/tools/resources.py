@@ -1,8 +1,8 @@
 """What is too long for a reply, by address: klab://task, kernel, artifact, run and reply.
 
 An address is matched as a whole, and ids and names become paths in one place (workspace.py): there is no way out of the
-workspace. All but sources is cleaned of held-out shapes and paths; plans and stored blobs are not readable at all, since
-they hold every shape. A ledger is given as its entries say it, for reading: to check signatures, `klab audit` the folder.
+workspace. Plans and stored blobs are not readable: those of a confirmation hold every shape (discreet.py has the rule). A
+ledger is given as its entries say it, for reading: to check signatures, `klab audit` the folder.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from kernellab.core.errors import UsageError
 from kernellab.core.records import Record, dump
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.propose.prompts import shown
 from kernellab.propose.prompts.render import Backend
+from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
 from kernellab.search.memory.specimen import reader_of
 from kernellab.search.replay import read_trials
 from kernellab.tools.desk import Desk
-from kernellab.tools.discreet import entry_shown, secret_of
-from kernellab.tools.memory import run_secret
+from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
     Benchmarked,
     BestList,
@@ -41,7 +40,7 @@ from kernellab.tools.records import (
 )
 from kernellab.tools.replies import Link
 from kernellab.tools.tasks import guide
-from kernellab.tools.workspace import Kept, Kernel
+from kernellab.tools.workspace import Kept
 
 LONGEST = 400_000
 _REPLIES = 32
@@ -106,29 +105,24 @@ class Shelf:
     def _kernel(self, id: str, part: str) -> str:
         kernel = self.desk.workspace.kernel(id)
         text = self.desk.workspace.candidate(kernel).text if part == "source" else self.desk.workspace.log(kernel)
-        return self._told(kernel, text) if part == "log" else text
+        return without_paths(text) if part == "log" else text
 
     def _artifact(self, id: str, part: str) -> str:
         kept: Kept = self.desk.workspace.artifact(id)
         kernel = self.desk.workspace.kernel(kept.kernel)
         if part == "source":
             return self.desk.workspace.candidate(kernel).text
-        return self._told(kernel, self.desk.workspace.listing(kept)) or "there is no listing of a C kernel"
-
-    def _told(self, kernel: Kernel, text: str) -> str:
-        task, _ = self.desk.locate(kernel.spec)
-        return shown(text, secret_of(task))
+        return without_paths(self.desk.workspace.listing(kept)) or "there is no listing of a C kernel"
 
     def _ledger(self, name: str) -> str:
         folder = self.desk.workspace.run(name)
-        secret = run_secret(folder)
-        lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body), secret)}
+        lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body))}
                  for e in read_entries(folder)]  # fmt: skip
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
     def _trial(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)
-        return json.dumps(entry_shown(dump(_numbered(folder, number)), run_secret(folder)), indent=1)
+        return json.dumps(entry_shown(dump(_numbered(folder, number))), indent=1)
 
     def _trial_source(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)

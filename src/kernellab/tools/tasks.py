@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.hardware import cpu_model
-from kernellab.propose.prompts import Brief, DeviceFacts, PromptBook, TaskFacts, shown
+from kernellab.propose.prompts import Brief, DeviceFacts, PromptBook, TaskFacts, Withheld, shown
 from kernellab.propose.prompts.render import Backend
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.construct import DEFAULT_TARGET
@@ -15,7 +15,6 @@ from kernellab.search.gauntlet import family
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label
-from kernellab.tools.discreet import secret_of
 from kernellab.tools.records import TaskLine, TaskList
 
 _EXAMPLE = re.compile(r"```python\n.*?```", re.DOTALL)
@@ -37,7 +36,7 @@ def _line(task: Task, variants: list[Task]) -> TaskLine:
     kernels = [c for device in ("cpu", "cuda") for c in builtin_candidates(task.name, device)]
     return TaskLine(
         name=task.name,
-        about=shown(task.about, secret_of(task)),
+        about=shown(task.about, Withheld.of(task)),
         dtypes=tuple("f32" if t.name == task.name else t.name.removeprefix(f"{task.name}_") for t in variants)
         if len(variants) > 1
         else (task.outputs[0].dtype,),
