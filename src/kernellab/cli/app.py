@@ -37,6 +37,7 @@ from kernellab.cli.paper import audit_paper, audit_table, paper
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
+from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
 from kernellab.cli.template import render
@@ -215,7 +216,9 @@ def resume(
 @app.command()
 def audit(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN|PAPER")],
-    of_run: Annotated[Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html) is about.")] = None,
+    of_run: Annotated[
+        Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html) is about.")
+    ] = None,
     rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
     root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
     as_json: Json = False,
@@ -272,15 +275,7 @@ def replay(
     raise typer.Exit(0 if row["agrees"] else EXIT_NOTHING_BETTER)
 
 
-@app.command()
-def show(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only trials with this status, e.g. rejected.")] = None,
-    as_json: Json = False,
-) -> None:
-    """What a run holds: results, trials, rejections and why."""
-    pages.show(_out, pages.existing(run_folder), trial, status, as_json)
+app.command()(show)
 
 
 @app.command()

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.build.router import backend_of
-from kernellab.cli.display import results_table, trial_line
+from kernellab.cli.display import results_table
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, silent
-from kernellab.core.records import Param, dump
+from kernellab.core.records import Param
 from kernellab.core.settings import Settings
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.report.audit import Audit
@@ -118,10 +118,10 @@ def verdict(console: Console, outcome: Outcome) -> None:
         markup=False,
     )
     if (said := outcome.extras.get("sanitizer")) is not None:
-        console.print(_sanitizer_line(said), markup=False, soft_wrap=True)
+        console.print(sanitizer_line(said), markup=False, soft_wrap=True)
 
 
-def _sanitizer_line(said: dict[str, Any] | str) -> str:
+def sanitizer_line(said: dict[str, Any] | str) -> str:
     """What compute-sanitizer came to, in one line or one for each finding."""
     if isinstance(said, str):
         return f"sanitizer {said}"
@@ -192,65 +192,6 @@ def replayed(console: Console, row: dict[str, Any]) -> None:
         f"recorded: {row['recorded']}; now: {row['status']} {row['reason']}{figure}", markup=False, soft_wrap=True
     )
     console.print("agrees" if row["agrees"] else "DOES NOT AGREE", style="green" if row["agrees"] else "red")
-
-
-def show(console: Console, folder: Path, number: int | None, status: str | None, as_json: bool) -> None:
-    from kernellab.ledger.check import check
-    from kernellab.ledger.index import count_by_status, open_index
-    from kernellab.ledger.journal import read_entries
-    from kernellab.ledger.store import Store
-    from kernellab.search.replay import read_trials
-
-    trials = read_trials(folder)
-    found = check(folder)
-    if number is not None:
-        if not 0 <= number < len(trials):
-            raise UsageError(f"there is no trial {number}", f"the run has {len(trials)}")
-        trial = trials[number]
-        source = Store(folder).get(trial.proposal.source).decode()
-        if as_json:
-            print_json({"status": "ok", "trial": dump(trial), "source": source, "ledger_root": found.root})
-        else:
-            console.print(trial_line(trial))
-            console.print_json(json.dumps(dump(trial)))
-            console.print(source, markup=False, soft_wrap=True)
-        return
-    index = open_index(folder)
-    counts = count_by_status(index)
-    index.close()
-    if status is not None and status not in counts:
-        raise UsageError(f"no trial of this run is '{status}'", f"it has: {', '.join(counts) or 'no trials'}")
-    trials = [t for t in trials if status in (None, t.status)]
-    entries = list(read_entries(folder))
-    results = list({str(e.body["dims"]): dict(e.body) for e in entries if e.kind == "result"}.values())
-    looks = {k: [dict(e.body) for e in entries if e.kind == k] for k in ("profile", "sanitizer")}
-    if as_json:
-        brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
-        print_json(
-            {
-                "status": "ok",
-                "run": found.run,
-                "ended": found.ended,
-                "counts": counts,
-                "results": results,
-                "trials": brief,
-                "profiles": looks["profile"],
-                "sanitizer": looks["sanitizer"],
-                "ledger_root": found.root,
-            }
-        )
-        return
-    for trial in trials:
-        console.print(trial_line(trial), soft_wrap=True)
-    console.print()
-    if results:
-        console.print(results_table(results, console.width >= 130))
-    profiles(console, looks["profile"])
-    for body in looks["sanitizer"]:
-        console.print(_sanitizer_line(body.get("reason") or body), markup=False, soft_wrap=True)
-    numbers = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no trials"
-    state = "" if found.ended else " (not ended)"
-    console.print(f"\n{numbers}\nrun {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
 
 
 def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
