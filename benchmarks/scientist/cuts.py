@@ -27,10 +27,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from kernellab.ledger.journal import read_entries  # noqa: E402
 from tests.conftest import TASK_FILE  # noqa: E402
 from tests.support.model_server import ModelServer  # noqa: E402
 from tests.support.scripted_scientist import Scripted  # noqa: E402
+
+from kernellab.ledger.journal import read_entries  # noqa: E402
 
 TRIALS = 60
 
@@ -89,7 +90,12 @@ def calibrations(ledger: Path) -> int:
 
 
 def klab(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
-    environ = {**os.environ, "KLAB_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder), "KLAB_SAMPLE_S": "0.001"}
+    environ = {
+        **os.environ,
+        "KLAB_HOME": str(folder / "home"),
+        "XDG_CONFIG_HOME": str(folder),
+        "KLAB_SAMPLE_S": "0.001",
+    }
     return subprocess.Popen(
         [sys.executable, "-m", "kernellab.cli.app", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, env=environ, stdin=subprocess.DEVNULL, start_new_session=True,
@@ -99,7 +105,11 @@ def klab(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
 def report(whole: Path, cut: Path, asked: Counter[str], cuts: int, seconds: float) -> dict[str, Any]:
     entries = list(read_entries(cut))
     trials = [e.body["trial"] for e in entries if e.kind == "trial"]
-    answered = Counter((e.body["call"], e.body["request"]) for e in entries if e.kind == "model-call" and e.body["status"] == "answered")
+    answered = Counter(
+        (e.body["call"], e.body["request"])
+        for e in entries
+        if e.kind == "model-call" and e.body["status"] == "answered"
+    )
     doubts = sum(1 for e in entries if e.kind == "model-intent" and e.body["asked_before"])
     again = sum(n - 1 for n in asked.values())
     audit = klab(cut.parent, ["audit", str(cut), "--json"])

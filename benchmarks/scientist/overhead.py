@@ -21,6 +21,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.support.model_server import ModelServer  # noqa: E402
+from tests.support.scripted_scientist import Scripted  # noqa: E402
+
 from kernellab.core.records import AnyTrial  # noqa: E402
 from kernellab.core.settings import Science, Settings  # noqa: E402
 from kernellab.ledger.journal import read_entries  # noqa: E402
@@ -33,8 +36,6 @@ from kernellab.search.scientist.mind import open_mind  # noqa: E402
 from kernellab.search.scientist.proposer import Scientist  # noqa: E402
 from kernellab.search.tune import make_tuner  # noqa: E402
 from kernellab.tasks.load import load_task  # noqa: E402
-from tests.support.model_server import ModelServer  # noqa: E402
-from tests.support.scripted_scientist import Scripted  # noqa: E402
 
 
 class Timed:
@@ -61,22 +62,28 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=120)
     parser.add_argument("--task", default="softmax")
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         os.environ |= {"KLAB_HOME": name, "XDG_CONFIG_HOME": name}
-        print(json.dumps(measure(Path(name) / "run", options.task, options.trials), indent=1))
+        print(json.dumps(measure(Path(name) / "run", options.task, options.trials, options.device), indent=1))
 
 
-def measure(run: Path, name: str, trials: int) -> dict[str, Any]:
-    task = load_task(name)
-    candidates = builtin_candidates(name)
+def measure(run: Path, name: str, trials: int, device: str = "cpu") -> dict[str, Any]:
+    task = load_task(name).on(device)
+    candidates = builtin_candidates(name, device)
+    if device == "cuda":  # the scripted writer answers in the language of the base kernel: one language
+        candidates = [c for c in candidates if c.name.endswith("_triton")]
     texts = [c.text for c in candidates]
 
     def rewritten(number: int, prompt: str) -> str:
-        text = texts[number % len(texts)].replace("SOURCE = r\"\"\"", f"SOURCE = r\"\"\"/* variant {number} */\n", 1)
+        text = texts[number % len(texts)].replace('SOURCE = r"""', f'SOURCE = r"""/* variant {number} */\n', 1)
+        text = text if "variant" in text else f"{text}\n# variant {number}\n"
         return f"<answer>\n```python\n{text}\n```\n</answer>"
 
-    settings = Settings(effort="quick", trials=trials, sample_s=0.0005, sampler="random")
+    settings = Settings(
+        effort="quick", trials=trials, sample_s=0.0005 if device == "cpu" else 0.0, sampler="random", device=device
+    )
     with ModelServer(Scripted({"write": rewritten}), lifetime_s=1200) as server, Lab(settings, task, name) as lab:
         dims = min(task.tune, key=task.least_bytes)
         science = Science.model_validate({"model": f"openai:m@{server.url}", "experiments": 1, "tune": 2, "repairs": 0})

@@ -8,7 +8,6 @@ import signal
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import TASK_FILE
 from tests.support.local_model import MISSING, local_model, weights
 from tests.support.model_server import HTML, Cut, Error, ModelServer, Say
@@ -61,16 +60,30 @@ def test_a_dry_run_says_what_a_run_may_cost_and_asks_nobody(klab: Klab, task: Pa
 def test_what_cannot_work_is_said_before_anything_is_asked(
     arguments: tuple[str, ...], words: str, klab: Klab, task: Path, tmp_path: Path
 ) -> None:
-    done = klab("run", task, *arguments, "--out", tmp_path / "run", env={"OPENAI_API_KEY": None, "KLAB_MODEL_KEY": None})
+    done = klab(
+        "run", task, *arguments, "--out", tmp_path / "run", env={"OPENAI_API_KEY": None, "KLAB_MODEL_KEY": None}
+    )
     assert done.code in (2, 5), done.out
     done.failed(done.code, words)
 
 
-def test_a_template_that_does_not_render_is_found_before_anything_is_paid(klab: Klab, task: Path, tmp_path: Path) -> None:
+def test_a_template_that_does_not_render_is_found_before_anything_is_paid(
+    klab: Klab, task: Path, tmp_path: Path
+) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "write.j2").write_text("{{ task.nmae }}")
     with ModelServer(Scripted()) as server:
-        done = klab("run", task, "--model", f"openai:m@{server.url}", "--templates", tmp_path / "own", "--out", tmp_path / "run", *QUICK)
+        done = klab(
+            "run",
+            task,
+            "--model",
+            f"openai:m@{server.url}",
+            "--templates",
+            tmp_path / "own",
+            "--out",
+            tmp_path / "run",
+            *QUICK,
+        )
     done.failed(2, "write.j2", "nmae")
     assert "did you mean 'name'" in done.err
     assert server.calls == 0
@@ -110,7 +123,20 @@ def test_bad_replies_cost_a_proposal_each_and_the_run_goes_on(klab: Klab, task: 
     bad = [HTML, "two <answer>a</answer><answer>b</answer>", *(code("#" * n) for n in (300_000, 10_000_000))]
     script = Scripted({"write": lambda n, _: bad[n] if n < len(bad) else None})
     with ModelServer(script) as server:
-        done = klab("run", task, "--model", f"openai:m@{server.url}", "--out", run, *QUICK, "--json", "--experiments", 4, "--repairs", 1)
+        done = klab(
+            "run",
+            task,
+            "--model",
+            f"openai:m@{server.url}",
+            "--out",
+            run,
+            *QUICK,
+            "--json",
+            "--experiments",
+            4,
+            "--repairs",
+            1,
+        )
     assert done.code in (0, 3), done.err
     faults = {b["failure"]["fault"] for b in bodies(run, "unread")}
     assert faults == {"two-answers", "too-large"}
@@ -124,7 +150,16 @@ def test_a_candidate_that_a_model_wrote_sees_no_key(klab: Klab, task: Path, tmp_
         "    raise RuntimeError('SEEN ' + repr(dict(os.environ)))\n```\n</answer>"
     )
     with ModelServer(Scripted({"write": lambda n, _: spy, "repair": lambda n, _: spy})) as server:
-        done = klab("run", task, "--model", f"openai:m@{server.url}", "--out", tmp_path / "run", *QUICK, env={"KLAB_MODEL_KEY": KEY})
+        done = klab(
+            "run",
+            task,
+            "--model",
+            f"openai:m@{server.url}",
+            "--out",
+            tmp_path / "run",
+            *QUICK,
+            env={"KLAB_MODEL_KEY": KEY},
+        )
     assert KEY not in done.out + done.err
     seen = [t["reason"] for t in bodies(tmp_path / "run", "trial") if "SEEN" in t.get("reason", "")]
     assert seen
@@ -133,7 +168,9 @@ def test_a_candidate_that_a_model_wrote_sees_no_key(klab: Klab, task: Path, tmp_
     assert any(s.key == KEY for s in server.seen)
 
 
-def test_a_run_cut_in_the_middle_of_a_generation_goes_on_without_paying_again(klab: Klab, task: Path, tmp_path: Path) -> None:
+def test_a_run_cut_in_the_middle_of_a_generation_goes_on_without_paying_again(
+    klab: Klab, task: Path, tmp_path: Path
+) -> None:
     run, asked = tmp_path / "run", []
     script = Scripted(drip_s=0.01)
 
@@ -161,7 +198,9 @@ def test_a_run_cut_in_the_middle_of_a_generation_goes_on_without_paying_again(kl
 
 @pytest.mark.slow
 @pytest.mark.skipif(weights() is None, reason=MISSING)
-def test_a_real_small_model_fails_in_real_ways_and_the_run_still_ends_in_order(klab: Klab, task: Path, tmp_path: Path) -> None:
+def test_a_real_small_model_fails_in_real_ways_and_the_run_still_ends_in_order(
+    klab: Klab, task: Path, tmp_path: Path
+) -> None:
     """135 million parameters write no kernels: every reply is a format failure, recorded, and the recipes' best is confirmed.
     The prompts are the user's own, and short: so small a model reads a few hundred tokens in a few seconds."""
     run, own = tmp_path / "run", tmp_path / "own"
@@ -184,7 +223,9 @@ def test_a_real_small_model_fails_in_real_ways_and_the_run_still_ends_in_order(k
 def test_a_stream_that_is_cut_every_time_ends_in_a_record(klab: Klab, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     with ModelServer(Scripted({"write": lambda n, _: Cut("<answer>half")})) as server:
-        done = klab("run", task, "--model", f"openai:m@{server.url}", "--out", run, *QUICK, "--budget-calls", 4, "--json")
+        done = klab(
+            "run", task, "--model", f"openai:m@{server.url}", "--out", run, *QUICK, "--budget-calls", 4, "--json"
+        )
     assert done.code in (0, 3), done.err
     assert server.calls == 4
     assert "cut-stream" in {f["kind"] for b in bodies(run, "model-call") for f in b["faults"]}

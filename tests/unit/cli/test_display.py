@@ -58,6 +58,7 @@ STORY = [
     Event("calibration", "fastest baseline numpy", {}),
     *(Event("trial", "", {"trial": t}) for t in TRIALS),
     Event("note", "there is nothing left to try"),
+    Event("science", "generation 0: improve"),
     Event("confirming", "confirming trial 0", {"trial": 0}),
     Event("confirmation", "", {"confirmation": REFUTED, "threshold": 1.01}),
     Event("confirmation", "", {"confirmation": CONFIRMED, "threshold": 1.01}),
@@ -86,7 +87,7 @@ def test_plain_lines_tell_everything_once_and_in_order() -> None:
     lines = told(terminal=False).splitlines()
     assert len(lines) == len(STORY) - 1  # the end is told by the results table
     wanted = ["run 1 in here", "shape cube N=8", "baseline numpy", "fastest baseline", "#0   mine", "#1   mine", "#2   mine", "#3   mine",
-              "every combination", "confirming trial 0", "rejected: wrong-output", "holds: 2.000x of numpy [1.900, 2.100]", "beats"]  # fmt: skip
+              "nothing left to try", "generation 0", "confirming trial 0", "rejected: wrong-output", "holds: 2.000x of numpy [1.900, 2.100]", "beats"]  # fmt: skip
     for line, words in zip(lines, wanted, strict=True):
         assert words in line
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 import pytest
+from tests.conftest import TASK_FILE
 
 from kernellab.propose.carve import carve
-from tests.conftest import TASK_FILE
 
 TRITON = '''"""A task with its kernel."""
 import numpy as np
@@ -49,7 +49,14 @@ def test_the_task_and_its_shapes_are_left_out() -> None:
 
 def test_what_launch_uses_comes_along_with_decorators() -> None:
     text = carve(TRITON)
-    for part in ("@triton.jit", "def kern", "def helper", "WIDE = 4", "import triton\n", "import triton.language as tl"):
+    for part in (
+        "@triton.jit",
+        "def kern",
+        "def helper",
+        "WIDE = 4",
+        "import triton\n",
+        "import triton.language as tl",
+    ):
         assert part in text
     for part in ("77777", "HIDDEN", "TASK", "numpy", "kernellab"):
         assert part not in text

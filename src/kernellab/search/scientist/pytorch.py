@@ -80,4 +80,5 @@ def _callable(text: str, task: Task) -> Callable[..., Any]:
             return functions[name]
     if len(functions) == 1:
         return next(iter(functions.values()))
-    raise UsageError("the PyTorch file does not say what to translate: " + (", ".join(functions) or "it has no function"), _FIX)
+    found = ", ".join(functions) or "it has no function"
+    raise UsageError(f"the PyTorch file does not say what to translate: {found}", _FIX)

@@ -15,7 +15,7 @@ from kernellab.build.base import Built, Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings
 from kernellab.propose.prompts import KINDS, Finding, PromptBook, TaskFacts, estimate_tokens, parse_reply
-from kernellab.propose.prompts.render import FOLDER, PromptTooLong, TemplateFault
+from kernellab.propose.prompts.render import FOLDER, Brief, PromptTooLong, TemplateFault
 from kernellab.propose.prompts.replies import CodeReply, Parsed
 from kernellab.search.workshop import open_gpu_builders
 from kernellab.tasks.builtin import TASKS

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import TASK_FILE
+
 from kernellab import api
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.search.runs import Outcome
-from tests.conftest import TASK_FILE
 
 ONE_SHAPE = TASK_FILE.replace('tune=({"N": 65536}, {"N": 32768})', 'tune=({"N": 32768},)')
 HELD_OUT = "5003"

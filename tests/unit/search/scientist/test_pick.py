@@ -7,7 +7,9 @@ from kernellab.search.scientist.pick import novelty, pick
 
 
 def experiment(hypothesis: str, low: float, high: float) -> ExperimentReply:
-    return ExperimentReply(hypothesis=hypothesis, change="as said", gain_low=low, gain_high=high, risk="r", refuted_if="f")
+    return ExperimentReply(
+        hypothesis=hypothesis, change="as said", gain_low=low, gain_high=high, risk="r", refuted_if="f"
+    )
 
 
 SAFE = experiment("unroll the inner loop by four", 1.01, 1.05)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from kernellab.report.audit import audit
 from tests.support.model_server import ModelServer
 from tests.support.scripted_scientist import BROKEN, WRONG, Scripted, answer, code
+
+from kernellab.report.audit import audit
 
 from .runs import HELD_OUT, bodies, questions, run, without_candidate
 
@@ -20,7 +20,13 @@ def eventful(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """Texts that do not compile, are wrong, cannot be read or repeat themselves; each is met by a repair or an end."""
     folder = tmp_path_factory.mktemp("eventful")
     twice = code("the same text twice")
-    replies = {0: code("one", BROKEN), 1: "Here is my kernel: it is very fast.", 2: code("two", WRONG), 4: twice, 5: twice}
+    replies = {
+        0: code("one", BROKEN),
+        1: "Here is my kernel: it is very fast.",
+        2: code("two", WRONG),
+        4: twice,
+        5: twice,
+    }
     script = Scripted({"write": lambda n, _: replies.get(n)})
     with ModelServer(script) as server:
         outcome = run(folder, server.url, trials=14, experiments=3)
@@ -66,7 +72,9 @@ def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: t
     for entry in tested:
         assert entry["experiment"]["hypothesis"]
         assert (entry["effect"] is None) == (entry["best"] is None)
-    assert {g["generation"] for g in bodies(folder, "generation")} == {g["generation"] for g in bodies(folder, "generation-end")}
+    assert {g["generation"] for g in bodies(folder, "generation")} == {
+        g["generation"] for g in bodies(folder, "generation-end")
+    }
     assert audit(folder / "run").problems == []
 
 

@@ -33,7 +33,10 @@ def test_a_module_or_a_function_that_computes_the_task_is_taken(text: str) -> No
         ("def f(:", "SyntaxError"),
         ("x = 3", "no function"),
         (FUNCTION + "\ndef other(x):\n    return x\n", "anything, other"),
-        ("import torch\nclass M(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n", "without arguments"),
+        (
+            "import torch\nclass M(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n",
+            "without arguments",
+        ),
     ],
 )
 def test_what_is_something_else_is_refused_with_the_reason(text: str, words: str) -> None:
