@@ -124,4 +124,8 @@ def _use(form: Form, interface: Interface, backend: str) -> str:
                 f'    {package}({facts["arguments"]}, work);   /* link with lib{package}.a -lm */')  # fmt: skip
     if form == "torch-op":
         return f"import {package}, torch\n\ny = {package}.{function}({names})    # also torch.ops.{package}.{function}"
-    return f"import {package}\n\ny = {package}.{function}({names})"
+    plain = f"import {package}\n\ny = {package}.{function}({names})"
+    if backend != "c":
+        return plain
+    again = f"step = {package}.prepare({names}, out=y)    # over and over on the same arrays: checked once"
+    return f"{plain}\n\n{again}\nstep()"

@@ -100,7 +100,7 @@ class _Writer:
         }
 
     def _public(self, file: str) -> dict[str, str]:
-        names = [self.interface.function, *(["aligned", "empty"] if file == "host" else [])]
+        names = [self.interface.function, *(["aligned", "empty", "prepare"] if file == "host" else [])]
         return {"file": file, "names": ", ".join(names), "quoted": ", ".join(f'"{n}"' for n in sorted(names))}
 
     def _dependencies(self, with_torch: bool) -> str:

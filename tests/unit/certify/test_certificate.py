@@ -67,7 +67,7 @@ def test_other_files_are_no_certificates(text: str, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no.json cannot be read"):
+    with pytest.raises(UsageError, match=r"no\.json cannot be read"):
         read_certificate(tmp_path / "no.json")
 
 

@@ -1,0 +1,119 @@
+"""Exported packages: written from the command line, used where kernellab cannot be imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .command import Klab
+from .conftest import Recorded, bodies
+
+pytestmark = pytest.mark.backend_c
+ALONE = "import sys, runpy; sys.modules['kernellab'] = None; sys.path.insert(0, '.'); runpy.run_path(sys.argv[1], run_name='__main__')"
+
+
+@pytest.fixture(scope="module")
+def certified(klab: Klab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The promoted certificate of a built-in softmax."""
+    run = tmp_path_factory.mktemp("softmax") / "run"
+    done = klab(
+        "run",
+        "softmax",
+        "--shape",
+        "64x48",
+        "--effort",
+        "quick",
+        "--trials",
+        3,
+        "--device",
+        "cpu",
+        "--out",
+        run,
+        "--json",
+    )
+    assert done.code in (0, 3), done.err
+    return promoted(klab, run)
+
+
+def promoted(klab: Klab, run: Path) -> Path:
+    trial = next(c["trial"] for c in bodies(run, "confirmation") if c["timing"] is not None)
+    path = Path(klab("certify", run, trial, "--out", run / "certificates" / "promoted.json", "--json").json["file"])
+    assert klab("review", "accept", path, "--reason", "looked at").code == 0
+    assert klab("promote", path).code == 0
+    return path
+
+
+def run_alone(folder: Path, test: str) -> str:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("KLAB_")}
+    environment = {**kept, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, test], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_module_passes_its_own_test_without_kernellab(klab: Klab, certified: Path, tmp_path: Path) -> None:
+    done = klab("export", certified, "--as", "module", "--out", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    assert done.json["reviewed"]
+    assert "ok test_the_certified_kernels_are_what_runs" in run_alone(tmp_path / "out", "test_klab_softmax.py")
+
+
+def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
+    klab: Klab, certified: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    assert klab("export", certified, "--as", "torch-op", "--out", tmp_path / "out").code == 0
+    said = run_alone(tmp_path / "out", "test_klab_softmax.py")
+    for test in ("opcheck", "compiles_in_one_graph", "gradients", "the_certified_kernels_are_what_runs"):
+        assert f"ok test_{test}" in said
+
+
+def test_a_c_library_builds_and_passes_its_own_test(klab: Klab, certified: Path, tmp_path: Path) -> None:
+    assert klab("export", certified, "--as", "c", "--out", tmp_path / "out").code == 0
+    done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WRONG" not in done.stdout
+
+
+def test_a_task_of_the_users_own_without_a_torch_expression(klab: Klab, copied: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = promoted(klab, copied)
+    assert klab("export", path, "--as", "torch-op", "--out", tmp_path / "out").code == 0
+    text = (tmp_path / "out" / "klab_cube" / "op.py").read_text()
+    assert "no gradient" in text
+    assert "ok test_gradients" in run_alone(tmp_path / "out", "test_klab_cube.py")
+
+
+def test_what_nobody_accepted_is_refused_or_says_so(klab: Klab, certified: Path, tmp_path: Path) -> None:
+    other = tmp_path / "certificates" / "other.json"
+    run = certified.parents[1]
+    trial = next(c["trial"] for c in bodies(run, "confirmation") if c["timing"] is not None)
+    assert klab("certify", run, trial, "--out", other).code == 0
+    out = tmp_path / "out"
+    klab("export", other, "--as", "module", "--out", out, "--run", run).failed(2, "not promoted", "unreviewed")
+    assert not out.exists()
+    done = klab("export", other, "--as", "module", "--out", out, "--run", run, "--unreviewed")
+    assert "UNREVIEWED" in done.out
+    assert "UNREVIEWED" in (out / "README.md").read_text()
+    klab("review", "reject", other, "--reason", "wrong shape")
+    klab("export", other, "--as", "c", "--out", tmp_path / "no", "--run", run, "--unreviewed").failed(
+        2, "rejected in review"
+    )
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["certificates", "out"]
+
+
+def test_bad_input_is_refused_and_leaves_nothing(
+    klab: Klab, certified: Path, recorded: Recorded, tmp_path: Path
+) -> None:
+    klab("export", certified, "--as", "wheel", "--out", tmp_path / "out").failed(2, "no form 'wheel'")
+    klab("export", certified, "--as", "module", "--out", certified.parent).failed(2, "exists already")
+    klab("export", certified, "--as", "module", "--out", tmp_path / "out", "--run", recorded.folder).failed(
+        2, "the certificate is of run"
+    )
+    assert list(tmp_path.iterdir()) == []
