@@ -43,7 +43,7 @@ def readme_facts(
         "buffer_text": _BUFFERS[order.backend],
         "certificate_files": "certificate-*.json",
         "key": first.signer.fingerprint,
-        "notes": [*_launch_notes(kernels), *_doubts(order), *_gpu_notes(order)],
+        "notes": [*_launch_notes(kernels), *_doubts(order), *_place_notes(order)],
         "use_language": "c" if form == "c" else "python",
         "use": _use(form, interface, order.backend),
         "test_command": test_command,
@@ -107,12 +107,13 @@ def _doubts(order: Order) -> list[str]:
             if (doubts := residual(v.certificate))]  # fmt: skip
 
 
-def _gpu_notes(order: Order) -> list[str]:
-    if order.backend == "c":
-        return []
-    return [
-        "Certified timings are of a CUDA graph replayed on the device; a launch from Python costs microseconds more."
+def _place_notes(order: Order) -> list[str]:
+    notes = [
+        "On another device or compiler than the certificate's the code runs, and nothing is certified: recheck it."
     ]
+    if order.backend != "c":
+        notes.append("Certified timings are of a replayed CUDA graph; a launch from Python costs microseconds more.")
+    return notes
 
 
 def _use(form: Form, interface: Interface, backend: str) -> str:

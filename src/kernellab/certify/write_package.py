@@ -12,8 +12,8 @@ from kernellab.certify.certificate import Certificate
 from kernellab.certify.export import Form, Order, Variant
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.interface import Interface, elements
+from kernellab.certify.known_answers import known_answers
 from kernellab.certify.readme import readme_facts
-from kernellab.certify.test_data import test_facts
 from kernellab.core.errors import UsageError
 from kernellab.search.runs import in_order
 from kernellab.tasks.dtypes import is_short
@@ -55,7 +55,7 @@ class _Writer:
         known = [f for k in self._kernels.values() for f in k.flags]
         facts |= {"link": "-fopenmp" if "-fopenmp" in known else "", "package": name, "about": self.interface.about}
         inside = [s for s in self._inside(4000)[:5] if elements(self.task, s) <= 4000] or self._inside(1 << 16)[:1]
-        tested = test_facts(self.task, inside, self._outside())
+        tested = known_answers(self.task, inside, self._outside())
         files = {f"{v.file}.c": self._kernel_c(v) for v in map(_File, self.order.variants)}
         return {
             **files,

@@ -16,7 +16,7 @@ from kernellab.tasks.spec import Array, Dims, Task, dims_label
 _A_LINE = 8
 
 
-def test_facts(task: Task, shapes: Sequence[Dims], outside: Dims) -> dict[str, Any]:
+def known_answers(task: Task, shapes: Sequence[Dims], outside: Dims) -> dict[str, Any]:
     """What the C test's templates say: the cases, and the arrays that they use."""
     lines: list[str] = []
     cases = [_case(task, dims, number, lines) for number, dims in enumerate(shapes)]
