@@ -104,7 +104,7 @@ def run_study(
         lab.begin(folder, shapes, candidates, PURPOSE)
         shutil.copyfile(path, folder / HYPOTHESIS_FILE)
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
-        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others]))
+        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent)))
         for loan in lent:
             lab.keep(loan.candidate, None)
             lab.append("borrowed", loan.record)
@@ -122,6 +122,10 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
         refuse_changed(read(copy), body, str(copy))
     if registered.verdict is not None:
         return Report(hypothesis, registered.verdict, folder, check(folder).root)
+    if len(registered.evidence.borrowed) != body["loans"]:
+        raise UsageError(
+            f"{folder} was cut off while its study was being registered", "start it again with another --out"
+        )
     start = genesis(folder)
     wards = _as_recorded(hypothesis, body, folder)
     with Lab(Settings(**start["settings"]), wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
@@ -282,4 +286,9 @@ def _auto(hypothesis: Hypothesis) -> str:
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return list({c.name: c for c in candidates}.values())
+    """Each once; records go by names, so one name must not stand for two texts."""
+    found = {c.name: c for c in candidates}
+    twice = [c.name for c in candidates if c.text != found[c.name].text]
+    if twice:
+        raise UsageError(f"two candidates are called '{twice[0]}'", "rename one of the files")
+    return list(found.values())

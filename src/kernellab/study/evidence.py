@@ -5,6 +5,7 @@ A statistic sees nothing else, so an auditor who has the ledger gets the same fi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,7 +108,7 @@ def mean_scores(cells: Sequence[Mapping[Config, Specimen]]) -> dict[Config, floa
     if not cells:
         return {}
     shared = [c for c in cells[0] if all(c in other for other in cells)]
-    return {c: sum(score_of(cell[c]) for cell in cells) / len(cells) for c in shared}
+    return {c: math.fsum(score_of(cell[c]) for cell in cells) / len(cells) for c in shared}
 
 
 def apart(cells: Mapping[int, dict[Config, Specimen]]) -> Iterator[tuple[dict[Config, Specimen], dict[Config, float]]]:

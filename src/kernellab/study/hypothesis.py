@@ -114,12 +114,14 @@ class Hypothesis(Strict):
 
 def difference(registered: dict[str, Any], given: dict[str, Any]) -> list[str]:
     """Where two hypotheses differ, one line a place."""
-    old, new = dict(_leaves(registered)), dict(_leaves(given))
-    return [
-        f"{place}: registered {old.get(place, 'nothing')!r}, now {new.get(place, 'nothing')!r}"
-        for place in sorted({*old, *new})
-        if old.get(place) != new.get(place)
-    ]
+    return [f"{place}: registered {old!r}, now {new!r}" for place, old, new in changes(registered, given)]
+
+
+def changes(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Every place at which two bodies differ, with what stands there in either ('nothing' for nothing)."""
+    old, new = dict(_leaves(first)), dict(_leaves(second))
+    places = sorted({*old, *new})
+    return [(p, old.get(p, "nothing"), new.get(p, "nothing")) for p in places if old.get(p) != new.get(p)]
 
 
 def _leaves(value: Any, place: str = "") -> list[tuple[str, Any]]:

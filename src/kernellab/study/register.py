@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.stats import paired_speedup
 from kernellab.search.memory.specimen import reader_of
 from kernellab.study.evidence import Borrowed, Evidence
-from kernellab.study.hypothesis import Hypothesis, difference
+from kernellab.study.hypothesis import Hypothesis, changes, difference
 from kernellab.study.judgement import StudyVerdict, judge
 from kernellab.study.library import checked
 
@@ -40,9 +41,12 @@ class Registered:
 
 
 def registration(
-    hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: list[Other]
+    hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: list[Other], loans: int = 0
 ) -> dict[str, Any]:
-    """The body of the "study" entry: readable by itself, with the whole file and its digest."""
+    """The body of the "study" entry: readable by itself, with the whole file and its digest.
+
+    `loans`: how many trials of the other runs follow as "borrowed" entries.
+    """
     first = hypothesis.parts(device)[0]
     return {
         "id": hypothesis.id,
@@ -57,6 +61,7 @@ def registration(
         "device": device,
         "candidates": dict(candidates),
         "others": [dump(o) for o in others],
+        "loans": loans,
         "digest": hypothesis.digest,
         "hypothesis": hypothesis.content(),
     }
@@ -85,6 +90,13 @@ def refuse_changed(hypothesis: Hypothesis, body: Mapping[str, Any], where: str) 
         f"{where} was changed after hypothesis {body['id']} was registered: " + "; ".join(lines),
         "a changed hypothesis is a new one: give it another --out; or put back what was registered",
     )
+
+
+def _alike(a: object, b: object) -> bool:
+    """Figures may differ in their last digits: another machine's logarithm rounds otherwise."""
+    if isinstance(a, float) and isinstance(b, (int, float)) and not isinstance(b, bool):
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+    return a == b
 
 
 class StudyAudit:
@@ -133,8 +145,9 @@ class StudyAudit:
             return
         wanted = dump(judge(self._hypothesis, self._evidence, self._device))
         self.figures += 3 * len(wanted["parts"])
-        for line in difference(wanted, dict(body)):
-            yield f"the recorded trials and the rule give another verdict: {line.replace('registered', 'derived')}"
+        for place, derived, said in changes(wanted, dict(body)):
+            if not _alike(derived, said):
+                yield f"the recorded trials and the rule give another verdict: {place} is {said!r}, derived {derived!r}"
 
     def _borrowed(self, borrowed: Borrowed) -> Iterator[str]:
         timing = borrowed.trial.timing

@@ -204,8 +204,8 @@ def _register_late(entries: list[tuple[str, dict[str, Any]]]) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (_flip, "give another verdict: verdict"),
-        (_move_interval, "give another verdict: high"),
+        (_flip, "give another verdict: verdict is"),
+        (_move_interval, "give another verdict: high is"),
         (_soften_rule, "the digest is not that of the registered hypothesis"),
         (_say_other_claim, "claim is 'the opposite'"),
         (_register_late, "registers a hypothesis after"),
