@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -52,8 +53,10 @@ def write_paper(
 ) -> Written:
     """Raises LedgerFault for a run that does not pass its audit, UsageError for one that holds nothing to report."""
     _refuse_taken(out)
-    made_by()
-    report = audit(run)
+    with ThreadPoolExecutor(1) as pool:
+        tools = pool.submit(made_by)  # the drawing engine takes a second to start; the ledger is audited meanwhile
+        report = audit(run)
+        tools.result()
     if not report.ok:
         resume = "have no signed head" in report.problems[0]
         raise LedgerFault(f"{run} does not pass its audit: {report.problems[0]}",
