@@ -59,17 +59,30 @@ class Surrogate:
     def improvement(
         self,
         known: Sequence[Combination],
-        values: Sequence[float],
+        values: Sequence[float | None],
         pending: Sequence[Combination],
         candidates: Sequence[Combination],
     ) -> Floats:
-        """The expected improvement of each candidate over the best value known, in standard deviations of the values.
+        """The expected improvement of each candidate over the best value known, times its chance to work at all; in
+        standard deviations of the values. None is the value of what never ran.
 
         What is `pending` (asked for, not known yet) is believed to be as expected: that narrows the uncertainty around
         it, so that the next is asked for elsewhere.
         """
-        keep = _worth_knowing(values)
-        seen, y = [known[i] for i in keep], np.array([values[i] for i in keep], dtype=float)
+        measured = [(c, v) for c, v in zip(known, values, strict=True) if v is not None]
+        chances = self._chances(known, [v is not None for v in values], candidates)
+        return chances * self._gains(measured, pending, candidates)
+
+    def _gains(
+        self,
+        measured: Sequence[tuple[Combination, float]],
+        pending: Sequence[Combination],
+        candidates: Sequence[Combination],
+    ) -> Floats:
+        if not measured:
+            return np.ones(len(candidates))
+        keep = _worth_knowing([v for _, v in measured])
+        seen, y = [measured[i][0] for i in keep], np.array([measured[i][1] for i in keep], dtype=float)
         y = (y - y.mean()) / (y.std() or 1.0)
         best = float(y.max())
         if pending:
@@ -81,6 +94,15 @@ class Surrogate:
         spread = np.sqrt(scale * np.maximum(1e-9, 1 - np.einsum("ij,ij->j", across, solved[:, 1:])))
         gains: Floats = spread * _expected_gain((across.T @ solved[:, 0] - best) / spread)
         return gains
+
+    def _chances(
+        self, known: Sequence[Combination], works: Sequence[bool], candidates: Sequence[Combination]
+    ) -> Floats:
+        """A failure says nothing about speed, and little about what is far from it: the share of what works among the
+        tried, weighted by their likeness, with one fair trial that worked beforehand."""
+        weights = np.maximum(0.0, self._alike(known, candidates) - _RECIPES_SHARE) ** 2
+        found: Floats = (1 + np.array(works, dtype=float) @ weights) / (1 + weights.sum(axis=0))
+        return found
 
     def _noisy(self, combinations: Sequence[Combination]) -> Floats:
         return self._alike(combinations, combinations) + _NOISE * np.eye(len(combinations))

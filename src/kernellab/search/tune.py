@@ -83,15 +83,11 @@ class SurrogateTuner:
             return None
         if len(self._known) < _BLIND or dice.random() < _ANYTHING:
             return dice.choice(candidates)
-        gains = self._surrogate.improvement(list(self._known), self._values(), list(self._pending), candidates)
+        gains = self._surrogate.improvement(
+            list(self._known), list(self._known.values()), list(self._pending), candidates
+        )
         best = float(gains.max())
         return candidates[dice.choice([i for i, gain in enumerate(gains) if gain >= best * (1 - 1e-9)])]
-
-    def _values(self) -> list[float]:
-        """What never ran counts as the slowest that did: avoided, without dwarfing every difference that matters."""
-        measured = [v for v in self._known.values() if v is not None]
-        lowest = min(measured, default=0.0)
-        return [lowest if v is None else v for v in self._known.values()]
 
     def _candidates(self, dice: random.Random) -> list[Combination]:
         """Every combination that is new; of a large space some, and all neighbours of the fastest few."""

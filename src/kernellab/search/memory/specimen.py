@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from kernellab.core.errors import LedgerFault
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, Timing
@@ -54,12 +54,12 @@ class Specimen:
         baseline = self.timing.baseline if self.timing else ""
         return trial.task, tuple(sorted(trial.dims.items())), trial.device, baseline
 
-    @property
+    @cached_property
     def score(self) -> float | None:
         """The logarithm of its speed-up."""
         return math.log(max(self.timing.speedup, 1e-9)) if self.timing else None
 
-    @property
+    @cached_property
     def spread(self) -> tuple[float, float]:
         """The logarithms of its interval's ends; an empty interval at 0 for what was never measured."""
         if self.timing is None:

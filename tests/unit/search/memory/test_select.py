@@ -58,7 +58,7 @@ def test_at_temperature_0_the_best_buckets_come_in_order_whatever_the_seed(
 ) -> None:
     trials = history(steps)
     found = contrastive_select(trials, n, "bucket", 0.0, random.Random(seed), read)
-    count = len(buckets(recall(trials, read)))
+    count = sum(b.score is not None for b in buckets(recall(trials, read)))
     assert [e.bucket for e in found][:count] == list(range(min(n, count, len(found))))
     assert numbers(found) == numbers(contrastive_select(trials, n, "bucket", 0.0, random.Random(seed + 1), read))
     if any(t.status == "measured" for t in trials):
@@ -72,17 +72,34 @@ def test_no_bucket_twice_before_every_other_had_its_turn(
 ) -> None:
     trials = history(steps)
     found = contrastive_select(trials, n, "bucket", tau, random.Random(seed), read)
-    count = len(buckets(recall(trials, read)))
-    first = [e.bucket for e in found][:count]
-    assert len(first) == len(set(first))
+    count = sum(b.score is not None for b in buckets(recall(trials, read)))
+    turn = [e.bucket for e in found if e.specimen.timing is not None][:count]
+    assert len(turn) == len(set(turn))
 
 
-def test_at_infinite_temperature_every_bucket_is_as_likely() -> None:
-    speeds = [8.0, 4.0, 4.01, 3.99, 2.0, 1.0]  # four buckets, one of three members
+@given(STEPS, st.integers(1, 10), TAUS, st.integers(0, 99))
+def test_the_fastest_is_always_shown_and_first(
+    steps: list[tuple[str, float, int]], n: int, tau: float, seed: int
+) -> None:
+    trials = history(steps)
+    timed = [s for s in recall(trials) if s.timing]
+    found = contrastive_select(trials, n, "bucket", tau, random.Random(seed), read)
+    if timed:
+        assert found[0].specimen.number == max(timed, key=lambda s: (s.score or 0.0, -s.number)).number
+
+
+def test_failures_are_owed_no_turn() -> None:
+    trials: list[AnyTrial] = [measured(i, 2.0 + i / 500, params={"ROWS": i, "UNROLL": 1}) for i in range(6)]
+    trials += [failed(6), measured(7, 4.0)]
+    assert [e.bucket for e in contrastive_select(trials, 4, rng=random.Random(0), read=read)] == [0, 1, 1, 1]
+
+
+def test_at_infinite_temperature_every_bucket_beside_the_fastest_is_as_likely() -> None:
+    speeds = [16.0, 8.0, 4.0, 4.01, 3.99, 2.0, 1.0]  # four buckets under the fastest, one of three members
     trials: list[AnyTrial] = [measured(i, v, 0.001) for i, v in enumerate(speeds)]
     dice = random.Random(1)
-    drawn = Counter(contrastive_select(trials, 1, "bucket", math.inf, dice)[0].bucket for _ in range(4000))
-    assert sorted(drawn) == [0, 1, 2, 3]
+    drawn = Counter(contrastive_select(trials, 2, "bucket", math.inf, dice)[1].bucket for _ in range(4000))
+    assert sorted(drawn) == [1, 2, 3, 4]
     assert all(abs(count - 1000) < 120 for count in drawn.values())
 
 
