@@ -13,7 +13,7 @@ from typing import Any
 
 from kernellab.core.errors import LedgerFault
 from kernellab.ledger.disk import require_ledger
-from kernellab.ledger.entry import AFTERWARDS, END, GENESIS, LEDGER_FILE, Entry, parse_entry
+from kernellab.ledger.entry import END, GENESIS, LEDGER_FILE, Entry, parse_entry
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.merkle import Frontier, leaf_hash
 from kernellab.ledger.store import Store
@@ -74,8 +74,9 @@ class Evidence:
 
     @property
     def ended(self) -> bool:
-        last = [e.kind for e in self.entries if e.kind not in AFTERWARDS and e.kind not in ("review", "certificate")]
-        return END in last and "resume" not in last[last.index(END) :] if last else False
+        """Ended and not reopened since; certificates, reviews and prunings may follow."""
+        ends, resumed = self.of(END), self.of("resume")
+        return bool(ends) and not any(e.seq > ends[-1].seq for e in resumed)
 
     def of(self, kind: str) -> list[Entry]:
         return self._by_kind.get(kind, [])
