@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from kernellab.certify.issue import certify
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.run.driver import present
 
 from .conftest import accept
 
@@ -31,8 +33,10 @@ def left(folder: Path) -> list[str]:
 
 def run_alone(folder: Path, test: str, home: Path) -> str:
     """The package's own test in a process of its own, in which kernellab cannot be imported."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("KLAB_")}
+    environment = {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home / "xdg"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", ALONE, test], cwd=folder, capture_output=True, text=True, check=False,
-                          env={"PATH": "/usr/bin:/bin", "HOME": str(home), "XDG_CACHE_HOME": str(home / "xdg")})  # fmt: skip
+                          env=environment)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -134,6 +138,18 @@ def test_a_gpu_module_answers_on_a_cpu_by_its_reference(
     export([path], "module", tmp_path / "out")
     said = run_alone(tmp_path / "out", "test_klab_softmax_bf16.py", home)
     assert "ok test_the_reference_answers_on_a_cpu_and_outside_the_certified_range" in said
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not present(), reason="needs a GPU")
+@pytest.mark.parametrize(("run", "trial"), [("softmax-bf16-quick", 5), ("stencil5x5", 129), ("particle-filter", 64)])
+@pytest.mark.parametrize("form", ["module", "torch-op"])
+def test_exported_gpu_kernels_are_right_on_a_gpu(
+    run: str, trial: int, form: str, signed_again: Callable[[str], Path], tmp_path: Path, home: Path
+) -> None:
+    _, path = certify(signed_again(run), trial)
+    done = export([path], form, tmp_path / "out", unreviewed=True)
+    assert "skipped" not in run_alone(tmp_path / "out", f"test_{done.package}.py", home)
 
 
 def test_a_full_folder_an_unknown_form_and_no_certificate_are_refused(promoted: Path, tmp_path: Path) -> None:
