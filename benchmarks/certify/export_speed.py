@@ -157,6 +157,11 @@ def in_lab(lab: Lab, dims: dict[str, int], built: Built, text: str, symbol: str,
         found, _ = stage.bench.compare(first, second, pairs)
         first.worker.close()
         second.worker.close()
+        busy = len(found.first) > pairs
+        print(
+            "in the laboratory: "
+            + ("TOO BUSY, disturbed pairs had to be counted" if busy else f"{len(found.first)} quiet pairs")
+        )
         return found.speedup()
     finally:
         stage.close()
