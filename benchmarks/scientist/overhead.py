@@ -91,7 +91,9 @@ def measure(run: Path, name: str, trials: int, device: str = "cpu") -> dict[str,
         stage = lab.stage(dims)
         with open_mind(lab, science) as mind:
             recipes, _ = load_recipes(lab.builder, candidates)
-            scientist = Scientist(Desk(lab, mind, dims, [dims]), make_tuner(recipes, "random", 0), len(recipes))
+            desk = Desk(lab, mind, dims, [dims])
+            mind.author.book.check(desk.task, desk.device, desk.backend)
+            scientist = Scientist(desk, make_tuner(recipes, "random", 0), len(recipes))
             timed = Timed(scientist)
             started = time.perf_counter()
             search_shape(lab, stage, timed, Budget(trials, 0.0), in_order=True)
