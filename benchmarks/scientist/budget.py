@@ -42,7 +42,9 @@ def main() -> None:
             print(json.dumps({"budget": label, **row}), flush=True)
 
 
-def measure(folder: Path, in_flight: int, science: dict[str, Any], usage: tuple[int, int], failing: bool) -> dict[str, Any]:
+def measure(
+    folder: Path, in_flight: int, science: dict[str, Any], usage: tuple[int, int], failing: bool
+) -> dict[str, Any]:
     def every_third(number: int, prompt: str) -> Error | None:
         return Error(400, "not this time") if failing and number % 3 == 2 else None
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 Kind = Literal[
     "start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note",
     "science",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

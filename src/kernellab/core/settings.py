@@ -119,7 +119,9 @@ def load_science(flags: dict[str, Any], path: Path | None = None) -> Science:
     """Defaults < the table [scientist] of the user's file < flags; KLAB_MODEL names the model."""
     table = _from_file(path or config_path()).get("scientist", {})
     if not isinstance(table, dict):
-        raise UsageError("'scientist' in the settings file is not a table", 'write [scientist] and below it model = "..."')
+        raise UsageError(
+            "'scientist' in the settings file is not a table", 'write [scientist] and below it model = "..."'
+        )
     values = dict(table)
     if text := os.environ.get("KLAB_MODEL"):
         values["model"] = text

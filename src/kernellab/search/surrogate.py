@@ -25,7 +25,7 @@ Combination = tuple[int, tuple[int, ...]]
 """The recipe's number and, for each of its parameters, the number of the choice."""
 
 MOST_KNOWN = 128
-_RECIPES_SHARE = 0.3
+_RECIPES_SHARE = 0.1
 _OTHER_WORD = 0.2
 """How alike two combinations are in a parameter whose words differ."""
 _STEPS = 2.0
