@@ -128,18 +128,24 @@ def run_search(
     prove(task)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
+    if warm is None:
+        _refuse_nothing(task, candidates, question)
+    chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
+    borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
+    with Lab(settings, task, locator, emit) as lab:
+        candidates += carried_over(lab, chosen, candidates, borrowed)
+        _refuse_nothing(task, candidates, question)
+        lab.begin(folder, chosen, candidates, "search", science=question.data())
+        question.keep(folder)
+        return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
+
+
+def _refuse_nothing(task: Task, candidates: Sequence[Candidate], question: Question) -> None:
     if not candidates and not question.science.model:
         raise UsageError(
             f"there are no candidates for task '{task.name}'",
             "put SOURCE and launch() into the task file ('klab init' shows how), or give --candidate FILE or --model NAME",
         )
-    chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
-    borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
-    with Lab(settings, task, locator, emit) as lab:
-        candidates += carried_over(lab, chosen, candidates, borrowed)
-        lab.begin(folder, chosen, candidates, "search", science=question.data())
-        question.keep(folder)
-        return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
 
 
 def known_candidates(

@@ -8,6 +8,7 @@ import pytest
 from tests.support.model_server import ModelServer
 from tests.support.scripted_scientist import BROKEN, WRONG, Scripted, answer, code
 
+from kernellab import api
 from kernellab.report.audit import audit
 
 from .runs import HELD_OUT, bodies, questions, run, without_candidate
@@ -189,3 +190,20 @@ def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_pa
     assert skipped not in tried
     assert any("line 4 reads past the end" in prompt for kind, prompt in script.prompts if kind == "repair")
     assert audit(tmp_path / "run").problems == []
+
+
+def test_kernels_that_were_written_elsewhere_start_another_run(own_home: None, tmp_path: Path) -> None:
+    fast = code("carried over", steps="1").replace("SPACE", 'FLAGS = ["-O3"]\nSPACE')
+    with ModelServer(Scripted({"translate": lambda n, _: fast})) as server:
+        run(tmp_path / "then", server.url, without_candidate(), trials=1, samples=1)
+    (tmp_path / "now").mkdir()
+    (tmp_path / "now" / "cube.py").write_text(without_candidate())
+    api.optimize(
+        str(tmp_path / "now" / "cube.py"), out=tmp_path / "now" / "run", warm_start=tmp_path / "then" / "run",
+        effort="quick", trials=2, sample_s=0.0005,
+    )  # fmt: skip
+    (then,) = bodies(tmp_path / "then", "trial")
+    now = bodies(tmp_path / "now", "trial")
+    assert now[0]["proposal"]["source"] == then["proposal"]["source"]
+    assert now[0]["proposal"]["origin"] == "warm-start"
+    assert bodies(tmp_path / "now", "run")[0]["candidates"][0]["source"] == then["proposal"]["source"]
