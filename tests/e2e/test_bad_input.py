@@ -168,5 +168,5 @@ def test_a_warm_start_from_a_folder_that_is_no_run(klab: Klab, files: Path, tmp_
 def test_a_fix_names_only_commands_that_exist(klab: Klab) -> None:
     help_text = klab("--help").out
     sources = Path(kernellab.__file__).parent.rglob("*.py")
-    named = {word for path in sources for word in re.findall(r"\bklab ([a-z]+)\b", path.read_text())}
+    named = {word for path in sources for word in re.findall(r"\bklab ([a-z]+(?:-[a-z]+)*)\b", path.read_text())}
     assert not {word for word in named if f" {word} " not in help_text}
