@@ -222,7 +222,7 @@ class ExhaustiveTuner:
     def __init__(self, recipes: Sequence[Recipe], seed: int) -> None:
         if sum(r.size for r in recipes) > _MOST_COMBINATIONS:
             raise UsageError(f"{sum(r.size for r in recipes)} combinations are too many to try them all",
-                             "use --sampler tpe or random, or a smaller SPACE")  # fmt: skip
+                             "use --sampler gp or random, or a smaller SPACE")  # fmt: skip
         combinations = [
             (recipe, dict(zip(recipe.space, values, strict=True)))
             for recipe in recipes
