@@ -21,6 +21,7 @@ from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
 from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
+from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
 from kernellab.propose.prompts.render import Backend as Language
 from kernellab.propose.recipe import Recipe, builtin_candidates
@@ -137,6 +138,8 @@ class _Asked:
         with ExitStack() as stack:
             ledger = Ledger.create(folder, self._genesis(science, strategy), load_or_create_key())
             stack.callback(ledger.close)
+            if isinstance(model, SdkClient):
+                stack.enter_context(model)
             if self._locator.endswith(".py"):
                 shutil.copyfile(self._locator, folder / TASK_FILE)
             account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.limit), load_prices())

@@ -13,7 +13,8 @@ from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.search.runs import Outcome
 
-ONE_SHAPE = TASK_FILE.replace('tune=({"N": 65536}, {"N": 32768})', 'tune=({"N": 32768},)')
+ONE_SHAPE = TASK_FILE.replace('tune=({"N": 65536}, {"N": 32768})', 'tune=({"N": 32768},)').replace("-O3", "-O1")
+"""Its kernel stays far from the floor: ceilings that were measured on a busy machine make a fast one look too good."""
 HELD_OUT = "5003"
 
 

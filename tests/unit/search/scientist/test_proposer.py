@@ -193,7 +193,7 @@ def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_pa
 
 
 def test_kernels_that_were_written_elsewhere_start_another_run(own_home: None, tmp_path: Path) -> None:
-    fast = code("carried over", steps="1").replace("SPACE", 'FLAGS = ["-O3"]\nSPACE')
+    fast = code("carried over", steps="1")
     with ModelServer(Scripted({"translate": lambda n, _: fast})) as server:
         run(tmp_path / "then", server.url, without_candidate(), trials=1, samples=1)
     (tmp_path / "now").mkdir()
