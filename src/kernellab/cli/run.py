@@ -55,7 +55,9 @@ def run(
     seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
     threads: Threads = None,
     seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
-    sampler: Annotated[str | None, typer.Option(help="gp, tpe, random or exhaustive.")] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="tpe, gp (better a trial, slower to propose), random or exhaustive.")
+    ] = None,
     gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
     vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,
     build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
