@@ -86,7 +86,7 @@ class Science(BaseModel):
     samples: int = Field(4, ge=1, le=16)
     exemplars: int = Field(4, ge=1, le=16)
     scheme: Literal["bucket", "island"] = "bucket"
-    tau: float = Field(0.03, ge=0)
+    tau: float = Field(0.1, ge=0)
     soft: bool = False
     max_tokens: int = Field(8192, ge=16)
     prompt_tokens: int = Field(24_000, ge=1000)
