@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernellab.build.cache import default_folder
@@ -29,6 +29,10 @@ _ALLOWED = re.compile(
     r"|-W(no-)?[a-z][a-z0-9-]*(=[a-z0-9]+)?"
     r"|-std=(gnu|c)(99|11|17|18|2x|23)"
 )
+
+GENERIC = "generic"
+"""The target of a compiler that is told none: code that runs on every processor of the family."""
+_TARGET = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,33 @@ def check_flags(flags: list[str]) -> str:
     return ""
 
 
-def find_compiler(wanted: str = "") -> Compiler:
-    """The compiler named by the user, else the first that works."""
+def find_compiler(wanted: str = "", target: str = "") -> Compiler:
+    """The compiler named by the user, else the first that works; for `target` instead of this very processor."""
+    found = _find(wanted)
+    return _aimed(found, target) if target else found
+
+
+def _aimed(compiler: Compiler, target: str) -> Compiler:
+    """The same compiler building for a named architecture, or for what it takes by default ('generic')."""
+    if target.startswith("sm_"):
+        raise UsageError(
+            f"{target} is a GPU's target, and C is built for a processor", "leave --target out, or name one"
+        )
+    if not _TARGET.fullmatch(target):
+        raise UsageError(f"'{target[:40]}' names no processor", "as in x86-64-v2, armv8.2-a or generic")
+    flag = "" if target == GENERIC else f"-march={target}"
+    with tempfile.TemporaryDirectory(prefix="klab-cc-") as folder:
+        if flag and not _compiles(_plain(compiler), folder, [flag], compiler.environment):
+            raise UsageError(f"{compiler.identity} does not build for '{target}'", "name an architecture that it knows")
+    return replace(compiler, native=flag)
+
+
+def _plain(compiler: Compiler) -> list[str]:
+    """The command outside a build job's scratch folder."""
+    return [compiler.self_exe, "cc"] if compiler.self_exe else list(compiler.command)
+
+
+def _find(wanted: str) -> Compiler:
     if wanted == "zig" and not _zig():
         raise UsageError("there is no compiler 'zig'", "run: pip install 'kernellab[zig]', or leave --compiler out")
     if wanted and wanted != "zig" and shutil.which(wanted) is None:

@@ -15,7 +15,7 @@ from kernellab.tasks.spec import Buffer, Dims, Task
 
 _TAKEN = {"out", "np", "torch", "dims", "given", "shapes", "wanted", "outputs", "places", "inputs", "run", "reference",
           "host", "device", "op", "name", "array", "tensor", "shape", "dtype", "empty", "aligned",
-          "call", "rough"}  # fmt: skip
+          "call", "rough", "overlap"}  # fmt: skip
 _WORST_ULP = """    with np.errstate(all="ignore"):
         given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
         found = reference.reference(*given)
@@ -75,7 +75,9 @@ class Interface:
             "output_list": [f"{_safe(b.name)}_out" for b in outs],
             "all_addresses": " | ".join(f"{n}_at" for n in self._arrays),
             "address_list": ", ".join(f"{n}_at" for n in self._arrays),
-            "all_contiguous": " and ".join(f"{n}.flags.c_contiguous" for n in self._arrays),
+            "call_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._inputs),
+            "overlap": self._overlap(),
+            "size_list": _tuple([f"{n}_size" for n in self._arrays]),
             "input_names": ", ".join(self._inputs),
             "input_name_tuple": repr(tuple(b.name for b in ins)),
             "input_axes": repr(tuple(len(b.extents) for b in ins)),
@@ -134,6 +136,12 @@ class Interface:
                 f"the reference of task '{task.name}' cannot be carried into a file of its own: {err}",
                 "write it as plain functions over NumPy, numbers and other functions of the same file",
             ) from None
+
+    def _overlap(self) -> str:
+        """Whether an output overlaps another buffer, from their addresses and sizes."""
+        outs = self._arrays[len(self._inputs) :]
+        pairs = [(a, b) for i, b in enumerate(outs) for a in (*self._inputs, *outs[:i])]
+        return " or ".join(f"-{b}_size < {b}_at - {a}_at < {a}_size" for a, b in pairs)
 
     def _worst_ulp(self) -> str:
         if self.task.exact:

@@ -20,7 +20,10 @@ def build(
     file: CandidateFile,
     task: ForTask,
     dtype: Dtype = None,
-    target: Annotated[str | None, typer.Option(help="sm_80, sm_90, ...: default, the GPU here, else sm_90.")] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="sm_80, ... (default: the GPU here, else sm_90); for C as generic."),
+    ] = None,
     shape: OneShape = None,
     param: Parameter = None,
     ptx: Annotated[bool, typer.Option("--ptx", help="Write the PTX to --listing.")] = False,

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
-from kernellab.cli.options import Compiler, Device, Dtype, Effort, Json, Out, SandboxTier, Shape, Threads
+from kernellab.cli.options import Compiler, Device, Dtype, Effort, Json, Out, SandboxTier, Shape, Target, Threads
 from kernellab.cli.scientist import forecast as show_forecast
 from kernellab.cli.scientist import spent
 from kernellab.core.events import Listener
@@ -83,6 +83,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what the model would cost; ask nothing.")] = False,
     device: Device = None,
     compiler: Compiler = None,
+    target: Target = None,
     sandbox: SandboxTier = None,
     out: Out = None,
     as_json: Json = False,
@@ -104,7 +105,7 @@ def run(
         },
         "effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
         "gpu_seconds": gpu_seconds, "vram_gb": vram_gb, "build_jobs": build_jobs, "device": device,
-        "compiler": compiler, "sandbox": sandbox,
+        "compiler": compiler, "target": target, "sandbox": sandbox,
     }  # fmt: skip
     if dry_run:
         forecast = api.forecast(**asked)

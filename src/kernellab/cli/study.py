@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import make_display
-from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Threads
+from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads
 from kernellab.cli.pages import existing, print_json
 from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.records import dump
@@ -58,10 +58,13 @@ def new(
 @study.command()
 def run(
     name: Name,
-    other: Annotated[list[Path] | None, typer.Option(help="The run of another device to compare with.")] = None,
+    other: Annotated[
+        list[Path] | None, typer.Option(help="The run of another device or target to compare with.")
+    ] = None,
     device: Device = None,
     threads: Threads = None,
     compiler: Compiler = None,
+    target: Target = None,
     sandbox: SandboxTier = None,
     out: Out = None,
     as_json: Json = False,
@@ -72,7 +75,9 @@ def run(
     from kernellab.study.library import find
 
     path = find(name)
-    settings = load_settings({"device": device, "threads": threads, "compiler": compiler, "sandbox": sandbox})
+    settings = load_settings(
+        {"device": device, "threads": threads, "compiler": compiler, "target": target, "sandbox": sandbox}
+    )
     folder = out or default_folder(path.stem)
     others = [existing(o) for o in other or []]
     with make_display(_out, quiet=as_json) as display:

@@ -94,6 +94,10 @@ class Ceilings:
     read: float
     flops: float
 
+    def at_least(self, other: Ceilings) -> Ceilings:
+        """The better of two measurements: nothing makes a machine faster than it is."""
+        return Ceilings(max(self.copy, other.copy), max(self.read, other.read), max(self.flops, other.flops))
+
     @property
     def bytes_per_s(self) -> float:
         return max(self.copy, self.read)

@@ -127,10 +127,10 @@ def read_recipes(candidates: Sequence[Candidate], settings: Settings) -> tuple[l
 
 
 def _open_c(settings: Settings) -> tuple[Sandbox, Builder, str]:
-    compiler = find_compiler(settings.compiler)
+    compiler = find_compiler(settings.compiler, settings.target)
     sandbox = open_sandbox(settings.sandbox, c_backend.PRELOAD, compiler.trees, compiler.self_exe)
     builder = CBuilder(sandbox, compiler, open_cache(settings), settings.threads, settings.build_timeout_s)
-    return sandbox, builder, "this processor"
+    return sandbox, builder, settings.target or "this processor"
 
 
 def _open_gpu(settings: Settings) -> tuple[Sandbox, Builder, str]:

@@ -154,7 +154,7 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
     dims = SHAPES.get(family(task.name), min(task.tune, key=task.least_bytes))
     rows = []
     with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims)
+        stage = lab.stage(dims, confirming=False)
         table = CaseTable(task, full_cases(task, dims), os.urandom(32), lab.workshop.rig.device)
         try:
             for entry in members:

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ class Lab:
     def trust(self) -> Trust:
         return self.workshop.rig.device.trust
 
-    def stage(self, dims: Dims) -> Stage:
+    def stage(self, dims: Dims, confirming: bool = True) -> Stage:
         """Set up one shape and record its calibration."""
-        stage = Stage(self._bay, self.task, self.locator, dims)
+        stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, "calibration"))
         self.append("calibration", stage.calibration)
         self._calibrations.setdefault(_shape(dims), stage.calibration)
         floor = stage.floor

@@ -35,7 +35,7 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
         )
     trial = trials[number]
     with _lab(folder, emit, trial.task) as lab:
-        stage = lab.stage(trial.dims)
+        stage = lab.stage(trial.dims, confirming=False)
         try:
             return {
                 "run": str(folder),
@@ -65,7 +65,7 @@ def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[
     rows = []
     for label in dict.fromkeys(dims_label(t.dims) for t in trials):
         here = [t for t in trials if dims_label(t.dims) == label]
-        stage = lab.stage(here[0].dims)
+        stage = lab.stage(here[0].dims, confirming=False)
         try:
             for trial in here:
                 lab.emit(Event("note", f"measuring trial {trial.trial} again"))

@@ -12,7 +12,7 @@ from kernellab.build import c as c_backend
 from kernellab.build.base import Builder, Candidate
 from kernellab.build.c import CBuilder
 from kernellab.build.cache import CodeCache, default_folder
-from kernellab.build.compiler import find_compiler
+from kernellab.build.compiler import Compiler, find_compiler
 from kernellab.build.router import DEVICE_OF, Router, backend_of
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.settings import Settings
@@ -106,15 +106,22 @@ def open_workshop(settings: Settings, task: Task, torch: bool = True) -> Worksho
 
 
 def open_cpu(settings: Settings, task: Task, torch: bool) -> Workshop:
-    compiler = find_compiler(settings.compiler)
+    native = find_compiler(settings.compiler)
+    compiler = find_compiler(settings.compiler, settings.target) if settings.target else native
     preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
     sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
-    c_builder = CBuilder(sandbox, compiler, open_cache(settings), settings.threads, settings.build_timeout_s)
-    builder = Router("cpu", {"c": c_builder}, {})
+
+    def router(chosen: Compiler) -> Router:
+        built = CBuilder(sandbox, chosen, open_cache(settings), settings.threads, settings.build_timeout_s)
+        return Router("cpu", {"c": built}, {})
+
+    builder = router(compiler)
     names, missing = baselines.available(task)
     names = names if torch else [n for n in names if not n.startswith("torch")]
-    rig = CpuRig(sandbox, builder, names, settings.threads, settings.sample_s or _CPU_SAMPLE_S)
-    environment = describe_environment(rig.device.name, compiler.identity, sandbox.tier, settings.threads)
+    ceilings = router(native)  # what the machine can do, whatever it is that candidates are built for
+    rig = CpuRig(sandbox, ceilings, names, settings.threads, settings.sample_s or _CPU_SAMPLE_S)
+    name = f"{rig.device.name}, built for {settings.target}" if settings.target else rig.device.name
+    environment = describe_environment(name, compiler.identity, sandbox.tier, settings.threads)
     return Workshop(sandbox, builder, rig, environment, missing, build_jobs=settings.build_jobs)
 
 
@@ -127,6 +134,9 @@ def open_cuda(settings: Settings, task: Task, torch: bool) -> Workshop:
         raise _no_gpu("this run is on a GPU, and none answers here", "look at it with 'klab show' and 'klab audit'")
     cache = open_cache(settings)
     device = CudaDevice(cache, vram_bytes=int(settings.vram_gb * 1e9))
+    if settings.target not in ("", device.target):
+        raise UsageError(f"code for {settings.target} does not run on this GPU, which is {device.target}",
+                         "leave --target out; 'klab build' builds for others")  # fmt: skip
     sandbox, builder, compiler = open_gpu_builders(settings, device.target, device.properties.processors)
     names, missing = gpu_baselines.available(task)
     names = names if torch else [n for n in names if not n.startswith("torch.") or n == "torch.eager"]

@@ -191,7 +191,7 @@ def _run_cell(lab: Lab, hypothesis: Hypothesis, ward: Ward, cell: Cell) -> None:
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
     text = f"{ward.task.name} {dims_label(cell.dims)}, {replicate}"
     lab.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
-    stage = lab.stage(cell.dims)
+    stage = lab.stage(cell.dims, confirming=False)
     try:
         for trial in unexamined:
             idea = Idea(_candidate(ward, trial.proposal.name), dict(trial.proposal.params), "")

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,17 @@ def test_finds_the_systems_compiler_and_what_it_can() -> None:
     flags = compiler.base_flags()
     assert "-shared" in flags
     assert ("-fopenmp" in flags) == compiler.openmp
+
+
+@pytest.mark.backend_c
+def test_builds_for_the_target_that_is_named() -> None:
+    mine, generic = find_compiler(), find_compiler("", "generic")
+    assert generic == replace(mine, native="")
+    family = {"x86_64": "x86-64", "aarch64": "armv8-a"}[platform.machine()]
+    assert f"-march={family}" in find_compiler("", family).base_flags()
+    for target, words in (("sm_90", "GPU's target"), ("pdp-11", "does not build for"), ("a b", "names no processor")):
+        with pytest.raises(UsageError, match=words):
+            find_compiler("", target)
 
 
 def test_a_compiler_outside_the_system_brings_its_installation_along(

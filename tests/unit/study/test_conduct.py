@@ -12,11 +12,12 @@ import pytest
 
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event
+from kernellab.core.records import MeasuredTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey
 from kernellab.report.audit import audit
-from kernellab.search.replay import replay_trial
+from kernellab.search.replay import read_trials, replay_trial
 from kernellab.study.conduct import Report, resume_study, run_study
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.library import SHIPPED, checked, find, read
@@ -241,3 +242,13 @@ def test_portability_says_that_one_device_is_not_enough_and_compares_with_anothe
     assert both.verdict.parts[0].testable, both.verdict.reason
     assert "from Another processor" in both.verdict.reason
     assert audit(tmp_path / "both").ok
+
+    generic = run_study(
+        path, QUICK.model_copy(update={"target": "generic"}), tmp_path / "generic", [reports["H3"].folder]
+    )
+    assert generic.verdict.parts[0].testable, generic.verdict.reason
+    trials = [t for t in read_trials(tmp_path / "generic") if isinstance(t, MeasuredTrial)]
+    assert trials
+    assert all(t.device.endswith("built for generic") for t in trials)
+    assert not [f for t in trials for f in t.artifact.flags if f.startswith(("-march", "-mcpu"))]
+    assert audit(tmp_path / "generic").ok

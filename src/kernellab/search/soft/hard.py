@@ -59,7 +59,7 @@ def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iter
     small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
     dims = SHAPES.get(family(task.name), min(small.tune, key=small.least_bytes))
     with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims)
+        stage = lab.stage(dims, confirming=False)
         table = CaseTable(small, full_cases(small, dims), os.urandom(32), lab.workshop.rig.device)
         try:
             for sample in samples:

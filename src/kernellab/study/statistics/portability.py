@@ -1,4 +1,4 @@
-"""How much of a speed-up is left on another device, without tuning again there."""
+"""How much of a speed-up is left on another device, or built for another target, without tuning again there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class RetentionOptions(Strict):
 
 def retention(options: RetentionOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
     if not evidence.borrowed:
-        return NotTestable("there is one device and one ledger: give the run of another device with --other RUN")
+        return NotTestable("there is one device and one ledger: give the run of another device, or of another build "
+                           "target (klab run --target), with --other RUN")  # fmt: skip
     here = {s.trial.device for s in evidence.specimens()}
     there = {b.trial.device for b in evidence.borrowed}
     if there <= here:
