@@ -31,6 +31,7 @@ from kernellab.search.runs import in_order
 from kernellab.tasks.spec import Task
 
 _RING_BYTES = 512 << 20
+_JUNK_BYTES = 256 << 20
 _IN_A_ROW = 12
 _IDLE_CYCLES = 4_000_000
 
@@ -76,6 +77,7 @@ class Bed:
         import torch
 
         self._torch, self._function, self._turn = torch, getattr(package, task.name), 0
+        self._junk = torch.ones(_JUNK_BYTES // 4, device="cuda")
         size = sum(b.nbytes(dims) for b in task.inputs)
         self._ring = [
             [torch.randn(b.shape(dims), device="cuda").to(getattr(torch, b.dtype)) for b in task.inputs]
@@ -93,6 +95,7 @@ class Bed:
         """Seconds a call on the device."""
         cuda = self._torch.cuda
         begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+        self._junk.sum()  # as the laboratory does: what is left in the cache is clean, and nobody's
         cuda._sleep(_IDLE_CYCLES)
         begin.record()
         for _ in range(calls):

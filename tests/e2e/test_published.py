@@ -14,6 +14,8 @@ RUNS = ROOT / "runs" / "h200"
 ORDER = ("softmax-bf16", "stencil3x3", "stencil5x5", "particle-filter", "softmax-bf16-quick",
          "softmax-bf16-held-out", "stencil3x3-held-out", "stencil5x5-held-out", "particle-filter-held-out")  # fmt: skip
 
+STUDIES = {"H1": "rejected", "H2": "confirmed", "H3": "confirmed", "K1": "inconclusive", "K2": "confirmed"}
+
 
 def test_every_published_run_is_on_the_page() -> None:
     assert {folder.name for folder in RUNS.iterdir()} == set(ORDER)
@@ -28,6 +30,15 @@ def test_a_published_run_passes_its_audit_without_a_gpu(name: str, klab: Klab) -
     assert done.json["figures"] > 100
     root = done.json["ledger_root"]
     assert root in (ROOT / "docs" / "results-h200.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "verdict"), STUDIES.items())
+def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab: Klab) -> None:
+    folder = ROOT / "runs" / "h200-studies" / name
+    done = klab("audit", folder, "--json")
+    assert (done.code, done.json["status"], done.json["ended"]) == (0, "ok", True), done.out
+    assert klab("study", "show", folder, "--json").json["status"] == verdict
+    assert done.json["ledger_root"] in (ROOT / "docs" / "studies.md").read_text()
 
 
 def test_the_page_of_results_is_made_from_the_ledgers(klab: Klab, tmp_path: Path) -> None:
