@@ -56,7 +56,7 @@ def run(
     threads: Threads = None,
     seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="tpe, gp (better a trial, slower to propose), random or exhaustive.")
+        str | None, typer.Option(help="gp (our Gaussian process), tpe (Optuna), random or exhaustive.")
     ] = None,
     gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
     vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,

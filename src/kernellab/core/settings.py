@@ -48,7 +48,7 @@ class Settings(BaseModel):
     seed: int = 0
     trials: int = Field(0, ge=0)
     seconds: float = Field(0.0, ge=0)
-    sampler: Literal["tpe", "gp", "random", "exhaustive"] = "tpe"
+    sampler: Literal["gp", "tpe", "random", "exhaustive"] = "gp"
     compiler: str = ""
     build_timeout_s: float = Field(20.0, gt=0)
     build_jobs: int = Field(0, ge=0, le=1024)

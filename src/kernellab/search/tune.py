@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from kernellab.core.errors import UsageError
@@ -28,6 +28,8 @@ _DRAWS = 2000
 _MOST_COMBINATIONS = 100_000
 _WORST = math.log(0.01)
 _CANDIDATES = 2000
+_FRESH = 8
+"""Random combinations that join the candidates of a large space at each proposal."""
 _FASTEST = 5
 _BLIND = 3
 """Trials before the surrogate is asked."""
@@ -53,11 +55,16 @@ class SurrogateTuner:
         self._surrogate = Surrogate(recipes)
         self._known: dict[Combination, float | None] = {}
         self._pending: dict[Combination, None] = {}
+        self._pool: set[Combination] = set()
         carried = [self._combination(name, params) for name, params in warm]
         self._warm = [c for c in carried if c is not None]
         self._first = [*self._warm, *((i, (0,) * len(r.space)) for i, r in enumerate(recipes))]
-        small = sum(r.size for r in recipes) <= _CANDIDATES
-        self._all = [(i, c) for i, r in enumerate(recipes) for c in _combinations(r)] if small else None
+        self._small = sum(r.size for r in recipes) <= _CANDIDATES
+        if self._small:
+            self._consider((i, c) for i, r in enumerate(recipes) for c in _combinations(r))
+        else:
+            dice = random.Random(f"{seed} pool")
+            self._consider(self._anything(dice) for _ in range(_CANDIDATES))
 
     def propose(self) -> Idea | None:
         found = next((c for c in self._first if self._new(c)), None) or self._sampled()
@@ -73,30 +80,34 @@ class SurrogateTuner:
         found = self._combination(idea.candidate.name, idea.params)
         if found is not None:
             self._pending.pop(found, None)
-            self._known[found] = None if score is None else math.log(max(score, 1e-9))
+            if found not in self._known:
+                self._known[found] = None if score is None else math.log(max(score, 1e-9))
+                self._surrogate.learn(found, self._known[found])
 
     def _sampled(self) -> Combination | None:
         """The most promising; now and then any, so that a model that is wrong cannot lock the search out of a part."""
         dice = random.Random(f"{self._seed} {len(self._known) + len(self._pending)}")
-        candidates = self._candidates(dice)
-        if not candidates:
+        if not self._small:
+            self._consider([*self._near(), *(self._anything(dice) for _ in range(_FRESH))])
+        candidates = self._surrogate.candidates
+        new = [i for i, c in enumerate(candidates) if self._new(c)]
+        if not new:
             return None
         if len(self._known) < _BLIND or dice.random() < _ANYTHING:
-            return dice.choice(candidates)
-        gains = self._surrogate.improvement(
-            list(self._known), list(self._known.values()), list(self._pending), candidates
-        )
+            return candidates[dice.choice(new)]
+        gains = self._surrogate.improvement(list(self._pending))[new]
         best = float(gains.max())
-        return candidates[dice.choice([i for i, gain in enumerate(gains) if gain >= best * (1 - 1e-9)])]
+        return candidates[new[dice.choice([i for i, gain in enumerate(gains.tolist()) if gain >= best * (1 - 1e-9)])]]
 
-    def _candidates(self, dice: random.Random) -> list[Combination]:
-        """Every combination that is new; of a large space some, and all neighbours of the fastest few."""
-        if self._all is not None:
-            return [c for c in self._all if self._new(c)]
-        fastest = sorted(self._known, key=lambda c: -math.inf if self._known[c] is None else self._known[c] or 0.0)
-        near = [n for c in fastest[-_FASTEST:] for n in self._neighbours(c)]
-        far = (self._anything(dice) for _ in range(_CANDIDATES - len(near)))
-        return [c for c in dict.fromkeys((*near, *far)) if self._new(c)]
+    def _consider(self, combinations: Iterable[Combination]) -> None:
+        fresh = [c for c in dict.fromkeys(combinations) if c not in self._pool]
+        self._pool.update(fresh)
+        self._surrogate.consider(fresh)
+
+    def _near(self) -> list[Combination]:
+        """All neighbours of the fastest few."""
+        measured = [(value, c) for c, value in self._known.items() if value is not None]
+        return [n for _, c in sorted(measured)[-_FASTEST:] for n in self._neighbours(c)]
 
     def _anything(self, dice: random.Random) -> Combination:
         number = dice.randrange(len(self._recipes))

@@ -240,6 +240,7 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "study": bool(ev.of("study")),
         "study_verdict": bool(ev.of("study-verdict")),
         "softmax": "softmax" in str(ev.genesis["task"]["name"]),
+        "gp": ev.genesis["settings"].get("sampler") == "gp",
         "tpe": ev.genesis["settings"].get("sampler") == "tpe",
         "triton": any(look(e.body, "artifact.backend") == "triton" for e in ev.of("trial")),
         "unfinished_shapes": any(s.result is None for s in ev.shapes),
