@@ -45,8 +45,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.bench import Arm
 from kernellab.measure.stats import estimate, median
 from kernellab.search.lab import Lab, task_of
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import Task
+from kernellab.tasks.spec import Task, in_order
 
 _RING_BYTES = 96 << 20
 

@@ -27,8 +27,7 @@ from kernellab.certify.export import export
 from kernellab.certify.issue import certify
 from kernellab.measure.stats import estimate, median
 from kernellab.search.lab import task_of
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import Task
+from kernellab.tasks.spec import Task, in_order
 
 _RING_BYTES = 512 << 20
 _JUNK_BYTES = 256 << 20

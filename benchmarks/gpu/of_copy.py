@@ -24,7 +24,7 @@ from kernellab.measure.gpu_roofline import COPIES, TEXT
 from kernellab.measure.roofline import Ceilings, floor_for
 from kernellab.measure.stats import median
 from kernellab.search.lab import Lab, task_of
-from kernellab.search.runs import in_order
+from kernellab.tasks.spec import in_order
 
 COPY = (
     TEXT

@@ -12,8 +12,7 @@ from kernellab.certify.certificate import Certificate
 from kernellab.certify.lift import Lifted, LiftedStep, lift, plain_argument, shapes_to_record
 from kernellab.certify.recording import record_c
 from kernellab.core.records import Param
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import Dims, Task
+from kernellab.tasks.spec import Dims, Task, in_order
 from kernellab.verify.cases import all_shapes
 
 C_TYPES = {

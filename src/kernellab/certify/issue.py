@@ -22,8 +22,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.ledger.keys import SigningKey, load_or_create_key
 from kernellab.search.lab import task_of
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import Dims, Task
+from kernellab.tasks.spec import Dims, Task, in_order
 from kernellab.verify.cases import all_shapes
 
 

@@ -10,8 +10,7 @@ from kernellab.certify.c_text import CKernel
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.export import Form, Order
 from kernellab.certify.interface import Interface
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import Task, dims_label
+from kernellab.tasks.spec import Task, dims_label, in_order
 
 _WAYS = {
     "c": "compiled C. Needs a C compiler (`cc`), which is called once, at the first use; without one it warns and uses the "

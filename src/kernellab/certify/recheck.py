@@ -29,10 +29,9 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.search.lab import TASK_FILE, Lab
-from kernellab.search.runs import in_order
 from kernellab.search.stage import win_threshold
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Task
+from kernellab.tasks.spec import Task, in_order
 from kernellab.verify.cases import CaseTable, full_cases
 from kernellab.verify.judge import Judge
 

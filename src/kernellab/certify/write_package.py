@@ -15,9 +15,8 @@ from kernellab.certify.interface import Interface, elements
 from kernellab.certify.known_answers import known_answers
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
-from kernellab.search.runs import in_order
 from kernellab.tasks.dtypes import is_short
-from kernellab.tasks.spec import Dims, dims_label
+from kernellab.tasks.spec import Dims, dims_label, in_order
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LARGEST_TEST = {"module": 1 << 22, "torch-op": 1 << 17, "c": 1 << 22}

@@ -26,7 +26,7 @@ from kernellab.search.scientist.mind import Mind, keep_templates, open_mind
 from kernellab.search.scientist.proposer import Scientist
 from kernellab.search.second_look import profile_trial
 from kernellab.search.tune import make_tuner
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import Dims, dims_label
 
 _PYTORCH = "pytorch.py"
 
@@ -161,8 +161,3 @@ def _spent(lab: Lab, trials: int | None) -> bool:
     if trials is not None and len(lab.archive.trials) >= trials:
         return True
     return 0 < lab.settings.gpu_seconds <= lab.workshop.gpu_seconds()
-
-
-def in_order(dims: Dims, task: Task) -> Dims:
-    """A shape as the task writes it (records sort their keys)."""
-    return {name: dims[name] for name in task.dim_names}

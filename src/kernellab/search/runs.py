@@ -22,7 +22,6 @@ from kernellab.propose.base import Idea
 from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
 from kernellab.search.course import Course, Question, search
-from kernellab.search.course import in_order as in_order
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
@@ -32,7 +31,7 @@ from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.second_look import sanitize_candidate
 from kernellab.search.workshop import choose_device
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
 
 _ORDER = ("better", "nothing-better", "nothing-verified")

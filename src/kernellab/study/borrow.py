@@ -17,7 +17,7 @@ from kernellab.study.design import Cell, Ward
 from kernellab.study.evidence import Borrowed, Evidence
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.register import Other
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import dims_label, in_order
 
 _A_SHAPE = 3
 """Kernels borrowed for each shape: the best few, so that one lucky figure does not decide."""
@@ -57,16 +57,12 @@ def borrowed_cells(evidence: Evidence, ward: Ward, hypothesis: Hypothesis, devic
     groups: dict[str, list[MeasuredTrial]] = {}
     for trial in (b.trial for b in evidence.borrowed):
         if trial.task == ward.task.name and trial.device != device:
-            groups.setdefault(dims_label(_dims(trial, ward.task)), []).append(trial)
+            groups.setdefault(dims_label(in_order(trial.dims, ward.task)), []).append(trial)
     cells = []
     for trials in groups.values():
         ideas = tuple(_idea(t, evidence, hypothesis) for t in trials)
-        cells += [Cell(_dims(trials[0], ward.task), seed, ideas) for seed in hypothesis.seeds]
+        cells += [Cell(in_order(trials[0].dims, ward.task), seed, ideas) for seed in hypothesis.seeds]
     return cells
-
-
-def _dims(trial: MeasuredTrial, task: Task) -> Dims:
-    return {name: trial.dims[name] for name in task.dim_names}
 
 
 def _idea(trial: MeasuredTrial, evidence: Evidence, hypothesis: Hypothesis) -> Idea:

@@ -167,6 +167,11 @@ def dims_label(dims: Mapping[str, int]) -> str:
     return ",".join(f"{k}={v}" for k, v in dims.items())
 
 
+def in_order(dims: Mapping[str, int], task: Task) -> Dims:
+    """A shape as the task writes it (records sort their keys)."""
+    return {name: dims[name] for name in task.dim_names}
+
+
 def parse_dims(text: str, task: Task) -> Dims:
     """Read a shape from the command line: "M=4096,N=512" or "4096x512" in the task's order."""
     names = task.dim_names

@@ -21,8 +21,7 @@ from kernellab.search.memory.contrast import contrast
 from kernellab.search.memory.select import Exemplar, Scheme
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.search.replay import read_trials
-from kernellab.search.runs import in_order
-from kernellab.tasks.spec import dims_label
+from kernellab.tasks.spec import dims_label, in_order
 from kernellab.tools.discreet import reason_of
 from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
 
