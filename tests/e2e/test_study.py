@@ -15,9 +15,9 @@ MINE = """
 id = "cubes"
 title = "Work costs time"
 claim = "Leaving the idle loop out is faster."
-sample = 2
-seeds = [1, 2]
-level = 0.9
+sample = 3
+seeds = [1, 2, 3]
+level = 0.75
 [[population]]
 device = "cpu"
 tasks = ["cube.py"]
@@ -61,7 +61,7 @@ def test_a_hypothesis_of_ones_own_from_file_to_verdict(klab: Klab, study: Path, 
     assert done.code == 0, done.err
     assert done.json["status"] == "confirmed"
     assert done.json["low"] > 1.2
-    assert done.json["trials"] == [0, 1, 2, 3]
+    assert done.json["trials"] == [0, 1, 2, 3, 4, 5]
     assert [b["id"] for b in bodies(run, "study")] == ["cubes"]
     assert klab("audit", run, "--json").json["status"] == "ok"
     assert klab("resume", run, "--json").json["ledger_root"] == done.json["ledger_root"]
@@ -82,6 +82,8 @@ def test_list_show_and_new(klab: Klab, tmp_path: Path) -> None:
     assert "at most 0.2" not in klab("study", "show", "H1").out
     assert klab("study", "new", "mine", cwd=tmp_path).code == 0
     klab("study", "new", "mine", cwd=tmp_path).failed(2, "exists already")
+    for name, words in (("\u00e9", "cannot name"), ("_", "cannot name"), ("none/mine", "there is no folder")):
+        klab("study", "new", name, cwd=tmp_path).failed(2, words)
     (tmp_path / "mine.toml").write_text((tmp_path / "mine.toml").read_text().replace("sample", "sampel"))
     klab("study", "run", "mine.toml", cwd=tmp_path).failed(2, "unknown key 'sampel'")
 

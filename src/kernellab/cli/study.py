@@ -38,17 +38,21 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a commented hypothesis of your own that runs as it is."""
+    from kernellab.study.hypothesis import ID
     from kernellab.study.library import template
 
     stem = name.removesuffix(".toml")
-    if not Path(stem).name.replace("-", "_").isidentifier() or len(Path(stem).name) > 40:
+    if not ID.fullmatch(Path(stem).name):
         raise UsageError(
-            f"'{name}' cannot name a hypothesis", "use letters, digits, '-' and '_', starting with a letter"
+            f"'{name}' cannot name a hypothesis",
+            "use letters, digits, '-' and '_' (40 at most), starting with a letter",
         )
+    if not Path(stem).parent.is_dir():
+        raise UsageError(f"there is no folder {Path(stem).parent}", "make it first, or give another name")
     path = Path(f"{stem}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already", "choose another name, or --force to overwrite it")
-    path.write_text(template(Path(stem).name.lstrip("_")))
+    path.write_text(template(Path(stem).name))
     if as_json:
         print_json({"status": "written", "file": str(path)})
     else:

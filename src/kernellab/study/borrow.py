@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.build.base import Candidate
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import MeasuredTrial
-from kernellab.ledger.check import check
+from kernellab.ledger.check import LedgerCheck, check
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.search.lab import genesis
@@ -30,19 +31,22 @@ class Loan:
 
 
 def described(folder: Path) -> Other:
-    body, found = genesis(folder), check(folder)
+    body, found = genesis(folder), _sound(folder)
     return Other(run=found.run, root=found.root, device=str(body["environment"]["device"]))
 
 
 def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
     """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
-    found, store = check(folder), Store(folder)
+    found, store = _sound(folder), Store(folder)
     trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
     chosen = []
     for ward in wards:
         for dims in ward.shapes:
             here = [t for t in trials if t.task == ward.task.name and t.dims == dims]
             chosen += sorted(here, key=lambda t: -t.timing.speedup_low)[:_A_SHAPE]
+    if not chosen:
+        wanted = "; ".join(f"{w.task.name} {', '.join(dims_label(d) for d in w.shapes)}" for w in wards)
+        raise UsageError(f"{folder} has no measured trial at a shape of this hypothesis", f"it asks for {wanted}")
     return [
         Loan(
             Borrowed(study=study, run=found.run, root=found.root, trial=t),
@@ -50,6 +54,23 @@ def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
         )
         for t in chosen
     ]
+
+
+def _sound(folder: Path) -> LedgerCheck:
+    found = check(folder)
+    if found.problems:
+        raise LedgerFault(f"{folder} is not sound: {found.problems[0]}", f"see what was changed: klab audit {folder}")
+    return found
+
+
+def refuse_same_device(others: Sequence[Path], device: str) -> None:
+    """Nothing can be learned of another device from this one; with no other run at all the statistic itself says so."""
+    for folder in others:
+        if described(folder).device == device:
+            raise UsageError(
+                f"{folder} was measured on this same device ({device})",
+                "give a run of another one, or build for another --target here",
+            )
 
 
 def borrowed_cells(evidence: Evidence, ward: Ward, hypothesis: Hypothesis, device: str) -> list[Cell]:

@@ -20,15 +20,15 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.check import check
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
-from kernellab.propose.recipe import load_recipes
+from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
 from kernellab.search.lab import TASK_FILE, Lab, genesis
 from kernellab.search.loop import step
 from kernellab.search.stage import Stage
 from kernellab.search.workshop import choose_device
-from kernellab.study.borrow import borrowed_cells, described, lend
-from kernellab.study.design import Cell, Ward, cells_of, key_of, key_of_trial, wards_of
+from kernellab.study.borrow import borrowed_cells, described, lend, refuse_same_device
+from kernellab.study.design import Cell, Ward, cells_of, key_of, key_of_trial, refuse_unknown, wards_of
 from kernellab.study.evidence import Examination
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.judgement import StudyVerdict, judge
@@ -86,6 +86,8 @@ def run_study(
         registered = read_study(folder)
         if registered.body is not None:
             refuse_changed(hypothesis, registered.body, str(path))
+            _refuse_other_terms(folder, registered.body, hypothesis, path, settings, others)
+            emit(Event("note", f"{folder} holds this study already: going on with it"))
             return resume_study(folder, emit)
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
     device = settings.device if settings.device != "auto" else _auto(hypothesis)
@@ -97,9 +99,19 @@ def run_study(
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
     for ward in wards:
         prove(ward.task)
+    borrows = _borrows(hypothesis, device)
+    if others and not borrows:
+        raise UsageError(f"hypothesis {hypothesis.id} compares with no other run", "leave --other out")
     lent = [loan for other in others for loan in lend(other, hypothesis.id, wards)]
     with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
+        if borrows:
+            refuse_same_device(others, lab.environment["device"])
+        else:
+            plan = [(ward, _recipes(lab, ward)) for ward in wards]
+            refuse_unknown(hypothesis, device, plan)
+            for ward, recipes in plan:
+                cells_of(hypothesis, ward, recipes)  # says what is wrong with it before anything is registered
         shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
         lab.begin(folder, shapes, candidates, PURPOSE)
         shutil.copyfile(path, folder / HYPOTHESIS_FILE)
@@ -137,6 +149,28 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
         return _conduct(lab, hypothesis, wards)
 
 
+def _refuse_other_terms(
+    folder: Path, body: dict[str, Any], hypothesis: Hypothesis, path: Path, settings: Settings, others: Sequence[Path]
+) -> None:
+    """Asked for again on other terms than it was registered on: the folder cannot answer that."""
+    then = Settings(**genesis(folder)["settings"])
+    device = body["device"]
+    wards = wards_of(hypothesis, device, path.parent)
+    now = {c.name: sha256_hex(c.text.encode()) for w in wards for c in w.candidates}
+    differs = {
+        f"--device {device}": settings.device not in ("auto", device),
+        f"--threads {then.threads}": settings.threads != then.threads,
+        f"--target {then.target or 'of its own'}": settings.target != then.target,
+        "other runs to compare with": [described(o).run for o in others] != [o["run"] for o in body["others"]],
+        "other candidate files": now != body["candidates"],
+    }
+    terms = [words for words, other in differs.items() if other]
+    if terms:
+        raise UsageError(
+            f"{folder} holds this study with {', '.join(terms)}", "choose another --out, or ask for the same"
+        )
+
+
 def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
     assert lab.ledger is not None
     folder = lab.ledger.folder
@@ -154,14 +188,22 @@ def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
 
 def _cells(lab: Lab, hypothesis: Hypothesis, ward: Ward) -> list[Cell]:
     assert lab.ledger is not None
-    if any(STATISTICS[p.statistic].borrows for p in hypothesis.parts(lab.settings.device)):
+    if _borrows(hypothesis, lab.settings.device):
         return borrowed_cells(read_study(lab.ledger.folder).evidence, ward, hypothesis, lab.environment["device"])
+    return cells_of(hypothesis, ward, _recipes(lab, ward))
+
+
+def _borrows(hypothesis: Hypothesis, device: str) -> bool:
+    return any(STATISTICS[p.statistic].borrows for p in hypothesis.parts(device))
+
+
+def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
     recipes, unusable = load_recipes(lab.builder, ward.candidates)
     if unusable:
         raise UsageError(
             "; ".join(f"candidate {n} is unusable: {r}" for n, r in unusable.items()), "see docs/candidates.md"
         )
-    return cells_of(hypothesis, ward, recipes)
+    return recipes
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, builtin_candidates, read_candidate
 from kernellab.study.hypothesis import Hypothesis, Population
+from kernellab.study.statistics import STATISTICS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
 
@@ -80,6 +81,33 @@ def cells_of(hypothesis: Hypothesis, ward: Ward, recipes: Sequence[Recipe]) -> l
             random.Random(f"{seed} {number}").shuffle(order)
             cells.append(Cell(dims, seed, tuple(order)))
     return cells
+
+
+def refuse_unknown(hypothesis: Hypothesis, device: str, plan: Sequence[tuple[Ward, Sequence[Recipe]]]) -> None:
+    """Parameters and choices that the hypothesis names and no candidate has: it would speak of what is never tried."""
+    every: dict[str, list[Param]] = {}
+    for ward, recipes in plan:
+        known: dict[str, list[Param]] = {}
+        for recipe in recipes:
+            for name, choices in recipe.space.items():
+                known.setdefault(name, []).extend(choices)
+                every.setdefault(name, []).extend(choices)
+        population = ward.population
+        for name in [*population.space, *filter(None, [population.vary])]:
+            _refuse_name(name, [], known, f"population on '{device}'")
+    for part in hypothesis.parts(device):
+        options = STATISTICS[part.statistic].options.model_validate(part.options)
+        for name, choices in [*options.named().items(), *((k, [v]) for k, v in part.where.items())]:
+            _refuse_name(name, choices, every, f"part '{part.name}'")
+
+
+def _refuse_name(name: str, choices: Sequence[Param], known: Mapping[str, list[Param]], where: str) -> None:
+    if name not in known:
+        raise UsageError(f"{where}: no candidate has a parameter '{name}'", f"there are: {', '.join(known) or 'none'}")
+    for choice in choices:
+        if choice not in known[name]:
+            raise UsageError(f"{where}: no candidate has the choice {name}={choice}",
+                             f"its choices: {', '.join(map(str, dict.fromkeys(known[name])))}")  # fmt: skip
 
 
 def key_of(task: str, dims: Dims, seed: int, idea: Idea) -> str:

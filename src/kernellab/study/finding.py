@@ -14,7 +14,8 @@ BEYOND = 1e30
 
 @dataclass(frozen=True)
 class Finding:
-    """`n` values; `trials`: the records they come from; `says`: what else there is to know."""
+    """`n` values; `trials`: the records they come from; `says`: what else there is to know. `least`: with fewer values the
+    interval is not of the level that was asked for."""
 
     value: float
     low: float
@@ -22,6 +23,7 @@ class Finding:
     n: int
     trials: tuple[int, ...]
     says: str = ""
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,12 @@ class NotTestable:
 def of_median(values: Sequence[float], trials: Sequence[int], level: float, says: str = "") -> Finding:
     """The median with its exact-bootstrap interval, as everywhere in the laboratory."""
     found = estimate(values, level)
-    return Finding(found.value, found.low, found.high, found.n, _once(trials), says)
+    return Finding(found.value, found.low, found.high, found.n, _once(trials), says, least_values(level))
+
+
+def least_values(level: float) -> int:
+    """How many values a median's interval needs: all of n lie on one side of it with probability 2^(1-n)."""
+    return math.ceil(1 - math.log2(1 - level))
 
 
 def of_share(hits: int, n: int, trials: Sequence[int], level: float, says: str = "") -> Finding:
@@ -49,7 +56,11 @@ def _once(trials: Sequence[int]) -> tuple[int, ...]:
 
 def _below(hits: int, n: int, p: float) -> float:
     """P(Binomial(n, p) < hits)."""
-    return math.fsum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(hits))
+    if p in (0.0, 1.0):
+        return float(hits > (n if p else 0))
+    each = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
+            for k in range(hits))  # fmt: skip
+    return math.fsum(math.exp(e) for e in each)
 
 
 def _solve(rising: Callable[[float], float], target: float) -> float:

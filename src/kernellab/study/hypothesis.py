@@ -7,6 +7,7 @@ hypothesis is confirmed when every part that can be tested here is, and rejected
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,10 +18,19 @@ from kernellab.core.settings import EffortName
 
 Words = Annotated[str, Field(min_length=1)]
 DeviceKind = Literal["cpu", "cuda"]
+ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
 class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class Options(Strict):
+    """Of a statistic."""
+
+    def named(self) -> dict[str, list[Param]]:
+        """Parameters of the candidates that must exist, with the choices of theirs that are spoken of."""
+        return {}
 
 
 class Population(Strict):
@@ -74,7 +84,7 @@ class Part(Strict):
 class Hypothesis(Strict):
     """`sample`: the least number of values behind an interval. `seeds`: one whole replicate of the experiment each."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+    id: Annotated[str, Field(pattern=f"^{ID.pattern}$")]
     title: Words
     claim: Words
     why: str = ""

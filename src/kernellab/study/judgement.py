@@ -78,6 +78,8 @@ def _decide(part: Part, found: Finding, sample: int) -> tuple[Outcome, str]:
     figure = f"{found.value:.4g} [{found.low:.4g}, {found.high:.4g}], n={found.n}"
     if found.n < sample:
         return "inconclusive", f"{figure}: fewer than the {sample} values that were asked for"
+    if found.n < found.least:
+        return "inconclusive", f"{figure}: an interval of this level takes {found.least} values"
     holds = found.low >= bound if at_least else found.high <= bound
     fails = found.high < bound if at_least else found.low > bound
     side = f"{'at least' if at_least else 'at most'} {bound:g}"

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kernellab.core.errors import UsageError
+from kernellab.study.finding import least_values
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
 from kernellab.study.statistics import STATISTICS
 
@@ -40,7 +41,7 @@ def read(path: Path) -> Hypothesis:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
         fix = "a hypothesis is a TOML file; 'klab study new NAME' writes one"
         raise UsageError(f"{path} cannot be read: {err}", fix) from None
-    return checked(data, str(path))
+    return sampled(checked(data, str(path)), str(path))
 
 
 def checked(data: Mapping[str, Any], where: str) -> Hypothesis:
@@ -59,6 +60,17 @@ def checked(data: Mapping[str, Any], where: str) -> Hypothesis:
             model.model_validate(part.options)
         except ValidationError as err:
             raise _refusal(err, where, f"{place}.options.", model) from None
+    return hypothesis
+
+
+def sampled(hypothesis: Hypothesis, where: str) -> Hypothesis:
+    """Refused where its sample cannot decide anything: said before its trials, not after them."""
+    least = least_values(hypothesis.level)
+    if hypothesis.sample < least:
+        raise UsageError(
+            f"{where}: sample: {hypothesis.sample} values have no {100 * hypothesis.level:g} % interval",
+            f"ask for {least} or more, or for a lower level",
+        )
     return hypothesis
 
 

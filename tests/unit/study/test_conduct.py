@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kernellab.core.errors import UsageError
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event
 from kernellab.core.records import MeasuredTrial
 from kernellab.core.settings import Settings
@@ -41,7 +41,7 @@ def tiny(name: str, folder: Path) -> Path:
     content = read(find(name)).content()
     content["population"] = [{**p, **TINY[name]} for p in content["population"] if p["device"] == "cpu"]
     content["part"] = [p for p in content["part"] if p["device"] in (None, "cpu")]
-    content |= {"seeds": content["seeds"][:2], "sample": 2}
+    content |= {"seeds": content["seeds"][:3], "sample": 3, "level": 0.75}
     folder.mkdir(exist_ok=True)
     shutil.copytree(SHIPPED / "candidates", folder / "candidates", dirs_exist_ok=True)
     path = folder / f"{name}.toml"
@@ -100,7 +100,7 @@ def test_the_audit_derives_the_verdict_again(reports: dict[str, Report], name: s
 def test_the_sweet_spot_says_what_a_processor_cannot_tell(reports: dict[str, Report]) -> None:
     optimum, pressure = reports["H1"].verdict.parts
     assert optimum.testable
-    assert optimum.n == 2
+    assert optimum.n == 3
     assert not pressure.testable
     assert pressure.reason.startswith("not testable here")
 
@@ -111,7 +111,7 @@ def test_without_the_maximum_large_inputs_are_not_finite_and_with_it_all_are_rig
     assert (worst.verdict, ulp.verdict) == ("confirmed", "confirmed")
     assert worst.value is not None
     assert worst.value < 4e-3
-    assert without.value == 0.5  # 'large' of two distributions, in both replicates
+    assert without.value == 0.5  # 'large' of two distributions, in every replicate
     assert "under: large" in without.reason
 
 
@@ -170,9 +170,9 @@ def test_an_interrupted_study_goes_on_with_the_same_plan(tmp_path: Path) -> None
     report = resume_study(folder)
     evidence = read_study(folder).evidence
     configs = [(t.seed, str(t.proposal.params)) for t in evidence.trials]
-    assert len(configs) == len(set(configs)) == 4
+    assert len(configs) == len(set(configs)) == 6
     examined = [(e.trial, e.distribution) for e in evidence.examinations]
-    assert len(examined) == len(set(examined)) == 8  # the trial that was cut off has been examined after all
+    assert len(examined) == len(set(examined)) == 12  # the trial that was cut off has been examined after all
     assert report.verdict.verdict == "confirmed"
     assert audit(folder).ok
 
@@ -222,11 +222,7 @@ def test_the_audit_sees_a_study_that_was_rewritten(
 def test_portability_says_that_one_device_is_not_enough_and_compares_with_another(
     reports: dict[str, Report], tmp_path: Path
 ) -> None:
-    content = read(find("H5")).content()
-    content["population"] = [{**content["population"][0], "tasks": ["softmax"], "shapes": ["16x128"]}]
-    content |= {"seeds": [1], "sample": 1, "torch": False}
-    path = tmp_path / "H5.toml"
-    path.write_text(as_toml(Hypothesis.model_validate(content)))
+    path = portable(tmp_path)
     alone = run_study(path, QUICK, tmp_path / "alone")
     assert alone.verdict.verdict == "inconclusive"
     assert "not testable here: there is one device and one ledger" in alone.verdict.reason
@@ -252,3 +248,74 @@ def test_portability_says_that_one_device_is_not_enough_and_compares_with_anothe
     assert all(t.device.endswith("built for generic") for t in trials)
     assert not [f for t in trials for f in t.artifact.flags if f.startswith(("-march", "-mcpu"))]
     assert audit(tmp_path / "generic").ok
+
+
+def portable(folder: Path) -> Path:
+    content = read(find("H5")).content()
+    content["population"] = [{**content["population"][0], "tasks": ["softmax"], "shapes": ["16x128"]}]
+    content |= {"seeds": [1, 2, 3], "sample": 3, "level": 0.75, "torch": False}
+    path = folder / "H5.toml"
+    path.write_text(as_toml(Hypothesis.model_validate(content)))
+    return path
+
+
+def test_a_ledger_that_was_changed_is_not_compared_with(reports: dict[str, Report], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(reports["H3"].folder, other)
+    text = (other / "ledger.jsonl").read_text()
+    at = text.index('"candidate_s":[') + len('"candidate_s":[')
+    (other / "ledger.jsonl").write_text(text[:at] + "9" + text[at + 1 :])
+    with pytest.raises(LedgerFault, match="is not sound"):
+        run_study(portable(tmp_path), QUICK.model_copy(update={"target": "generic"}), tmp_path / "run", [other])
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_run_must_have_something_to_compare_with(reports: dict[str, Report], tmp_path: Path) -> None:
+    for others, words in (
+        ([reports["H3"].folder], "on this same device"),
+        ([reports["H2"].folder], "no measured trial"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            run_study(portable(tmp_path), QUICK, tmp_path / "run", others)
+    with pytest.raises(UsageError, match="compares with no other run"):
+        run_study(tiny("H3", tmp_path), QUICK, tmp_path / "run", [reports["H3"].folder])
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "words"),
+    [
+        ("population", {"space": {"NOPE": [1]}}, "no candidate has a parameter 'NOPE'"),
+        ("population", {"vary": "NOPE"}, "no candidate has a parameter 'NOPE'"),
+        ("part", {"where": {"BLOCK": 3}}, "no candidate has the choice BLOCK=3"),
+        ("part", {"options": {"param": "NOPE", "predicted": [1]}}, "no candidate has a parameter 'NOPE'"),
+        ("part", {"options": {"param": "BLOCK", "predicted": [3]}}, "no candidate has the choice BLOCK=3"),
+    ],
+)
+def test_what_no_candidate_has_is_refused_before_anything_is_registered(
+    tmp_path: Path, place: str, change: dict[str, Any], words: str
+) -> None:
+    content = read(tiny("H1", tmp_path)).content()
+    content[place][0] |= change
+    path = tmp_path / "changed.toml"
+    path.write_text(as_toml(checked(content, "changed")))
+    with pytest.raises(UsageError, match=words):
+        run_study(path, QUICK, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_study_that_is_there_is_not_taken_for_one_on_other_terms(reports: dict[str, Report]) -> None:
+    folder = reports["H2"].folder
+    path = folder.parent / "H2.toml"
+    assert run_study(path, QUICK, folder).ledger_root == reports["H2"].ledger_root
+    for change, words in (({"threads": 2}, "--threads 1"), ({"target": "generic"}, "--target of its own")):
+        with pytest.raises(UsageError, match=words):
+            run_study(path, QUICK.model_copy(update=change), folder)
+    candidate = next((folder.parent / "candidates").glob("*_c.py"))
+    text = candidate.read_text()
+    candidate.write_text(text + "\n# another one\n")
+    try:
+        with pytest.raises(UsageError, match="other candidate files"):
+            run_study(path, QUICK, folder)
+    finally:
+        candidate.write_text(text)

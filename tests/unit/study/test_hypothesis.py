@@ -50,7 +50,7 @@ def test_a_difference_names_place_and_both_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words", "fix"),
     [
-        ("sample = 4", "sampel = 4", "unknown key 'sampel'", "did you mean 'sample'?"),
+        ("sample = 5", "sampel = 5", "unknown key 'sampel'", "did you mean 'sample'?"),
         ('device = "cpu"', 'devise = "cpu"', "population[0].de", ""),
         ('statistic = "advantage-of-set"', 'statistic = "advantage"', "no statistic 'advantage'", "advantage-of-set"),
         ('param = "BLOCK"', 'parm = "BLOCK"', "part[0].options", ""),
@@ -58,7 +58,9 @@ def test_a_difference_names_place_and_both_values(tmp_path: Path) -> None:
         ('side = "at-least"', 'side = "around"', "part[0].rule.side", ""),
         ("seeds = [1, 2, 3]", "seeds = [1, 1]", "a seed comes twice", ""),
         ("seeds = [1, 2, 3]", "seeds = []", "seeds", ""),
-        ("sample = 4", "sample = 4 5", "cannot be read", "TOML"),
+        ("predicted = [1024, 4096]", "predicted = []", "part[0].options.predicted", ""),
+        ("sample = 5", "sample = 4", "4 values have no 90 % interval", "ask for 5 or more"),
+        ("sample = 5", "sample = 5 5", "cannot be read", "TOML"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_refused_by_its_name(tmp_path: Path, old: str, new: str, words: str, fix: str) -> None:

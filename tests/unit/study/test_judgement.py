@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernellab.study.evidence import Evidence
-from kernellab.study.finding import of_share
+from kernellab.study.finding import least_values, of_share
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.judgement import judge
 
@@ -17,8 +17,8 @@ POPULATION = {"device": "cpu", "tasks": ["softmax"], "shapes": ["256x512"]}
 
 
 def hypothesis(*parts: dict[str, Any], sample: int = 2) -> Hypothesis:
-    return Hypothesis.model_validate({"id": "T", "title": "t", "claim": "c", "sample": sample, "seeds": [1, 2],
-                                      "level": 0.9, "population": [POPULATION], "part": list(parts)})  # fmt: skip
+    return Hypothesis.model_validate({"id": "T", "title": "t", "claim": "c", "sample": sample, "seeds": [1, 2, 3],
+                                      "level": 0.75, "population": [POPULATION], "part": list(parts)})  # fmt: skip
 
 
 def within(bound: float, side: str = "at-least", name: str = "p", **more: Any) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def within(bound: float, side: str = "at-least", name: str = "p", **more: Any) -
     return {"name": name, "prediction": "p", "statistic": "advantage-of-set", "options": options, "rule": rule, **more}
 
 
-TWICE = grid(lambda N, B: 2.0 if B == 1 else 1.0, {"B": [1, 2, 3]})
-"""One shape, two replicates: the set {1} has an advantage of 2 in both."""
+TWICE = grid(lambda N, B: 2.0 if B == 1 else 1.0, {"B": [1, 2, 3]}, seeds=(1, 2, 3))
+"""One shape, three replicates: the set {1} has an advantage of 2 in each."""
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ TWICE = grid(lambda N, B: 2.0 if B == 1 else 1.0, {"B": [1, 2, 3]})
 def test_the_whole_interval_on_one_side_decides(bound: float, side: str, verdict: str) -> None:
     found = judge(hypothesis(within(bound, side)), TWICE, "cpu")
     assert found.verdict == verdict
-    assert (found.value, found.n, found.trials) == (pytest.approx(2.0), 2, [0, 1, 2, 3, 4, 5])
+    assert (found.value, found.n, found.trials) == (pytest.approx(2.0), 3, [0, 1, 2, 3, 4, 5, 6, 7, 8])
 
 
 def test_an_interval_across_the_bound_is_inconclusive() -> None:
@@ -53,9 +53,29 @@ def test_an_interval_across_the_bound_is_inconclusive() -> None:
 
 
 def test_fewer_values_than_asked_for_are_inconclusive_whatever_they_say() -> None:
-    found = judge(hypothesis(within(1.0), sample=3), TWICE, "cpu")
+    found = judge(hypothesis(within(1.0), sample=4), TWICE, "cpu")
     assert found.verdict == "inconclusive"
-    assert "fewer than the 3 values" in found.reason
+    assert "fewer than the 4 values" in found.reason
+
+
+def test_fewer_values_than_the_level_takes_are_inconclusive_whatever_they_say() -> None:
+    """Two values enclose a median in one case of two."""
+    two = grid(lambda N, B: 2.0 if B == 1 else 1.0, {"B": [1, 2]}, seeds=(1, 2))
+    found = judge(hypothesis(within(1.0)), two, "cpu")
+    assert found.verdict == "inconclusive"
+    assert "takes 3 values" in found.reason
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.75, 3), (0.9, 5), (0.95, 6), (0.99, 8)])
+def test_the_least_values_of_a_medians_interval(level: float, least: int) -> None:
+    assert least_values(level) == least
+    assert 1 - 2.0 ** (1 - least) >= level > 1 - 2.0 ** (2 - least)
+
+
+def test_a_share_of_many_has_its_interval_too() -> None:
+    """Wald's interval is good enough to compare with at this size."""
+    found = of_share(3000, 10_000, range(5), 0.95)
+    assert (found.low, found.high) == (pytest.approx(0.3 - 0.00898, abs=3e-4), pytest.approx(0.3 + 0.00898, abs=3e-4))
 
 
 def test_one_rejected_part_rejects_the_hypothesis() -> None:

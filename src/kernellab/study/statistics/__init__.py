@@ -8,7 +8,7 @@ from typing import Any
 
 from kernellab.study.evidence import Evidence
 from kernellab.study.finding import Finding, NotTestable
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 from kernellab.study.statistics import accuracy, effect, portability, repeat, separable, sweet_spot, transfer
 
 Compute = Callable[[Any, Evidence, float], Finding | NotTestable]
@@ -22,7 +22,7 @@ class Statistic:
     """
 
     about: str
-    options: type[Strict]
+    options: type[Options]
     compute: Compute
     borrows: bool = False
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from kernellab.study.evidence import Evidence, error_of
 from kernellab.study.finding import BEYOND, Finding, NotTestable, of_median, of_share
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 Measure = Literal["l_inf", "ulp"]
 
 
-class ErrorOptions(Strict):
+class ErrorOptions(Options):
     measure: Measure = "l_inf"
 
 
-class ShareOptions(Strict):
+class ShareOptions(Options):
     measure: Measure = "l_inf"
-    beyond: float
+    beyond: float = Field(ge=0)
 
 
 def worst_error(options: ErrorOptions, evidence: Evidence, level: float) -> Finding | NotTestable:

@@ -7,13 +7,13 @@ import math
 from kernellab.core.records import Param
 from kernellab.study.evidence import Evidence
 from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 from kernellab.study.mine.factors import Factor
 from kernellab.study.mine.pairing import matched
 from kernellab.study.mine.table import rows_of
 
 
-class EffectOptions(Strict):
+class EffectOptions(Options):
     """`kind` and `name` name the factor, `scope` the candidate it belongs to ('' for any)."""
 
     kind: str

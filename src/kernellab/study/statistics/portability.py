@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kernellab.study.evidence import Evidence, config_of
 from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 
-class RetentionOptions(Strict):
+class RetentionOptions(Options):
     """Speed-ups count over the fastest baseline of either device, which must be the same implementation."""
 
 

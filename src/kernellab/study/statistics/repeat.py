@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from pydantic import Field
+
 from kernellab.study.evidence import Evidence, score_of
 from kernellab.study.finding import Finding, NotTestable, of_share
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 
-class RepeatOptions(Strict):
-    within: float
+class RepeatOptions(Options):
+    within: float = Field(gt=0)
 
 
 def repeat_agreement(options: RepeatOptions, evidence: Evidence, level: float) -> Finding | NotTestable:

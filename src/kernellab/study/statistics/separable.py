@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from kernellab.core.records import Param
 from kernellab.study.evidence import Config, Evidence, apart, best, score_of
 from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 
-class SeparableOptions(Strict):
+class SeparableOptions(Options):
     """`start`: the configuration from which each parameter is varied alone."""
 
-    start: dict[str, Param]
+    start: Annotated[dict[str, Param], Field(min_length=1)]
+
+    def named(self) -> dict[str, list[Param]]:
+        return {name: [value] for name, value in self.start.items()}
 
 
 def one_at_a_time(options: SeparableOptions, evidence: Evidence, level: float) -> Finding | NotTestable:

@@ -5,25 +5,34 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from kernellab.core.records import FailedTrial, Param
 from kernellab.search.memory.features import occupancy
 from kernellab.search.memory.specimen import Specimen
 from kernellab.study.evidence import Config, Evidence, apart, best, mean_scores, score_of
 from kernellab.study.finding import Finding, NotTestable, of_median, of_share
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 
-class SetOptions(Strict):
+class SetOptions(Options):
     param: str
-    predicted: list[Param]
+    predicted: Annotated[list[Param], Field(min_length=1)]
+
+    def named(self) -> dict[str, list[Param]]:
+        return {self.param: self.predicted}
 
 
-class PressureOptions(Strict):
+class PressureOptions(Options):
     """`slower`: by how much a setting beyond the optimum has to be slower to ask for a reason."""
 
     param: str
-    slower: float = 0.02
+    slower: float = Field(0.02, ge=0)
+
+    def named(self) -> dict[str, list[Param]]:
+        return {self.param: []}
 
 
 def advantage_of_set(options: SetOptions, evidence: Evidence, level: float) -> Finding | NotTestable:

@@ -8,10 +8,10 @@ from itertools import pairwise
 from kernellab.measure.stats import median
 from kernellab.study.evidence import Config, Evidence, Place, apart, best, mean_scores, score_of
 from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Strict
+from kernellab.study.hypothesis import Options
 
 
-class TransferOptions(Strict):
+class TransferOptions(Options):
     """Neighbours are shapes that stand next to each other in the population's list."""
 
 
