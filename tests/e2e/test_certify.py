@@ -107,6 +107,21 @@ def test_promotion_needs_a_review_and_the_last_one_counts(klab: Klab, issued: Do
     assert "Ann: reject, too noisy" in text
 
 
+def test_a_rejection_is_of_the_trial_and_the_run_still_passes_its_audit(
+    klab: Klab, issued: Done, run: Path, confirmed: int, tmp_path: Path
+) -> None:
+    assert klab("review", "reject", issued.json["file"], "--reason", "found a fault").code == 0
+    assert klab("audit", run).code == 0
+    fresh = klab("certify", run, confirmed, "--out", tmp_path / "fresh.json", "--json")
+    assert fresh.json["residual"][0] == "this trial was rejected in review: found a fault"
+    order = ("--as", "module", "--out", tmp_path / "out", "--run", run, "--unreviewed")
+    klab("export", tmp_path / "fresh.json", *order).failed(2, "rejected in review: found a fault")
+    klab("promote", tmp_path / "fresh.json", "--run", run).failed(2, "it is rejected: found a fault")
+    alone = klab("review", "accept", tmp_path / "fresh.json", "--reason", "seen", cwd=tmp_path)
+    assert "known to this laboratory alone" in alone.out
+    assert klab("promote", tmp_path / "fresh.json", "--run", run).code == 0
+
+
 def test_a_review_without_a_reason_is_refused(klab: Klab, issued: Done) -> None:
     klab("review", "accept", issued.json["file"], "--reason", " ").failed(2, "needs a reason")
     assert klab("review", "accept", issued.json["file"]).code == 2

@@ -67,5 +67,5 @@ def _row(path: Path) -> Row:
 
 
 def _order(row: Row) -> tuple[bool, bool, int, str]:
-    decided = row.history.state != "unreviewed"
+    decided = row.history.state not in ("unreviewed", "unknown")
     return decided, not (row.reasons or row.problem), -len(row.reasons), str(row.path)

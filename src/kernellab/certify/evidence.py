@@ -203,7 +203,7 @@ def find_run(path: Path, certificate: Certificate, given: Path | None = None) ->
         return given
     near = path.resolve().parent
     places = [near, near.parent, *sorted(Path("klab-runs").glob("*"))]
-    return next((p for p in places if _run_of(p) == certificate.evidence.run), None)
+    return next((p for p in places if run_of(p) == certificate.evidence.run), None)
 
 
 def need_run(path: Path, certificate: Certificate, given: Path | None = None) -> Path:
@@ -213,7 +213,8 @@ def need_run(path: Path, certificate: Certificate, given: Path | None = None) ->
     return folder
 
 
-def _run_of(folder: Path) -> str:
+def run_of(folder: Path) -> str:
+    """The id of the run in a folder, '' where there is none."""
     if not (folder / LEDGER_FILE).is_file():
         return ""
     try:

@@ -84,8 +84,8 @@ def take_order(paths: Sequence[Path], runs: Sequence[Path] = (), unreviewed: boo
     variants: list[Variant] = []
     for number, path in enumerate(dict.fromkeys(p.resolve() for p in paths)):
         certificate = read_certificate(path)
-        reviewed &= _reviewed(path, certificate, unreviewed)
         proof, task = _evidence(path, certificate, runs)
+        reviewed &= _reviewed(path, certificate, proof.folder, unreviewed)
         tasks.append(task)
         variants.append(
             Variant(number, certificate, Candidate(proof.source, certificate.kernel.name), path.read_text())
@@ -94,8 +94,8 @@ def take_order(paths: Sequence[Path], runs: Sequence[Path] = (), unreviewed: boo
     return Order(tasks[0], tuple(variants), reviewed)
 
 
-def _reviewed(path: Path, certificate: Certificate, unreviewed: bool) -> bool:
-    history = read_history(path, certificate)
+def _reviewed(path: Path, certificate: Certificate, folder: Path, unreviewed: bool) -> bool:
+    history = read_history(path, certificate, folder)
     if history.state == "rejected":
         raise UsageError(f"{path.name} was rejected in review: {history.reviews[-1].reason}",
                          "what a person rejected is not exported; a later review may accept it")  # fmt: skip

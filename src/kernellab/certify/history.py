@@ -1,120 +1,191 @@
-"""What people decided about a certificate: an append-only, signed ledger of reviews beside the certificate's file.
+"""What people decided about a certified trial: signed, numbered decisions, kept in the run and in the laboratory's home.
 
-A review is made with the laboratory's key, the one that signed the certificate; `by` is a name for people. Nothing is
-taken back: a later review counts more than an earlier one, and the earlier one stays.
-Not covered: a holder of the key who accepts what nobody looked at.
+A rejection is of the trial, so it counts for every copy of its certificate and for every later certificate of it. An
+acceptance and a promotion are of the one certificate that was looked at. A decision is made with the laboratory's key, the
+one that signed the certificate; `by` is a name for people. Nothing is taken back: of what counts the last decides.
+
+Covered: decisions that were changed or forged; one that is missing in the run or in the home but not in both (both are
+read); one that is missing in both with a later one left; copies of the run, on the machine of the laboratory.
+Not covered: taking the last decisions out of the run where the laboratory's home is not at hand, or out of both; a
+holder of the key who accepts what nobody looked at.
 """
 
 from __future__ import annotations
 
 import getpass
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from kernellab.certify.certificate import Certificate
+from kernellab.certify.certificate import Certificate, write_whole
+from kernellab.certify.evidence import find_run, run_of
 from kernellab.core.errors import LedgerFault, UsageError
-from kernellab.ledger.check import check
-from kernellab.ledger.entry import LEDGER_FILE
-from kernellab.ledger.journal import Ledger, read_entries
-from kernellab.ledger.keys import SigningKey, load_or_create_key
+from kernellab.core.ids import canonical_json, digest
+from kernellab.core.records import Record, dump
+from kernellab.ledger.disk import read_fault
+from kernellab.ledger.keys import default_key_path, load_or_create_key
 
 Decision = Literal["accept", "reject"]
-State = Literal["unreviewed", "rejected", "accepted", "promoted"]
+State = Literal["unreviewed", "rejected", "accepted", "promoted", "unknown"]
+REVIEWS = "reviews"
 
 
-@dataclass(frozen=True)
-class Review:
-    decision: Decision
+class Review(Record):
+    """One decision about trial `trial` of run `run`; `number` counts them from 1, `certificate` is what was looked at."""
+
+    run: str
+    trial: int
+    certificate: str
+    number: int
+    decision: Literal["accept", "reject", "promote"]
     reason: str
     by: str
     time: str
+    signature: str = ""
+
+    def statement(self) -> bytes:
+        return canonical_json({k: v for k, v in dump(self).items() if k != "signature"})
+
+    @property
+    def file(self) -> str:
+        return f"trial-{self.trial}-{self.number}-{self.decision}-{digest(dump(self))[:12]}.json"
 
 
 @dataclass(frozen=True)
 class History:
-    """Reviews in their order. `promoted`: a promotion followed the last review, which accepted."""
+    """The reviews that count for one certificate, in their order. `promoted`: a promotion followed the last of them.
+
+    `known` is false where neither the run nor the laboratory's home could say.
+    """
 
     reviews: tuple[Review, ...] = ()
     promoted: bool = False
+    known: bool = True
 
     @property
     def state(self) -> State:
         if not self.reviews:
-            return "unreviewed"
+            return "unreviewed" if self.known else "unknown"
         if self.reviews[-1].decision == "reject":
             return "rejected"
         return "promoted" if self.promoted else "accepted"
 
 
-def history_folder(path: Path) -> Path:
-    return path.parent / f"{path.stem}.reviews"
+def read_history(path: Path, certificate: Certificate, run: Path | None = None) -> History:
+    """The decisions that count for this certificate; what does not verify is an error, never an empty history."""
+    places = _places(path, certificate, run)
+    every = _read(places, certificate)
+    counted = [r for r in every if r.decision == "reject" or r.certificate == certificate.id]
+    reviews = tuple(r for r in counted if r.decision != "promote")
+    promoted = bool(counted) and counted[-1].decision == "promote"
+    return History(reviews, promoted, known=bool(every) or kept_with_run(path, certificate, run))
 
 
-def read_history(path: Path, certificate: Certificate) -> History:
-    """The decisions about this very certificate; what does not verify is an error, never an empty history."""
-    folder = history_folder(path)
-    if not (folder / LEDGER_FILE).exists():
-        return History()
-    found = check(folder)
-    if found.problems:
-        raise LedgerFault(f"the reviews in {folder} do not verify: {found.problems[0]}", "restore them from a copy")
-    if found.public_key != certificate.public_key:
-        raise LedgerFault(
-            f"the reviews in {folder} are signed by key {found.fingerprint}, not by the laboratory that certified",
-            "move them away and review again with that laboratory's key",
-        )
-    reviews: list[Review] = []
-    promoted = False
-    for entry in read_entries(folder):
-        if entry.kind == "run" and entry.body.get("certificate") != certificate.id:
-            raise LedgerFault(f"the reviews in {folder} are of another certificate", "move them away and review again")
-        if entry.kind == "review":
-            body = entry.body
-            reviews.append(Review(body["decision"], str(body["reason"]), str(body["by"]), entry.time))
-            promoted = False
-        elif entry.kind == "promotion":
-            promoted = True
-    return History(tuple(reviews), promoted)
+def kept_with_run(path: Path, certificate: Certificate, run: Path | None = None) -> bool:
+    """Whether the run is at hand, so that its decisions are known and new ones go with it."""
+    return find_run(path, certificate, run) is not None
 
 
-def review(path: Path, certificate: Certificate, decision: Decision, reason: str, by: str = "") -> History:
+def review(
+    path: Path, certificate: Certificate, decision: Decision, reason: str, by: str = "", run: Path | None = None
+) -> History:
     """Record a decision; the reason is for whoever asks later."""
     if not reason.strip():
         raise UsageError("a review needs a reason", "say why with --reason")
-    _append(path, certificate, "review", {"decision": decision, "reason": reason.strip(), "by": by or _somebody()})
-    return read_history(path, certificate)
+    _append(path, certificate, decision, reason.strip(), by, run)
+    return read_history(path, certificate, run)
 
 
-def promote(path: Path, certificate: Certificate) -> History:
+def promote(path: Path, certificate: Certificate, run: Path | None = None) -> History:
     """Mark an accepted certificate as promoted. Whether it still fits its run is for the caller to have checked."""
-    history = read_history(path, certificate)
+    history = read_history(path, certificate, run)
     if history.state == "promoted":
         return history
     if history.state != "accepted":
         last = f": {history.reviews[-1].reason}" if history.reviews else ""
         raise UsageError(f"{path.name} cannot be promoted: it is {history.state}{last}",
                          f"a person looks at it first: klab review accept {path} --reason ...")  # fmt: skip
-    _append(path, certificate, "promotion", {"by": _somebody()})
-    return read_history(path, certificate)
+    _append(path, certificate, "promote", "", "", run)
+    return read_history(path, certificate, run)
 
 
-def _append(path: Path, certificate: Certificate, kind: str, body: dict[str, str]) -> None:
+def _append(
+    path: Path,
+    certificate: Certificate,
+    decision: Decision | Literal["promote"],
+    reason: str,
+    by: str,
+    run: Path | None,
+) -> None:
     key = load_or_create_key()
     if key.public.hex != certificate.public_key:
         raise UsageError(
             f"{path.name} was issued by key {certificate.signer.fingerprint}, this laboratory has {key.fingerprint}",
             "review it where it was issued, or set KLAB_HOME to the folder of that laboratory's signing-key",
         )
-    read_history(path, certificate)
-    with _open(history_folder(path), certificate, key) as ledger:
-        ledger.append(kind, body)
+    places = _places(path, certificate, run)
+    every = _read(places, certificate)
+    made = Review(
+        run=certificate.evidence.run, trial=certificate.evidence.trial, certificate=certificate.id,
+        number=every[-1].number + 1 if every else 1, decision=decision, reason=reason, by=by or _somebody(),
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+    )  # fmt: skip
+    signed = made.model_copy(update={"signature": key.sign(made.statement()).hex()})
+    for place in places:
+        for known in (*every, signed):
+            if not (place / known.file).exists():
+                write_whole(place / known.file, known.model_dump_json(indent=1) + "\n")
 
 
-def _open(folder: Path, certificate: Certificate, key: SigningKey) -> Ledger:
-    if (folder / LEDGER_FILE).exists():
-        return Ledger.resume(folder, key)
-    return Ledger.create(folder, {"purpose": "reviews", "certificate": certificate.id}, key)
+def _places(path: Path, certificate: Certificate, run: Path | None) -> list[Path]:
+    """Where decisions about the trial are kept: the run, where it is at hand, and the laboratory's home."""
+    wanted = certificate.evidence.run
+    folder = find_run(path, certificate, run)
+    if folder is not None and run_of(folder) != wanted:
+        raise UsageError(f"the certificate is of run {wanted}, not of {folder}", "name its run with --run")
+    if not wanted.isalnum():
+        raise LedgerFault(f"'{wanted}' is no name of a run", "certify the trial again")
+    home = default_key_path(os.environ).parent / REVIEWS / wanted
+    return [home] if folder is None else [folder / REVIEWS, home]
+
+
+def _read(places: Sequence[Path], certificate: Certificate) -> list[Review]:
+    """Every decision about the trial, from all places, in order; of two with one number a rejection counts as the later."""
+    trial = certificate.evidence.trial
+    found: dict[str, Review] = {}
+    for file in _files(places, trial):
+        try:
+            made = Review.model_validate_json(file.read_bytes())
+        except OSError as error:
+            raise read_fault(file, error) from error
+        except ValueError:
+            raise LedgerFault(f"the review {file} cannot be read", "restore it from a copy") from None
+        if (made.run, made.trial) != (certificate.evidence.run, trial):
+            raise LedgerFault(f"the review {file} is of another trial", "move it away")
+        if not _genuine(made, certificate):
+            raise LedgerFault(f"the review {file} does not verify: changed, or signed by another key than "
+                              f"{certificate.signer.fingerprint}, which certified", "restore it from a copy")  # fmt: skip
+        found[made.file] = made
+    every = sorted(found.values(), key=lambda r: (r.number, r.decision == "reject", r.file))
+    missing = sorted({*range(1, every[-1].number + 1)} - {r.number for r in every}) if every else []
+    if missing:
+        raise LedgerFault(f"review {missing[0]} of trial {trial} was taken away: it is in none of "
+                          f"{', '.join(map(str, places))}", "restore it from a copy")  # fmt: skip
+    return every
+
+
+def _files(places: Iterable[Path], trial: int) -> list[Path]:
+    return [file for place in places for file in sorted(place.glob(f"trial-{trial}-*.json"))]
+
+
+def _genuine(made: Review, certificate: Certificate) -> bool:
+    try:
+        return certificate.signer.verifies(bytes.fromhex(made.signature), made.statement())
+    except ValueError:
+        return False
 
 
 def _somebody() -> str:

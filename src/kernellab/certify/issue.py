@@ -18,6 +18,7 @@ from kernellab.certify.certificate import (
     write_certificate,
 )
 from kernellab.certify.evidence import CERTIFICATES, Proof, prove_trial
+from kernellab.certify.history import read_history
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.ledger.keys import SigningKey, load_or_create_key
@@ -39,23 +40,27 @@ def certify(
         )
     certificate = draft(proof).signed(key)
     path = out or folder / CERTIFICATES / f"trial-{number}.json"
-    _keep_reviewed(path, certificate)
+    _keep_reviewed(path, certificate, folder)
     write_certificate(path, certificate)
     return certificate, path
 
 
-def _keep_reviewed(path: Path, certificate: Certificate) -> None:
+def _keep_reviewed(path: Path, certificate: Certificate, folder: Path) -> None:
     """A file that somebody else may rely on is not replaced by one of another trial."""
     if not path.exists():
         return
-    try:
-        old = json.loads(path.read_text())["evidence"]
-    except (OSError, ValueError, KeyError, TypeError):
-        old = {}
-    if (old.get("run"), old.get("trial")) != (certificate.evidence.run, certificate.evidence.trial):
+    old = _old(path)
+    if old is None or (old.evidence.run, old.evidence.trial) != (certificate.evidence.run, certificate.evidence.trial):
         raise UsageError(f"{path} exists already and is not a certificate of this trial", "choose another --out")
-    if (path.parent / f"{path.stem}.reviews").exists():
+    if read_history(path, old, folder).reviews:
         raise UsageError(f"{path} has been reviewed", "the certificate stands; choose another --out for a new one")
+
+
+def _old(path: Path) -> Certificate | None:
+    try:
+        return Certificate.model_validate(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return None
 
 
 def draft(proof: Proof) -> Certificate:

@@ -52,10 +52,14 @@ def certify(
 ) -> None:
     """Issue the signed certificate of a trial whose confirmation passed."""
     from kernellab.certify.band import residual
+    from kernellab.certify.history import read_history
     from kernellab.certify.issue import certify as issue
 
     certificate, path = issue(existing(run_folder), trial, out)
+    history = read_history(path, certificate, run_folder)
     reasons = residual(certificate)
+    if history.state == "rejected":
+        reasons = (f"this trial was rejected in review: {history.reviews[-1].reason}", *reasons)
     if as_json:
         print_json(
             {
@@ -120,7 +124,7 @@ def review_list(
 
 
 def _row_data(row: Row) -> dict[str, Any]:
-    reviews = [review.__dict__ for review in row.history.reviews]
+    reviews = [{k: getattr(r, k) for k in ("decision", "reason", "by", "time")} for r in row.history.reviews]
     common = {"file": str(row.path), "state": row.history.state, "reviews": reviews, "residual": list(row.reasons)}
     if row.certificate is None:
         return {**common, "state": "unusable", "problem": row.problem}
@@ -146,26 +150,30 @@ def _show_row(row: Row) -> None:
 
 
 @review_app.command("accept")
-def accept(file: CertificateFile, reason: Reason, by: Reviewer = "", as_json: Json = False) -> None:
+def accept(file: CertificateFile, reason: Reason, by: Reviewer = "", run: Run = None, as_json: Json = False) -> None:
     """Record that a person accepts this certificate."""
-    _decide(file, "accept", reason, by, as_json)
+    _decide(file, "accept", reason, by, run, as_json)
 
 
 @review_app.command("reject")
-def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", as_json: Json = False) -> None:
-    """Record that a person rejects this certificate; a later review may accept it."""
-    _decide(file, "reject", reason, by, as_json)
+def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", run: Run = None, as_json: Json = False) -> None:
+    """Record that a person rejects this trial, in any of its certificates; a later review may accept one."""
+    _decide(file, "reject", reason, by, run, as_json)
 
 
-def _decide(file: Path, decision: Decision, reason: str, by: str, as_json: bool) -> None:
+def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | None, as_json: bool) -> None:
     from kernellab.certify.certificate import read_certificate
-    from kernellab.certify.history import review
+    from kernellab.certify.history import kept_with_run, review
 
-    history = review(file, read_certificate(file), decision, reason, by)
+    certificate = read_certificate(file)
+    history = review(file, certificate, decision, reason, by, run)
+    with_run = kept_with_run(file, certificate, run)
     if as_json:
-        print_json({"status": history.state, "file": str(file), "reviews": len(history.reviews)})
-    else:
-        _out.print(f"{file}: {history.state} (review {len(history.reviews)})", markup=False, soft_wrap=True)
+        print_json({"status": history.state, "file": str(file), "reviews": len(history.reviews), "in_run": with_run})
+        return
+    _out.print(f"{file}: {history.state} (review {len(history.reviews)})", markup=False, soft_wrap=True)
+    if not with_run:
+        _out.print("known to this laboratory alone: its run is not here (--run names its folder)", style="yellow")
 
 
 def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
@@ -175,8 +183,9 @@ def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> No
     from kernellab.certify.history import promote as record
 
     certificate = read_certificate(file)
-    prove_certificate(certificate, need_run(file, certificate, run))
-    history = record(file, certificate)
+    folder = need_run(file, certificate, run)
+    prove_certificate(certificate, folder)
+    history = record(file, certificate, folder)
     if as_json:
         print_json({"status": history.state, "file": str(file), "certificate": certificate.id})
     else:

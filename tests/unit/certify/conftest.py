@@ -14,7 +14,7 @@ from kernellab.certify.history import promote, review
 from kernellab.certify.issue import certify
 from kernellab.core.records import Confirmation
 from kernellab.ledger.journal import Ledger, read_entries
-from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.keys import KEY_FILE, load_or_create_key
 from kernellab.search.replay import read_trials
 
 PUBLISHED = Path(__file__).parents[3] / "runs" / "h200"
@@ -39,8 +39,14 @@ def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The one key of these tests in a home without any memory of reviews: the tests share a run."""
     settle(monkeypatch, home)
+    load_or_create_key()
+    mine = tmp_path_factory.mktemp("laboratory")
+    shutil.copy(home / "key" / KEY_FILE, mine / KEY_FILE)
+    monkeypatch.setenv("KLAB_HOME", str(mine))
+    return mine
 
 
 @pytest.fixture(scope="session")

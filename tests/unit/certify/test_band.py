@@ -54,10 +54,10 @@ def test_undecided_ones_in_doubt_come_first_and_broken_ones_are_listed(
 ) -> None:
     certificate, path = issued
     folder = tmp_path / "many" / "certificates"
-    for name, changes in (("a-plain", {}), ("b-doubt", {"tier": "none"}), ("c-decided", {"tier": "none"})):
+    for name, changes in (("a-plain", {}), ("b-doubt", {"tier": "none"}), ("c-decided", {"tier": "T2"})):
         write_certificate(folder / f"{name}.json", but(certificate, **changes))
     (folder / "d-broken.json").write_text("{}")
-    review(folder / "c-decided.json", but(certificate, tier="none"), "accept", "seen")
+    review(folder / "c-decided.json", but(certificate, tier="T2"), "accept", "seen")
     rows = review_list([tmp_path / "many"])
     assert [r.path.stem for r in rows] == ["b-doubt", "d-broken", "a-plain", "c-decided"]
     assert rows[1].problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from kernellab.certify import write_package
 from kernellab.certify.certificate import Certificate, write_certificate
 from kernellab.certify.export import Order, export, take_order
-from kernellab.certify.history import review
+from kernellab.certify.history import REVIEWS, review
 from kernellab.certify.issue import certify
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import LedgerFault, UsageError
@@ -49,6 +50,24 @@ def test_what_is_not_promoted_is_refused(issued: tuple[Certificate, Path], tmp_p
     with pytest.raises(UsageError, match="not promoted: it is accepted"):
         export([path], "module", tmp_path / "out")
     review(path, certificate, "reject", "not fine")
+    with pytest.raises(UsageError, match="rejected in review: not fine"):
+        export([path], "module", tmp_path / "out", unreviewed=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_was_rejected_is_refused_under_any_name_and_in_any_copy_of_the_run(
+    issued: tuple[Certificate, Path], copied: Path, confirmed: int, tmp_path: Path
+) -> None:
+    certificate, path = issued
+    before = Path(shutil.copytree(copied, tmp_path / "before"))
+    review(path, certificate, "reject", "not fine")
+    renamed = Path(shutil.copy(path, tmp_path / "renamed.json"))
+    _, fresh = certify(copied, confirmed, tmp_path / "fresh.json")
+    for file, run in ((renamed, copied), (fresh, copied), (before / "certificates" / path.name, before)):
+        with pytest.raises(UsageError, match="rejected in review: not fine"):
+            export([file], "module", tmp_path / "out", [run], unreviewed=True)
+    for made in (copied / REVIEWS).iterdir():  # the laboratory still knows
+        made.unlink()
     with pytest.raises(UsageError, match="rejected in review: not fine"):
         export([path], "module", tmp_path / "out", unreviewed=True)
     assert not (tmp_path / "out").exists()
