@@ -70,7 +70,13 @@ def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
     pytest.importorskip("torch")
     assert klab("export", certified, "--as", "torch-op", "--out", tmp_path / "out").code == 0
     said = run_alone(tmp_path / "out", "test_klab_softmax.py")
-    for test in ("opcheck", "compiles_in_one_graph", "gradients", "the_certified_kernels_are_what_runs"):
+    for test in (
+        "opcheck",
+        "compiles_in_one_graph",
+        "gradients",
+        "second_derivatives",
+        "the_certified_kernels_are_what_runs",
+    ):
         assert f"ok test_{test}" in said
 
 
