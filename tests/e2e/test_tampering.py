@@ -139,6 +139,13 @@ def test_the_same_audit_for_people(klab: Klab, copied: Path) -> None:
     assert "is corrupt" in done.out
 
 
+def test_what_is_shown_of_a_changed_run_says_that_it_was_changed(klab: Klab, copied: Path) -> None:
+    assert klab("show", copied, "--json").json["status"] == "ok"
+    edit_sample(copied)
+    assert "NOT SOUND" in klab("show", copied).out
+    assert klab("show", copied, "--json").json["status"] == "unsound"
+
+
 def test_an_entry_of_another_run_is_a_foreign_one(klab: Klab, files: Path, copied: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     done = klab("verify", files / "wrong.py", "--task", files / "cube.py", "--shape", 4096, "--out", other, "--json")

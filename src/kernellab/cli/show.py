@@ -70,7 +70,8 @@ def overview(console: Console, folder: Path, trials: list[AnyTrial], status: str
         brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in trials]
         pages.print_json(
             {
-                "status": "ok",
+                "status": "unsound" if found.problems else "ok",
+                "problems": found.problems,
                 "run": found.run,
                 "ended": found.ended,
                 "counts": counts,
@@ -96,6 +97,9 @@ def overview(console: Console, folder: Path, trials: list[AnyTrial], status: str
     numbers = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no trials"
     state = "" if found.ended else " (not ended)"
     console.print(f"\n{numbers}\nrun {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
+    if found.problems:
+        text = f"NOT SOUND: {found.problems[0]} (klab audit {folder} says more)"
+        console.print(text, style="bold red", markup=False, soft_wrap=True)
 
 
 def _experiments(console: Console, tested: list[dict[str, Any]]) -> None:

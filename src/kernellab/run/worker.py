@@ -166,6 +166,8 @@ def _describe(status: int, when: str, log: str) -> tuple[Cause, str]:
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
         if number in (signal.SIGSEGV, signal.SIGBUS):
             return "crash", f"{name} {when}: an access outside its buffers, or a write to a read-only input"
+        if number == signal.SIGILL:
+            return "crash", f"{name} {when}: an instruction that this processor does not have, or a trap"
         if number == signal.SIGXFSZ:
             return "output-flood", f"printed more than the laboratory keeps {when}"
         if number == signal.SIGXCPU:
