@@ -40,7 +40,7 @@ def main() -> None:
         paper = Path(folder) / "paper"
         write_paper(options.run, paper)
         auditor = Auditor(options.run)
-        sound = sum(auditor.audit(paper / f"paper.{kind}").ok for kind in KINDS)
+        sound = sum(auditor.audit(paper / f"paper.{kind}").status == "ok" for kind in KINDS)
         for number in range(options.each):
             rng = random.Random(options.seed * 1_000_003 + number)
             for name, caught, what in (

@@ -139,11 +139,31 @@ def test_the_page_is_one_file_and_shows_something(made: Path, tmp_path: Path) ->
     assert len(data) > 50_000
 
 
-@pytest.mark.parametrize("kind", ["pdf", "html"])
+def test_a_paper_of_other_code_passes_in_part(made: Path, klab: Klab, tmp_path: Path) -> None:
+    data = json.loads((made / "paper.json").read_bytes())
+    data["made_by"]["code"] = "0" * 64
+    (tmp_path / "paper.json").write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    done = klab("audit", tmp_path / "paper.json", "--run", RUN)
+    assert done.code == 6
+    assert "AUDIT PARTIAL" in done.out
+    assert "not checked: it names another code" in done.out
+    assert "byte for byte" not in done.out
+    told = klab("audit", tmp_path / "paper.json", "--run", RUN, "--json")
+    assert (told.code, told.json["status"], told.json["remade"]) == (6, "partial", False)
+
+
+def test_options_that_do_not_fit_a_paper_are_refused(made: Path, klab: Klab) -> None:
+    klab("audit", made / "paper.json", "--run", RUN, "--rerun", "1").failed(2, "--rerun 1")
+    klab("audit", made / "paper.json", "--run", RUN, "--template", made / "none.j2").failed(2, "none.j2")
+    klab("audit", RUN, "--run", RUN).failed(2, "of a paper")
+
+
+@pytest.mark.parametrize("kind", ["pdf", "html", "json", "md"])
 def test_the_published_paper_holds(klab: Klab, kind: str) -> None:
     done = klab("audit", PUBLISHED / f"paper.{kind}", "--run", ROOT / "runs" / "h200" / "softmax-bf16", "--json")
     assert done.code == 0, done.out
     assert done.json["problems"] == []
+    assert done.json["remade"]
     assert done.json["numbers"] == done.json["traced"] > 500
 
 

@@ -217,10 +217,11 @@ def resume(
 def audit(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN|PAPER")],
     of_run: Annotated[
-        Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html) is about.")
+        Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html, .md) is about.")
     ] = None,
     rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
     root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
+    template: Annotated[Path | None, typer.Option(help="The template that a paper was made with, if its own.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check chain, signatures and evidence, and derive every published figure again; of a paper every number."""
@@ -228,7 +229,9 @@ def audit(
     from kernellab.search.replay import rerun as measure_again
 
     if run_folder.is_file():
-        audit_paper(run_folder, of_run, as_json)
+        audit_paper(run_folder, of_run, as_json, template, root, rerun)
+    if of_run or template:
+        raise UsageError("--run and --template are for the audit of a paper", "klab audit PAPER --run RUN")
     report = audit_run(pages.existing(run_folder), root)
     rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
     agreed = all(row["agrees"] for row in rows)

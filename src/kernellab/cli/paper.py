@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -12,7 +12,17 @@ from kernellab.cli.options import Json
 from kernellab.cli.pages import existing, print_json
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 
+if TYPE_CHECKING:
+    from kernellab.report.paper.check import PaperAudit, Status
+
+EXIT_PARTIAL = 6  # nothing is wrong, and something could not be made again
 _out = Console(highlight=False)
+_EXITS: dict[Status, int] = {"ok": 0, "partial": EXIT_PARTIAL, "failed": EXIT_ENVIRONMENT}
+_HEADLINES: dict[Status, tuple[str, str]] = {
+    "ok": ("audit passed", "bold green"),
+    "partial": ("AUDIT PARTIAL: what could be derived again holds, and not everything could", "bold yellow"),
+    "failed": ("AUDIT FAILED", "bold red"),
+}
 
 
 def paper(
@@ -49,27 +59,40 @@ def paper(
         _out.print(f"  - {refusal}", style="yellow", markup=False, soft_wrap=True)
 
 
-def audit_paper(file: Path, run_folder: Path | None, as_json: bool) -> NoReturn:
+def audit_paper(
+    file: Path, run_folder: Path | None, as_json: bool, template: Path | None = None, root: str = "", rerun: int = 0
+) -> NoReturn:
     """`klab audit FILE --run RUN`: derive every number of a paper again, and compare it with what is printed."""
     from kernellab.report.paper.check import Auditor
 
     if run_folder is None:
         raise UsageError(f"{file} is a paper: its numbers are checked against a run", "add --run RUN")
-    report = Auditor(existing(run_folder)).audit(file)
+    if rerun:
+        raise UsageError(f"{file} is a paper: a run is measured again, a paper is not",
+                         f"klab audit {run_folder} --rerun {rerun}")  # fmt: skip
+    if template is not None and not template.is_file():
+        raise UsageError(f"there is no template {template}", "give the file that 'klab paper --template' was given")
+    report = Auditor(existing(run_folder), template, root).audit(file)
     if as_json:
         print_json(report.data())
-        raise typer.Exit(0 if report.ok else EXIT_ENVIRONMENT)
-    _out.print("audit passed" if report.ok else "AUDIT FAILED", style="bold green" if report.ok else "bold red")
+    else:
+        _tell(report)
+    raise typer.Exit(_EXITS[report.status])
+
+
+def _tell(report: PaperAudit) -> None:
+    headline, style = _HEADLINES[report.status]
+    _out.print(headline, style=style)
     _out.print(f"{report.traced} of {report.numbers} numbers in the text traced; {report.claims} claims derived again; "
                f"{report.points} points in {report.figures} figures", markup=False, soft_wrap=True)  # fmt: skip
     _out.print(f"run {report.run}, ledger root {report.root}", markup=False, soft_wrap=True)
     if report.remade:
         _out.print("made again from the ledger: the same file, byte for byte")
-    for note in report.notes:
-        _out.print(f"  note: {note}", style="yellow", markup=False, soft_wrap=True)
-    for problem in report.problems:
-        _out.print(f"  - {problem}", style="red", markup=False, soft_wrap=True)
-    raise typer.Exit(0 if report.ok else EXIT_ENVIRONMENT)
+    for mark, style, lines in (
+        ("not checked:", "yellow", report.unchecked), ("note:", "yellow", report.notes), ("-", "red", report.problems)
+    ):  # fmt: skip
+        for line in lines:
+            _out.print(f"  {mark} {line}", style=style, markup=False, soft_wrap=True)
 
 
 def audit_table(

@@ -1,42 +1,46 @@
 """The audit of a paper: every number again from the ledger, every printed figure against its claim, every drawing redrawn.
 
-Covered: a ledger that changed, a claim that does not follow, words and numbers in the visible text that are not the claims'
-own, points that were moved, references that are not the shipped ones. Where the paper was made by the same versions of code
-and tools the files themselves are made again and compared to the byte; else a note says what could not be compared.
+Covered: a ledger that changed; claims, tables, listings, figures and drawings that do not follow from it; units that are not
+a number's own; words of polished paragraphs that the plain ones do not have; a page or PDF that shows anything else than its
+claims say. Where code, tools and template are the ones here, the file itself is made again and compared to the byte: only
+then has it passed. Where something cannot be made again the audit is partial and names what.
 Not covered: whether the ledger's owner measured honestly (`klab audit RUN --rerun`).
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kernellab.core.errors import KlabError
+from kernellab.core.ids import sha256_hex
 from kernellab.report.audit import Audit, audit
-from kernellab.report.paper import charts
+from kernellab.report.paper import pdf
+from kernellab.report.paper.again import derived, differences, loose, with_polish
 from kernellab.report.paper.bibliography import shipped
 from kernellab.report.paper.claims import problem_with
 from kernellab.report.paper.cross import contradictions
-from kernellab.report.paper.document import PaperFile, Segment, cited, segments, stray_digits
+from kernellab.report.paper.document import PaperFile, cited, segments, strays, texts
 from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.extract import Opened, drawn_pages, open_paper
 from kernellab.report.paper.figures import digest_of, rows_of
 from kernellab.report.paper.polish import mismatch
-from kernellab.report.paper.write import Made, made_by, make, printed_files
+from kernellab.report.paper.visible import difference, sources
+from kernellab.report.paper.wording import wrong_units
+from kernellab.report.paper.write import Made, made_by, make, printed
 
 _MOST = 50
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_BLANK = re.compile("[\\s\u200b\u00ad•‣–]+")  # spaces, soft breaks, and what a list puts before its items
-_CONTEXT = 30
+_NAMED = 8
+_DRAWN_BY = ("altair", "vl_convert", "hand")
+Status = Literal["ok", "partial", "failed"]
 
 
 @dataclass
 class PaperAudit:
-    """`numbers` of the visible text, of which `traced` lead to a claim, structure, a figure's axes or a reference."""
+    """`numbers` of the visible text, of which `traced` lead to a claim, structure, a figure's axes or a reference.
+    `unchecked`: what could not be made again. `remade`: the file is the one that the ledger gives, to the byte."""
 
     file: str
     kind: str = ""
@@ -49,27 +53,36 @@ class PaperAudit:
     figures: int = 0
     points: int = 0
     remade: bool = False
+    unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
+        """Nothing is wrong; whether everything was checked is for `status` to say."""
         return not self.problems
+
+    @property
+    def status(self) -> Status:
+        return "failed" if self.problems else "ok" if self.remade and not self.unchecked else "partial"
 
     def data(self) -> dict[str, Any]:
         rest = {k: v for k, v in self.__dict__.items() if k != "root"}
-        return {"status": "ok" if self.ok else "failed", **rest, "ledger_root": self.root}
+        return {"status": self.status, **rest, "ledger_root": self.root}
 
 
 class Auditor:
-    """Audits papers of one run; the ledger is read once, and what it gives is made again once."""
+    """Audits papers of one run; the ledger is read once, and what it gives is made again once. `template`: the text that
+    papers with a template of their own were made with. `root`: of the ledger, as somebody wrote it down."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, template: Path | None = None, root: str = "") -> None:
         self.run = run
+        self.template = template
+        self.root = root
         self._report: Audit | None = None
         self._evidence: dict[int, Evidence] = {}
-        self._made: dict[tuple[int, str, bool], Made] = {}
-        self._printed: dict[bytes, dict[str, bytes]] = {}
+        self._made: dict[tuple[int, str, bool, bool], Made] = {}
+        self._printed: dict[tuple[object, ...], bytes] = {}
 
     def audit(self, file: Path) -> PaperAudit:
         opened = open_paper(file)
@@ -80,72 +93,151 @@ class Auditor:
             if len(report.problems) >= _MOST:
                 report.problems.append("and more")
                 break
+        if report.problems and paper.made_by != made_by():
+            report.notes.append("it names other versions than are here: one that was sound when it was made is best audited "
+                                "with those, or made again")  # fmt: skip
         return report
 
     def _problems(self, opened: Opened, report: PaperAudit) -> Iterator[str]:
         paper = opened.paper
         if self._report is None:
-            self._report = audit(self.run)
+            self._report = audit(self.run, self.root)
         yield from (f"the ledger: {problem}" for problem in self._report.problems)
         try:
-            evidence = self._evidence.setdefault(paper.entries, Evidence(self.run, paper.entries))
+            if paper.entries not in self._evidence:
+                self._evidence[paper.entries] = Evidence(self.run, paper.entries)
         except (KlabError, KeyError, TypeError, AttributeError) as error:
             yield f"the ledger cannot be read: {error}"
             return
+        evidence = self._evidence[paper.entries]
         yield from _origin(paper, evidence, self._report.fingerprint)
         yield from (f"claim {c.id} ({c.formula}) {why}" for c in paper.claims if (why := problem_with(c, evidence)))
         yield from contradictions_of(paper, evidence)
         yield from _figures(paper, evidence, report)
         yield from _words(paper)
-        yield from _visible(opened, report)
-        yield from _drawn(opened, report)
-        yield from self._again(opened, evidence, report)
+        again = _Again(paper)
+        yield from _polished(paper, report, again)
+        yield from self._again(opened, evidence, report, again)
+        yield from _visible(opened, report, again)
 
-    def _again(self, opened: Opened, evidence: Evidence, report: PaperAudit) -> Iterator[str]:
-        """The paper made again from the ledger by the same code, and compared: words first, then the file."""
+    def _again(self, opened: Opened, evidence: Evidence, report: PaperAudit, again: _Again) -> Iterator[str]:
+        """The paper made again from the ledger, and compared: its parts first, then the file."""
         paper = opened.paper
-        here = made_by()
-        if paper.made_by != here:
-            other = [n for n in type(here).model_fields if getattr(here, n) != getattr(paper.made_by, n)]
-            report.notes.append(f"made by another {', '.join(other)} than is here: words and pages were not made again")
+        given = sha256_hex(self.template.read_bytes()) if self.template else ""
+        if given and given != paper.template:
+            yield f"the paper was not made with the template {self.template}"
+        known = paper.template in ("", given)
+        try:
+            made = self._remade(paper, evidence, known)
+        except KlabError as error:
+            yield f"the paper cannot be made again: {error.what}"
             return
-        if paper.template:
-            report.notes.append("made with a template of its own: its words were not made again")
-            svgs = {f.name: charts.draw(f.spec, f.rows) for f in paper.figures}
+        if again.strangers or not known:
+            report.unchecked += again.compare(paper, made, known)
+            faults = derived(paper, made.parts, {c.id: c for c in made.paper.claims})
         else:
-            try:
-                made = self._remade(paper, evidence)
-            except KlabError as fault:
-                yield f"the paper cannot be made again: {fault.what}"
-                return
-            yield from _compared(paper, made.paper)
-            svgs = made.svgs
+            faults = differences(paper, made.paper)
+        for fault in faults:
+            again.loose.append(fault.block)
+            yield fault.what
+        yield from opened.odd
         if report.problems:
             return
-        yield from self._same_file(opened, svgs)
-        report.remade = True
+        whole = not again.strangers and known
+        wanted = with_polish(made.paper, paper) if whole else paper
+        yield from self._same_file(opened, wanted, made, report, again)
+        report.remade = whole and again.same and paper.polish is None
 
-    def _remade(self, paper: PaperFile, evidence: Evidence) -> Made:
-        key = (paper.entries, paper.font, paper.polish is not None)
+    def _remade(self, paper: PaperFile, evidence: Evidence, known: bool) -> Made:
+        """With the shipped template where the paper's own is not at hand: tables and figures are the same."""
+        own = self.template if known and paper.template else None
+        key = (paper.entries, paper.font, paper.polish is not None, own is not None)
         if key not in self._made:
-            self._made[key] = make(evidence, paper.fingerprint, font=paper.font, polished=paper.polish is not None)
+            self._made[key] = make(evidence, paper.fingerprint, None, own, paper.font, paper.polish is not None)
         return self._made[key]
 
-    def _same_file(self, opened: Opened, svgs: dict[str, str]) -> Iterator[str]:
-        key = opened.paper.model_dump_json().encode()
-        if key not in self._printed:
-            self._printed = {key: printed_files(opened.paper, svgs)}
-        expected = self._printed[key][f"paper.{opened.kind}"]
-        if expected == opened.data:
+    def _same_file(
+        self, opened: Opened, wanted: PaperFile, made: Made, report: PaperAudit, again: _Again
+    ) -> Iterator[str]:
+        svgs = {f.name: made.parts.drawings[f.name].svg for f in wanted.figures}
+        if opened.kind == "html" and svgs and again.strangers & {*_DRAWN_BY}:
+            report.unchecked.append(
+                "drawn by another vl-convert or with other fonts than are here: lines were not compared"
+            )
+            shown = [b.name for b in wanted.blocks if b.kind == "figure"]
+            svgs = dict(zip(shown, opened.svgs, strict=False)) if len(shown) == len(opened.svgs) else svgs
+        try:
+            expected = self._print(wanted, svgs, opened.kind)
+        except KlabError as fault:
+            report.unchecked.append(f"the pages were not made again: {fault.what}")
+            return
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            yield f"the file cannot be printed from its claims: {type(error).__name__}: {error}"
+            return
+        again.same = expected == opened.data
+        if again.same:
             return
         if opened.kind != "pdf":
-            at = next((i for i, (a, b) in enumerate(zip(expected, opened.data, strict=False)) if a != b), -1)
-            yield f"the file is not the one that the ledger gives: it differs at byte {at}"
-            return
-        ours, theirs = drawn_pages(expected), drawn_pages(opened.data)
-        pages = [str(n) for n, (a, b) in enumerate(zip(ours, theirs, strict=False), 1) if a != b]
-        where = f"page {', '.join(pages)}" if pages else "its number of pages, its attachments or its metadata"
-        yield f"the PDF is not the one that the ledger gives: {where} differ" + ("" if len(pages) != 1 else "s")
+            yield _differs(opened, expected, svgs, wanted)
+        elif again.strangers:
+            report.unchecked.append("the pages were not made again: what is drawn beside or over the text was not seen")
+        else:
+            yield _pages_differ(opened.data, expected)
+
+    def _print(self, paper: PaperFile, svgs: Mapping[str, str], kind: str) -> bytes:
+        key = (kind, paper.model_dump_json(), *svgs.values())
+        if key not in self._printed:
+            self._printed[key] = printed(paper, svgs, kind)
+        return self._printed[key]
+
+
+class _Again:
+    """How far a paper can be made again here. `strangers`: what made it that is another here. `loose`: blocks whose words
+    are not the ones written here. `same`: the file is the one printed here."""
+
+    def __init__(self, paper: PaperFile) -> None:
+        here = made_by()
+        fields = type(here).model_fields
+        self.strangers = {n for n in fields if getattr(here, n) != getattr(paper.made_by, n)}
+        self.loose: list[str] = []
+        self.same = False
+
+    def compare(self, paper: PaperFile, made: Made, known: bool) -> Iterator[str]:
+        """What is not checked, in words."""
+        if self.strangers:
+            names = ", ".join(sorted(self.strangers))
+            yield f"it names another {names} than is here: its files were not made again as they were"
+        if not known:
+            yield "it was made with a template of its own that was not given (--template FILE)"
+        found, lacks = loose(paper, made.paper)
+        self.loose += found
+        if found:
+            yield f"words that are not the ones written here: {_listed(found)}"
+        if lacks and known:
+            yield f"it lacks words that are written here: {_listed(lacks)}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _differs(opened: Opened, expected: bytes, svgs: Mapping[str, str], wanted: PaperFile) -> str:
+    shown = [b.name for b in wanted.blocks if b.kind == "figure"]
+    moved = [name for name, svg in zip(shown, opened.svgs, strict=False) if svgs[name] != svg]
+    if moved:
+        return f"figure {moved[0]} is not drawn from its data"
+    least = min(len(expected), len(opened.data))
+    at = next((i for i in range(least) if expected[i] != opened.data[i]), least)
+    near = opened.data[max(0, at - 20) : at + 40].decode(errors="replace")
+    return f"the file is not the one that the ledger gives: it differs at byte {at}, near '{' '.join(near.split())}'"
+
+
+def _pages_differ(data: bytes, expected: bytes) -> str:
+    ours, theirs = drawn_pages(expected), drawn_pages(data)
+    pages = [str(n) for n, (a, b) in enumerate(zip(ours, theirs, strict=False), 1) if a != b]
+    where = f"page {', '.join(pages)}" if pages else "its number of pages, its attachments or its metadata"
+    return f"the PDF is not the one that the ledger gives: {where} differ" + ("" if len(pages) != 1 else "s")
 
 
 def contradictions_of(paper: PaperFile, evidence: Evidence) -> Iterator[str]:
@@ -186,88 +278,51 @@ def _figures(paper: PaperFile, evidence: Evidence, report: PaperAudit) -> Iterat
 
 
 def _words(paper: PaperFile) -> Iterator[str]:
-    for stray in stray_digits(paper.blocks):
+    for stray in strays(paper.blocks):
         yield f"the text holds '{stray}', a number that is no claim"
+    claims = {c.id: c for c in paper.claims}
+    for text in texts(paper.blocks):
+        yield from (f"the text says {wrong}" for wrong in wrong_units(text, claims))
     known = shipped()
     for reference in paper.references:
         if known.get(reference.key) != reference:
             yield f"the reference '{reference.key}' is not the one in the bibliography"
     if cited(paper.blocks) != [r.key for r in paper.references]:
         yield "the references are not the works that the text cites"
-    for block in paper.blocks:
-        if block.plain and (why := mismatch(block.text, block.plain)):
+
+
+def _polished(paper: PaperFile, report: PaperAudit, again: _Again) -> Iterator[str]:
+    """The check that every polished paragraph passed when it was made. Its words are a model's: nothing gives them again."""
+    polished = [block for block in paper.blocks if block.plain]
+    for block in polished:
+        if block.kind != "paragraph":
+            yield f"'{block.id}' is polished and is no paragraph"
+        elif why := mismatch(block.text, block.plain):
+            again.loose.append(block.id)
             yield f"polished paragraph {block.id}: {why}"
+    kept = paper.polish.kept if paper.polish else 0
+    if len(polished) != kept:
+        yield f"{len(polished)} paragraphs are polished, the paper names {kept}"
+    if paper.polish:
+        report.unchecked.append(f"{kept} paragraphs are in a model's words: they were held against the plain ones, which "
+                                "the ledger gives; the model's name, calls and costs are the paper's word")  # fmt: skip
 
 
-def _visible(opened: Opened, report: PaperAudit) -> Iterator[str]:
-    """What a reader sees against what the claims say, sign by sign without spaces."""
+def _visible(opened: Opened, report: PaperAudit, again: _Again) -> Iterator[str]:
+    """What a reader sees against what the claims say. A file that was made again to the byte shows what it should."""
     try:
         told = list(segments(opened.paper))
     except (KlabError, KeyError) as error:
         yield f"the text cannot be put together: {error}"
         return
-    counts = Counter[str]()
-    for segment in told:
-        counts[segment.source] += len(_NUMBER.findall(segment.text))
+    counts = sources(told, again.loose)
     report.sources = dict(counts)
-    report.traced = report.numbers = counts.total() - counts["words"]
-    report.numbers += counts["words"]
-    yield from opened.odd
-    if opened.visible is None:
+    report.numbers = counts.total()
+    report.traced = report.numbers - counts["words"] - counts["unchecked"]
+    if opened.visible is None or again.same:
         return
-    wanted = _stream(told)
-    places = [i for i, sign in enumerate(opened.visible) if not _BLANK.fullmatch(sign)]
-    seen = "".join(opened.visible[i] for i in places)
-    if seen == wanted:
-        return
-    start = next((i for i, (a, b) in enumerate(zip(seen, wanted, strict=False)) if a != b), min(len(seen), len(wanted)))
-    tail = 0
-    while tail < min(len(seen), len(wanted)) - start and seen[-1 - tail] == wanted[-1 - tail]:
-        tail += 1
-    untraced = len(_NUMBER.findall(seen[start : len(seen) - tail])) or 1
-    report.numbers = max(report.numbers, report.traced)
-    report.traced = max(0, report.traced - untraced)
-    near = " ".join(
-        opened.visible[places[max(0, start - _CONTEXT)] : places[min(len(places) - 1, start + _CONTEXT)]].split()
-    )
-    yield f"the visible text is not what the claims say near '{near}'; they say '{wanted[max(0, start - 12) : start + 24]}'"
-
-
-def _stream(told: list[Segment]) -> str:
-    return _BLANK.sub("", "".join(s.text for s in told))
-
-
-def _drawn(opened: Opened, report: PaperAudit) -> Iterator[str]:
-    """Drawings of a page against drawings of the data; only the same vl-convert draws the same lines."""
-    paper = opened.paper
-    if opened.kind != "html" or not paper.figures:
-        return
-    here = made_by()
-    if (paper.made_by.vl_convert, paper.made_by.hand) != (here.vl_convert, here.hand):
-        report.notes.append("made by another vl-convert or with other fonts than are here: drawings were not compared")
-        return
-    shown = [b.name for b in paper.blocks if b.kind == "figure"]
-    by_name = {f.name: f for f in paper.figures}
-    if len(shown) != len(opened.svgs):
-        yield f"the page shows {len(opened.svgs)} drawings, the paper has {len(shown)} figures"
-    for name, svg in zip(shown, opened.svgs, strict=False):
-        figure = by_name.get(name)
-        if figure is None or charts.draw(figure.spec, figure.rows) != svg:
-            yield f"figure {name} is not drawn from its data"
-
-
-def _compared(paper: PaperFile, made: PaperFile) -> Iterator[str]:
-    if [c.model_dump() for c in paper.claims] != [c.model_dump() for c in made.claims]:
-        yield "the claims are not the ones that the ledger gives"
-    theirs, ours = {f.name: f for f in paper.figures}, {f.name: f for f in made.figures}
-    yield from (
-        f"figure {name} is not the one that the ledger gives" for name in ours if theirs.get(name) != ours[name]
-    )
-    if len(paper.blocks) != len(made.blocks):
-        yield f"the paper has {len(paper.blocks)} blocks of text, the ledger gives {len(made.blocks)}"
-    for block, wanted in zip(paper.blocks, made.blocks, strict=False):
-        plain = block.model_copy(update={"text": block.plain, "plain": ""}) if block.plain else block
-        if plain != wanted:
-            yield f"the words of '{block.id}' are not the ones that the ledger gives"
-    if paper.title != made.title:
-        yield "the title is not the one that the ledger gives"
+    font = opened.paper.font
+    found = difference(opened.visible, told, lambda text: pdf.spelled(text, font) if opened.kind == "pdf" else text)
+    if found is not None:
+        report.traced = max(0, report.traced - found.untraced)
+        yield found.what

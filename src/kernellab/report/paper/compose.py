@@ -37,6 +37,15 @@ class Drawing:
     caption: str
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a template may show by name, whatever its words are."""
+
+    tables: dict[str, Table]
+    codes: dict[str, str]
+    drawings: dict[str, Drawing]
+
+
 def draw_figures(book: ClaimBook, facts: Facts) -> dict[str, Drawing]:
     """Roofline, and for each of the first few shapes its convergence and its sweep. What has no rows is not drawn."""
     wanted: list[tuple[str, str, dict[str, Any], str, str]] = [(
@@ -68,18 +77,16 @@ def draw_figures(book: ClaimBook, facts: Facts) -> dict[str, Drawing]:
     return drawn
 
 
-def compose(
-    book: ClaimBook, facts: Facts, drawings: Mapping[str, Drawing], template: Path | None, polished: bool
-) -> list[Block]:
-    tables, codes = make_tables(book, facts), make_codes(book, facts)
-    text = _render(template, _context(book, facts, tables, codes, drawings, polished))
-    return parse(text, tables, codes, {name: d.caption for name, d in drawings.items()})
+def make_parts(book: ClaimBook, facts: Facts) -> Parts:
+    return Parts(make_tables(book, facts), make_codes(book, facts), draw_figures(book, facts))
 
 
-def _context(
-    book: ClaimBook, facts: Facts, tables: Mapping[str, Table], codes: Mapping[str, str], drawings: Mapping[str, Drawing],
-    polished: bool,
-) -> dict[str, Any]:  # fmt: skip
+def compose(book: ClaimBook, facts: Facts, parts: Parts, template: Path | None, polished: bool) -> list[Block]:
+    text = _render(template, _context(book, facts, parts, polished))
+    return parse(text, parts.tables, parts.codes, {name: d.caption for name, d in parts.drawings.items()})
+
+
+def _context(book: ClaimBook, facts: Facts, parts: Parts, polished: bool) -> dict[str, Any]:
     ev = book.evidence
     missing = sorted(ev.genesis.get("missing_baselines") or {})
     failed = {(e.seq, name) for e in ev.of("calibration") for name in e.body["failed"]}
@@ -91,9 +98,9 @@ def _context(
         "headline_trial": book.field(headline.best, "trial", "id") if headline and headline.best is not None else "",
         "missing": [book.mint("missing_baseline", [0], "words", name=name) for name in missing],
         "failed_baselines": [book.mint("failed_baseline", [seq], "words", name=name) for seq, name in sorted(failed)],
-        "tables": sorted(tables),
-        "codes": sorted(codes),
-        "figures": list(drawings),
+        "tables": sorted(parts.tables),
+        "codes": sorted(parts.codes),
+        "figures": list(parts.drawings),
         "polished": polished,
         "constant": book.constant,
     }  # fmt: skip

@@ -1,7 +1,7 @@
 """A paper's text: blocks of words and marks, before any renderer. One order of reading, the same in PDF, HTML and Markdown.
 
-Words hold no digit: numbers are claims, structure (table and figure numbers, citations) is counted, references come from the
-shipped bibliography, and figures carry their own labels. `segments` says which is which, in the order of reading.
+Words hold no number: numbers are claims, structure (table and figure numbers, citations) is counted, references come from
+the shipped bibliography, and figures carry their own labels. `segments` says which is which, in the order of reading.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pydantic import Field
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Record
 from kernellab.report.paper.claims import FORMS, MARK, Claim
+from kernellab.report.paper.wording import stray_numbers
 
 Kind = Literal["title", "byline", "heading", "paragraph", "note", "list", "table", "figure", "code", "references"]
 PieceKind = Literal["words", "code", "claim", "claim-code", "cite"]
 _PIECE = re.compile(r"⟦(?P<claim>c\d+)⟧|⟦@(?P<cite>[a-z0-9]+)⟧|`(?P<code>[^`⟦⟧]+)`")
 _DIRECTIVE = re.compile(r"@(table|figure|code) (\w+)")
 _ALONE = re.compile(r"(?m)^[ \t]*(#.*|@(?:table|figure|code) .*|@references.*)$")
-_DIGIT = re.compile(r"\d")
 
 
 class Block(Record):
@@ -102,10 +102,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of visible text and where it comes from."""
+    """A stretch of visible text, where it comes from, and the block it stands in."""
 
     text: str
     source: Literal["words", "claim", "structure", "reference", "figure"]
+    block: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def parse(text: str, tables: Mapping[str, Table], codes: Mapping[str, str], capt
             continue
         number += 1
         blocks.append(_block(f"{section}-{number}", first, lines, tables, codes, captions))
-    _refuse_digits(blocks)
+    _refuse_numbers(blocks)
     return blocks
 
 
@@ -191,7 +192,7 @@ def resolved(text: str, claims: Mapping[str, Claim]) -> str:
 
 def cited(blocks: Sequence[Block]) -> list[str]:
     """Keys in the order in which they are first cited."""
-    return list(dict.fromkeys(m["cite"] for text in _texts(blocks) for m in _PIECE.finditer(text) if m["cite"]))
+    return list(dict.fromkeys(m["cite"] for text in texts(blocks) for m in _PIECE.finditer(text) if m["cite"]))
 
 
 def labels(blocks: Sequence[Block]) -> dict[str, str]:
@@ -212,48 +213,44 @@ def segments(paper: PaperFile) -> Iterator[Segment]:
     figures = {f.name: f for f in paper.figures}
     titles = labels(paper.blocks)
 
-    def inline(text: str) -> Iterator[Segment]:
+    def inline(text: str, block: str) -> Iterator[Segment]:
         for piece in pieces(text, claims):
             if piece.kind == "cite":
-                yield Segment(f"[{number.get(piece.text, '?')}]", "structure")
+                yield Segment(f"[{number.get(piece.text, '?')}]", "structure", block)
             else:
-                yield Segment(piece.text, "claim" if piece.claim else "words")
+                yield Segment(piece.text, "claim" if piece.claim else "words", block)
 
     for block in paper.blocks:
         if block.kind == "figure":
             for label in figures[block.name].labels:
-                yield Segment(f" {label} ", "figure")
+                yield Segment(f" {label} ", "figure", block.id)
         if block.id in titles:
-            yield Segment(f" {titles[block.id]} ", "structure")
-        yield from inline(block.text)
+            yield Segment(f" {titles[block.id]} ", "structure", block.id)
+        yield from inline(block.text, block.id)
         for row in block.rows:
             for cell in row:
-                yield Segment(" ", "words")
-                yield from inline(cell)
+                yield Segment(" ", "words", block.id)
+                yield from inline(cell, block.id)
         if block.kind == "references":
             for reference in paper.references:
-                yield Segment(f" [{number[reference.key]}] ", "structure")
-                yield Segment(f"{reference.text} {reference.url} ", "reference")
-        yield Segment("\n", "words")
+                yield Segment(f" [{number[reference.key]}] ", "structure", block.id)
+                yield Segment(f"{reference.text} {reference.url} ", "reference", block.id)
+        yield Segment("\n", "words", block.id)
 
 
-def stray_digits(blocks: Sequence[Block]) -> list[str]:
-    """Words with a digit that is no claim."""
-    found = []
-    for text in _texts(blocks):
-        words = _PIECE.sub(lambda m: m["code"] or "", text)
-        if _DIGIT.search(words):
-            found.append(next(w for w in words.split() if _DIGIT.search(w)))
-    return found
+def strays(blocks: Sequence[Block]) -> list[str]:
+    """Words with a number that is no claim, in any writing; words set as code are no exception."""
+    return [word for text in texts(blocks) for word in stray_numbers(_PIECE.sub(lambda m: m["code"] or " ", text))]
 
 
-def _refuse_digits(blocks: Sequence[Block]) -> None:
-    if stray := stray_digits(blocks):
+def _refuse_numbers(blocks: Sequence[Block]) -> None:
+    if stray := strays(blocks):
         raise UsageError(f"the template prints '{stray[0]}', a number that is no claim",
                          "take numbers from the facts: {{ shape.latency }}, {{ constant('level', 'level') }}")  # fmt: skip
 
 
-def _texts(blocks: Sequence[Block]) -> Iterator[str]:
+def texts(blocks: Sequence[Block]) -> Iterator[str]:
+    """Every text of the blocks, cells and items included."""
     for block in blocks:
         yield block.text
         for row in block.rows:

@@ -24,13 +24,15 @@ from kernellab.report.paper.pdf import ATTACHED
 
 _HIDDEN = ("script", "style", "title", "head")
 _SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
-_FIX = "give paper.json, paper.pdf or paper.html as 'klab paper' wrote it"
+_FIX = "give paper.json, .pdf, .html or .md as 'klab paper' wrote it"
+_SVG_TAGS = frozenset(("svg", "g", "path", "rect", "line", "text", "tspan", "defs", "clippath", "circle", "title"))
 _MOST_BYTES = 200_000_000
 
 
 @dataclass(frozen=True)
 class Opened:
-    """`visible` is None for the claims file itself. `svgs`: an HTML page's drawings. `odd`: wrong page numbers."""
+    """`visible` is None for the claims file and for Markdown, which are compared whole. `svgs`: a page's drawings. `odd`:
+    wrong page numbers, tags that are none of a drawing's."""
 
     kind: str
     data: bytes
@@ -51,7 +53,19 @@ def open_paper(file: Path) -> Opened:
         return _open_pdf(file, data)
     if data.lstrip()[:9].lower() == b"<!doctype":
         return _open_html(file, data)
+    if file.suffix == ".md":
+        return _open_markdown(file, data)
+    if data.lstrip()[:4] == b"<svg":
+        raise UsageError(f"{file} is a drawing of a paper and holds no claims", f"audit the paper itself: {_FIX}")
     return Opened("json", data, _parse(file, data))
+
+
+def _open_markdown(file: Path, data: bytes) -> Opened:
+    """Markdown has no place for claims: they are taken from the paper.json beside it, and are checked as any."""
+    beside = file.with_name(ATTACHED)
+    if not beside.is_file():
+        raise UsageError(f"{file} carries no claims, and there is no {ATTACHED} beside it", _FIX)
+    return Opened("md", data, _parse(beside, beside.read_bytes()))
 
 
 def _parse(file: Path, data: bytes) -> PaperFile:
@@ -75,7 +89,15 @@ def _open_html(file: Path, data: bytes) -> Opened:
         raise UsageError(f"{file}: the claims inside are damaged", _FIX) from None
     if not inside:
         raise UsageError(f"{file} holds no claims: it is not a paper of KernelLab", _FIX)
-    return Opened("html", data, _parse(file, inside), "".join(reader.text), tuple(_SVG.findall(text)))
+    svgs = tuple(_SVG.findall(text))
+    odd = tuple(f"a drawing holds <{tag}>, which drawings of a paper do not have" for tag in _strange_tags(svgs))
+    return Opened("html", data, _parse(file, inside), "".join(reader.text), svgs, odd)
+
+
+def _strange_tags(svgs: tuple[str, ...]) -> list[str]:
+    """Tags that could hide or add what the text does not tell: pictures, styles, scripts, foreign objects."""
+    found = {tag.lower() for svg in svgs for tag in re.findall(r"<\s*([^\s/>!?]+)", svg)}
+    return sorted(found - _SVG_TAGS)
 
 
 class _Reader(HTMLParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,9 @@ from kernellab.report.paper.html_page import dumped, numeric_columns
 ATTACHED = "paper.json"
 _BREAKABLE = re.compile(r"(?<=[_.,=/:-])(?=\S)|(?<=[0-9a-f]{8})(?=[0-9a-f]{8})")
 _ZERO_WIDTH = "\u200b"
+_PRINTED = (("\t", "~"), ("\u00a0", "\u017f"), ("\u0370", "\u03ff"), ("\u0400", "\u04ff"), ("\u2010", "\u2027"),
+            ("\u2030", "\u203a"), ("\u2070", "\u2094"), ("€", "€"), ("™", "™"), ("\u2190", "\u2223"), ("\u2225", "\u2246"),
+            ("\u2248", "\u22ab"), ("\u2500", "\u25ff"))  # fmt: skip
 _LONG = 16  # rows from which a table may break over pages
 _PREAMBLE = """\
 #set document(title: {title}, author: "KernelLab", date: datetime({date}))
@@ -47,7 +51,21 @@ _PREAMBLE = """\
 
 
 def render(paper: PaperFile, svgs: Mapping[str, str]) -> bytes:
-    return typeset(source(paper), dumped(paper), svgs, paper.font, int(made(paper).timestamp()))
+    drawn = {name: spelled(svg, paper.font) for name, svg in svgs.items()}
+    return typeset(source(paper), dumped(paper), drawn, paper.font, int(made(paper).timestamp()))
+
+
+def spelled(text: str, font: str) -> str:
+    """What the typefaces that come with typst cannot print, or would print from right to left, by its number: U+6F22.
+
+    A typeface of the user's own is taken to have the signs that the run and the template use."""
+    if font != FONT or text.isascii():
+        return text
+    return "".join(sign if _prints(sign) else f"U+{ord(sign):04X}" for sign in text)
+
+
+def _prints(sign: str) -> bool:
+    return any(low <= sign <= high for low, high in _PRINTED) and unicodedata.category(sign)[0] != "M"
 
 
 def typeset(text: str, attached: bytes, svgs: Mapping[str, str], font: str, stamp: int) -> bytes:
@@ -93,18 +111,19 @@ def _blocks(paper: PaperFile) -> Iterator[str]:
     titles = labels(paper.blocks)
 
     def inline(text: str) -> str:
-        said = []
+        told = []
         for piece in pieces(text, claims):
+            shown = spelled(piece.text, paper.font)
             if piece.kind == "cite":
-                said.append(f"#{_quoted(f'[{number.get(piece.text, chr(63))}]')}")
+                told.append(f"#{_quoted(f'[{number.get(piece.text, chr(63))}]')}")
             elif piece.kind in ("code", "claim-code"):
-                said.append(f"#raw({_quoted(_breaking(piece.text))})")
+                told.append(f"#raw({_quoted(_breaking(shown))})")
             else:
-                said.append(f"#{_quoted(piece.text)}")
-        return "".join(said)
+                told.append(f"#{_quoted(shown)}")
+        return "".join(told)
 
     def plain(text: str) -> str:
-        return "".join(p.text for p in pieces(text, claims))
+        return "".join(spelled(p.text, paper.font) for p in pieces(text, claims))
 
     def one(block: Block) -> str:
         text = inline(block.text)

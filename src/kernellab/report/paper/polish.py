@@ -1,8 +1,8 @@
 """A language model may put a paragraph better; it may not change what it says.
 
-Every number with its unit, every recorded name and every comparative must stand in the polished paragraph as it does in the
-plain one, in the same order, and nothing of that sort may be new. Else the plain one stays and the refusal is reported.
-Not covered: a change of meaning in words that are no comparative; who polishes reads the result.
+Only links may change (articles, pronouns, auxiliaries, a few prepositions), and where sentences end. Every number with its
+unit, every recorded name, every other word and sign must stand in the polished paragraph as it does in the plain one, in the
+same order, and none may be new. Else the plain one stays and the refusal is reported.
 """
 
 from __future__ import annotations
@@ -31,28 +31,13 @@ from kernellab.propose.models import (
 )
 from kernellab.report.paper.claims import MARK, Claim
 from kernellab.report.paper.document import Block, Polish, resolved
+from kernellab.report.paper.wording import said
 
 _SYSTEM = (
-    "You edit one paragraph of a technical report for clarity and flow. Keep every number, unit, name, citation mark and "
-    "comparison exactly as it is and in the same order. Add no fact, no number and no judgement. "
-    "Reply with the paragraph alone."
+    "You edit one paragraph of a technical report for flow. You may change articles, pronouns, auxiliary verbs, the words "
+    "'in', 'on', 'at', 'with', 'for', 'and', 'but', 'while', and where sentences begin and end. Keep every other word, "
+    "number, unit, name and citation mark exactly as it is and in the same order. Add none. Reply with the paragraph alone."
 )
-_COMPARATIVES = frozenset(
-    word
-    for line in (
-        "faster slower fastest slowest better worse best worst higher lower highest lowest more less most least fewer above",
-        "below over under beats beat exceeds exceed exceeding outperforms outperform surpasses surpass wins win loses lose",
-        "larger largest smaller smallest greater greatest longer shorter than no not none never only each every all nothing",
-        "twice thrice double doubled half halved triple tripled quadruple equal equals same between up down",
-        "improves improve improved reduces reduce reduced gains gain times fold percent significant significantly",
-        "one two three four five six seven eight nine ten eleven twelve twenty thirty hundred thousand million billion",
-        "first second third",
-    )
-    for word in line.split()
-)
-_UNITS = frozenset(["%", "×", "x", "s", "ms", "µs", "us", "ns", "GB/s", "TB/s", "MB", "GB", "ULP", "USD", "pairs"])
-_UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
-_TOKEN = re.compile(rf"⟦@?\w+⟧(?:\s*(?:{_UNIT})(?!\w))?|\d[\d.,]*|[A-Za-z]+(?:-[A-Za-z]+)*|%")
 _LONGEST = 2400
 
 
@@ -133,24 +118,13 @@ def attach(text: str, plain: str, claims: Mapping[str, Claim]) -> tuple[str, str
 
 def mismatch(polished: str, plain: str) -> str:
     """What the polished text says otherwise than the plain one; the check that an audit repeats."""
-    new, old = _said(polished), _said(plain)
+    new, old = said(polished), said(plain)
     if new == old:
         return ""
     at = next((i for i, (a, b) in enumerate(zip(new, old, strict=False)) if a != b), min(len(new), len(old)))
     got = new[at] if at < len(new) else "nothing"
     want = old[at] if at < len(old) else "nothing more"
     return f"it says '{got}' where the facts have '{want}'"
-
-
-def _said(text: str) -> list[str]:
-    """What carries facts, in order: marks with their units, stray numbers, comparatives."""
-    found = []
-    for token in _TOKEN.findall(re.sub(r"`[^`]*`", " ", text)):
-        if token[0] == "⟦":
-            found.append(re.sub(r"\s+", " ", token))
-        elif token[0].isdigit() or token == "%" or token in _UNITS or token.lower() in _COMPARATIVES:
-            found.append(token.lower() if token.lower() in _COMPARATIVES else token)
-    return found
 
 
 def _find(text: str, printed: str, start: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -15,16 +15,18 @@ from pathlib import Path
 from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.version import VERSION
+from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.report.audit import audit
 from kernellab.report.paper import html_page, markdown, pdf
 from kernellab.report.paper.bibliography import resolve
 from kernellab.report.paper.charts import FONT, hand, tool_version
-from kernellab.report.paper.claims import ClaimBook
-from kernellab.report.paper.compose import compose, draw_figures
-from kernellab.report.paper.document import Maker, PaperFile, cited, resolved
+from kernellab.report.paper.claims import Claim, ClaimBook
+from kernellab.report.paper.compose import Parts, compose, make_parts
+from kernellab.report.paper.document import Block, Maker, PaperFile, cited, resolved, texts
 from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.facts import gather
 from kernellab.report.paper.polish import Polisher
+from kernellab.report.paper.wording import wrong_units
 
 NAMES = ("paper.pdf", "paper.html", "paper.md", "paper.json")
 
@@ -44,8 +46,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Made:
+    """`parts`: every table, listing and drawing that the ledger gives, shown or not."""
+
     paper: PaperFile
-    svgs: dict[str, str]
+    parts: Parts
 
 
 def write_paper(
@@ -64,7 +68,7 @@ def write_paper(
                           else f"see 'klab audit {run}'; a paper is made of sound runs only")  # fmt: skip
     evidence = Evidence(run, report.entries)
     made = make(evidence, report.fingerprint, polisher, template, font, polisher is not None)
-    _publish(out, printed_files(made.paper, made.svgs))
+    _publish(out, printed_files(made))
     return Written(out, made.paper, sum(not isinstance(c.value, str) for c in made.paper.claims))
 
 
@@ -76,8 +80,9 @@ def make(
     _refuse_empty(evidence)
     book = ClaimBook(evidence)
     facts = gather(book)
-    drawings = draw_figures(book, facts)
-    blocks = compose(book, facts, drawings, template, polished)
+    parts = make_parts(book, facts)
+    blocks = compose(book, facts, parts, template, polished)
+    _refuse_units(blocks, book.claims)
     polish = None
     if polisher is not None:
         blocks, polish = polisher.polish(blocks, book.claims)
@@ -89,21 +94,29 @@ def make(
         made_by=made_by(), run=evidence.run, root=evidence.root, fingerprint=fingerprint, entries=evidence.size,
         title=title, font=font, template=sha256_hex(template.read_bytes()) if template else "",
         claims=list(book.claims.values()), blocks=blocks, references=resolve(cited(blocks)), polish=polish,
-        figures=[d.file for name, d in drawings.items() if name in shown],
+        figures=[d.file for name, d in parts.drawings.items() if name in shown],
     )  # fmt: skip
-    return Made(paper, {name: d.svg for name, d in drawings.items() if name in shown})
+    return Made(paper, parts)
 
 
-def printed_files(paper: PaperFile, svgs: Mapping[str, str]) -> dict[str, bytes]:
-    """Every file of a paper by its name; an auditor makes them again and compares."""
-    shown = {b.name: svgs[b.name] for b in paper.blocks if b.kind == "figure"}
-    made = {
-        "paper.pdf": pdf.render(paper, shown),
-        "paper.html": html_page.render(paper, shown).encode(),
-        "paper.md": markdown.render(paper).encode(),
-        "paper.json": html_page.dumped(paper),
-    }
-    return made | {f"{markdown.FIGURES}/{name}.svg": svg.encode() for name, svg in shown.items()}
+def printed(paper: PaperFile, svgs: Mapping[str, str], kind: str) -> bytes:
+    """One file of a paper; an auditor prints it again and compares."""
+    match kind:
+        case "pdf":
+            return pdf.render(paper, svgs)
+        case "html":
+            return html_page.render(paper, svgs).encode()
+        case "md":
+            return markdown.render(paper).encode()
+        case _:
+            return html_page.dumped(paper)
+
+
+def printed_files(made: Made) -> dict[str, bytes]:
+    """Every file of a paper by its name."""
+    svgs = {f.name: made.parts.drawings[f.name].svg for f in made.paper.figures}
+    whole = {name: printed(made.paper, svgs, name.partition(".")[2]) for name in NAMES}
+    return whole | {f"{markdown.FIGURES}/{name}.svg": svg.encode() for name, svg in svgs.items()}
 
 
 @cache
@@ -122,9 +135,11 @@ def _code() -> str:
 
 
 def _refuse_taken(out: Path) -> None:
-    """Earlier papers are replaced; anything else is left alone."""
+    """Earlier papers are replaced; other files are left alone, and a run's folder holds nothing but the run."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file", "give a folder with --out")
+    if (out / LEDGER_FILE).exists():
+        raise UsageError(f"{out} is the folder of a run", "give a folder of the paper's own with --out")
 
 
 def _refuse_empty(evidence: Evidence) -> None:
@@ -133,6 +148,12 @@ def _refuse_empty(evidence: Evidence) -> None:
     if not evidence.of("trial"):
         raise UsageError(f"{evidence.folder} holds no trial: there is nothing to report",
                          f"'klab resume {evidence.folder}' goes on with the run")  # fmt: skip
+
+
+def _refuse_units(blocks: Sequence[Block], claims: Mapping[str, Claim]) -> None:
+    for text in texts(blocks):
+        for wrong in wrong_units(text, claims):
+            raise UsageError(f"the template says {wrong}", "write the number's own unit after it, or none")
 
 
 def _publish(out: Path, made: Mapping[str, bytes]) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.forgery import KINDS, change_digit, change_sample, load, move_point
+from tests.support.forgery import KINDS, change_digit, change_sample, drawings, load, move_point
 from tests.support.long_ledger import copy_run
 
 from kernellab.core.errors import UsageError
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import SigningKey
+from kernellab.report.paper import charts
 from kernellab.report.paper.check import Auditor
+from kernellab.report.paper.document import Block
 from kernellab.report.paper.html_page import dumped
-from kernellab.report.paper.write import Written, write_paper
+from kernellab.report.paper.write import Written, printed, write_paper
 
 from .conftest import RUN
 
@@ -114,9 +118,152 @@ def test_other_versions_are_named_and_the_rest_is_still_checked(
 ) -> None:
     maker = written.paper.made_by.model_copy(update={"typst": "0.0.1"})
     report = auditor.audit(_forge(written, tmp_path / "f.json", made_by=maker))
-    assert report.ok
+    assert report.status == report.data()["status"] == "partial"
     assert not report.remade
-    assert any("typst" in note for note in report.notes)
+    assert any("typst" in what for what in report.unchecked)
+
+
+def _reprinted(written: Written, out: Path, kind: str, **changes: Any) -> Path:
+    """A forged paper printed as a forger would: by our own renderers, so that the file is what its claims say."""
+    forged = load(written.folder).model_copy(update=changes)
+    file = out / f"paper.{kind}"
+    file.write_bytes(printed(forged, drawings(forged), kind))
+    return file
+
+
+def _excuse(written: Written, which: str) -> dict[str, Any]:
+    """What a forger writes so that the words are not made again."""
+    maker = written.paper.made_by.model_copy(update={"code": "0" * 64})
+    return {"made_by": maker} if which == "code" else {"template": "0" * 64}
+
+
+def _edited(blocks: list[Block], name: str, **changes: Any) -> list[Block]:
+    assert any(b.id == name for b in blocks)
+    return [b.model_copy(update=changes) if b.id == name else b for b in blocks]
+
+
+@pytest.mark.parametrize("which", ["code", "template"])
+@pytest.mark.parametrize("kind", ["json", "html", "pdf"])
+def test_an_excuse_alone_is_no_pass(auditor: Auditor, written: Written, tmp_path: Path, kind: str, which: str) -> None:
+    report = auditor.audit(_reprinted(written, tmp_path, kind, **_excuse(written, which)))
+    assert (report.status, report.problems, report.remade) == ("partial", [], False)
+
+
+@pytest.mark.parametrize("which", ["code", "template"])
+def test_swapped_cells_are_found_behind_an_excuse(
+    auditor: Auditor, written: Written, tmp_path: Path, which: str
+) -> None:
+    table = next(b for b in written.paper.blocks if b.name == "results")
+    head, first, *rest = table.rows
+    swapped = (head, (first[0], first[2], first[1], *first[3:]), *rest)
+    blocks = _edited(written.paper.blocks, table.id, rows=swapped)
+    report = auditor.audit(_reprinted(written, tmp_path, "html", blocks=blocks, **_excuse(written, which)))
+    assert any("table 'results'" in p and "row 1, column 'latency" in p for p in report.problems)
+    assert report.traced < report.numbers
+
+
+@pytest.mark.parametrize("which", ["code", "template"])
+def test_words_behind_an_excuse_are_named(auditor: Auditor, written: Written, tmp_path: Path, which: str) -> None:
+    block = next(b for b in written.paper.blocks if b.kind == "paragraph" and "a win." in b.text)
+    blocks = _edited(written.paper.blocks, block.id, text=block.text.replace("a win.", "a triumph."))
+    report = auditor.audit(_reprinted(written, tmp_path, "json", blocks=blocks, **_excuse(written, which)))
+    assert report.status == "partial"
+    assert any(block.id in what for what in report.unchecked)
+    assert report.traced < report.numbers
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [("µs", "hours", "hours"), ("µs", "ns", "ns"), ("⟦", "one thousand times ⟦", "thousand"), ("%", "µs", "µs")],
+)
+def test_other_units_and_spelled_numbers_are_found_behind_an_excuse(
+    auditor: Auditor, written: Written, tmp_path: Path, old: str, new: str, word: str
+) -> None:
+    block = next(b for b in written.paper.blocks if b.kind == "paragraph" and "a win." in b.text)
+    blocks = _edited(written.paper.blocks, block.id, text=block.text.replace(old, new))
+    report = auditor.audit(_reprinted(written, tmp_path, "json", blocks=blocks, **_excuse(written, "template")))
+    assert report.status == "failed"
+    assert any(word in p for p in report.problems)
+
+
+@pytest.mark.parametrize("which", ["code", "template"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "a great deal faster than cuDNN"},
+        {"transform": [{"calculate": "datum.best / 100", "as": "best"}]},
+    ],
+)
+def test_another_drawing_rule_is_found_behind_an_excuse(
+    auditor: Auditor, written: Written, tmp_path: Path, which: str, change: dict[str, Any]
+) -> None:
+    first, *rest = written.paper.figures
+    spec = {**first.spec, **change}
+    labels = charts.words_in(charts.draw(spec, first.rows))
+    forged = [first.model_copy(update={"spec": spec, "labels": labels}), *rest]
+    report = auditor.audit(_reprinted(written, tmp_path, "html", figures=forged, **_excuse(written, which)))
+    assert any(f"figure {first.name}" in p for p in report.problems)
+    assert report.traced < report.numbers
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("</style>", 'span[data-claim="c10"]::after{content:"250.8"}</style>'),
+        ("</body>", '<img alt="" src="data:image/png;base64,AAAA"></body>'),
+        ("<main>", '<main style="direction:rtl">'),
+        ("</svg>", '<image href="data:image/png;base64,AAAA"/></svg>'),
+    ],
+)
+def test_a_dressed_up_page_is_found_behind_an_excuse(
+    auditor: Auditor, written: Written, tmp_path: Path, old: str, new: str
+) -> None:
+    maker = written.paper.made_by.model_copy(update={"code": "0" * 64, "hand": "0", "vl_convert": "0"})
+    file = _reprinted(written, tmp_path, "html", made_by=maker)
+    assert auditor.audit(file).status == "partial"
+    file.write_text(file.read_text().replace(old, new, 1))
+    assert auditor.audit(file).status == "failed"
+
+
+def test_blocks_that_cannot_be_printed_are_no_crash(auditor: Auditor, written: Written, tmp_path: Path) -> None:
+    block = next(b for b in written.paper.blocks if b.kind == "list")
+    blocks = _edited(written.paper.blocks, block.id, rows=((),))
+    page = (written.folder / "paper.html").read_text()
+    forged = load(written.folder).model_copy(update={"blocks": blocks, **_excuse(written, "code")})
+    claims = base64.b64encode(dumped(forged)).decode()
+    (tmp_path / "paper.html").write_text(re.sub(r'(id="kernellab-paper">)[^<]*', rf"\g<1>{claims}", page))
+    assert any("cannot be printed" in p for p in auditor.audit(tmp_path / "paper.html").problems)
+
+
+@pytest.mark.parametrize("kind", ["json", "html", "md"])
+def test_a_file_with_more_in_it_was_not_made_again(
+    auditor: Auditor, written: Written, tmp_path: Path, kind: str
+) -> None:
+    shutil.copytree(written.folder, tmp_path / "out")
+    file = tmp_path / "out" / f"paper.{kind}"
+    size = file.stat().st_size
+    file.write_bytes(file.read_bytes() + b"\n")
+    report = auditor.audit(file)
+    assert (report.status, report.remade) == ("failed", False)
+    assert any(f"at byte {size}," in p for p in report.problems)
+
+
+def test_markdown_is_checked_by_the_claims_beside_it(auditor: Auditor, written: Written, tmp_path: Path) -> None:
+    shutil.copytree(written.folder, tmp_path / "out")
+    file = tmp_path / "out" / "paper.md"
+    assert auditor.audit(file).status == "ok"
+    file.write_text(file.read_text().replace("faster", "slower", 1))
+    assert auditor.audit(file).status == "failed"
+    (tmp_path / "out" / "paper.json").unlink()
+    with pytest.raises(UsageError, match="carries no claims"):
+        auditor.audit(file)
+    with pytest.raises(UsageError, match="drawing"):
+        auditor.audit(next((tmp_path / "out" / "figures").iterdir()))
+
+
+def test_a_root_that_was_written_down_is_compared(written: Written) -> None:
+    assert Auditor(RUN, root="0" * 64).audit(written.folder / "paper.json").status == "failed"
+    assert Auditor(RUN, root=written.paper.root).audit(written.folder / "paper.json").status == "ok"
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"%PDF-1.7 no", b"<!doctype html><p>hi", b"[1, 2", b"\xff\xfe\x00"])

@@ -6,7 +6,7 @@ import pytest
 
 from kernellab.core.errors import UsageError
 from kernellab.report.paper.bibliography import resolve, shipped
-from kernellab.report.paper.document import PaperFile, Table, cited, parse, segments, stray_digits
+from kernellab.report.paper.document import PaperFile, Table, cited, parse, segments, strays
 
 
 def _parse(text: str) -> list[str]:
@@ -15,13 +15,14 @@ def _parse(text: str) -> list[str]:
 
 
 def test_markup_becomes_blocks() -> None:
-    text = "# Title\n> by\n\n## Part\ntext\nmore text\n@table t\n- one\n- two\n\n! note\n\n@figure f\n\n@code s\n\n@references"
+    text = "# Title\n> by\n\n## Part\ntext\nmore text\n@table t\n- this\n- that\n\n! note\n\n@figure f\n\n@code s\n\n@references"
     kinds = ["title", "byline", "heading", "paragraph", "table", "list", "note", "figure", "code", "references"]
     assert _parse(text) == kinds
 
 
-@pytest.mark.parametrize("text", ["# Title\n\n3 shapes", "# Title\n\n- 95 %", "# Kernel 7", "# T\n\nsee `klab 7`"])
-def test_a_digit_that_is_no_claim_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["# Title\n\n3 shapes", "# Title\n\n- 95 %", "# Kernel 7", "# T\n\nsee `klab 7`",
+                                  "# T\n\n½ the time", "# T\n\nforty-two times", "# T\n\n`tenfold`"])  # fmt: skip
+def test_a_number_that_is_no_claim_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no claim"):
         _parse(text)
 
@@ -43,7 +44,7 @@ def test_all_that_is_cited_is_listed_and_nothing_else(paper: PaperFile) -> None:
 
 
 def test_words_hold_no_digit(paper: PaperFile) -> None:
-    assert stray_digits(paper.blocks) == []
+    assert strays(paper.blocks) == []
     assert not any(c.isdigit() for s in segments(paper) if s.source == "words" for c in s.text)
 
 

@@ -12,8 +12,11 @@ from tests.support.model_server import Error, ModelServer, Say, Step
 from kernellab.propose.models import Budget, ModelFault, Policy, open_model
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.claims import Claim
+from kernellab.report.paper.document import PaperFile, Polish
+from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.html_page import dumped
 from kernellab.report.paper.polish import Polisher, attach, mismatch
-from kernellab.report.paper.write import write_paper
+from kernellab.report.paper.write import make, printed, write_paper
 
 from .conftest import RUN
 
@@ -30,7 +33,7 @@ PLAIN = "⟦c1⟧ takes ⟦c2⟧ µs and is faster than the baseline: a ratio of
     "text",
     [
         "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
-        "In our runs softmax takes 64.00 µs. It is faster than the baseline, with a ratio of 1.12 [1.11] [@efron].",
+        "Here the softmax takes 64.00 µs. It is faster than the baseline, with a ratio of 1.12 (1.11) [@efron].",
     ],
 )
 def test_other_words_around_the_same_facts_are_taken(text: str) -> None:
@@ -56,6 +59,19 @@ def test_other_words_around_the_same_facts_are_taken(text: str) -> None:
         "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@merkle].",
         "softmax takes 64.00 µs and is faster than the baseline by three times: a ratio of 1.12 [1.11] [@efron].",
         "⟦c1⟧ takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax doesn't take 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and fails to be faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is hardly faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is ninetyfold faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ten-fold ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline by ½: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is ② faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11], a win of fifty [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline, dwarfs cuDNN: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] `a hundred times` [@efron].",
+        "softmax takes -64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron].",
+        "softmax takes 64.00 µs and is faster than the baseline: a ratio of 1.12 [1.11] [@efron]?",
+        "softmax takes 64.00 µs, the baseline is faster than a ratio of 1.12 [1.11] [@efron].",
         "",
         "so " * 2000,
     ],
@@ -70,6 +86,10 @@ def test_the_check_is_repeated_on_marked_text() -> None:
     assert mismatch(PLAIN, PLAIN) == ""
     assert mismatch(PLAIN.replace("faster", "slower"), PLAIN)
     assert mismatch(PLAIN.replace("⟦c3⟧", "⟦c4⟧"), PLAIN)
+    assert mismatch(PLAIN.replace("is faster", "isn't faster"), PLAIN)
+    assert mismatch(PLAIN.replace("a ratio", "`a hundred times` a ratio"), PLAIN)
+    assert mismatch(PLAIN.replace(" ⟦c3⟧", " ⟦c3⟧k"), PLAIN)
+    assert mismatch(PLAIN.replace("[⟦c4⟧]", "⟦c4⟧").replace(" ⟦c4⟧", "⟦c4⟧"), PLAIN)
 
 
 def _asked(body: dict[str, Any]) -> str:
@@ -97,7 +117,7 @@ def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path)
 
     def script(body: dict[str, Any]) -> Step:
         text = _asked(body)
-        return Say(f"Put plainly: {text}" if next(count) % 2 else f"{text} That is 42 % of it.")
+        return Say(f"Here, {text}" if next(count) % 2 else f"{text} That is 42 % of it.")
 
     made = write_paper(RUN, tmp_path / "out", serve(script)).paper
     assert made.polish is not None
@@ -108,12 +128,40 @@ def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path)
     polished = [b for b in made.blocks if b.plain]
     assert len(polished) == made.polish.kept
     page = (tmp_path / "out" / "paper.html").read_text()
-    assert "Put plainly" in page
+    assert "<p>Here, " in page
     assert "42 % of it" not in page
     for kind in ("pdf", "html"):
         report = Auditor(RUN).audit(tmp_path / "out" / f"paper.{kind}")
         assert report.problems == []
         assert report.numbers == report.traced
+        assert report.status == "partial"
+        assert not report.remade
+        assert any("model's words" in what for what in report.unchecked)
+
+
+@pytest.mark.parametrize("kind", ["json", "html", "pdf"])
+def test_a_forged_polish_is_found(evidence: Evidence, paper: PaperFile, tmp_path: Path, kind: str) -> None:
+    """The plain paragraph is the ledger's own; only the words of the model are not what a check would have let through."""
+    sound = make(evidence, paper.fingerprint, polished=True)
+    at = next(i for i, b in enumerate(sound.paper.blocks) if b.kind == "paragraph" and "a win." in b.text)
+    plain = sound.paper.blocks[at]
+    text = plain.text.replace("a win.", "a win that `every vendor library` cannot match.")
+    blocks = [*sound.paper.blocks]
+    blocks[at] = plain.model_copy(update={"text": text, "plain": plain.text})
+    polish = Polish(model="gpt", kept=1, refused=[], calls=[])
+    forged = sound.paper.model_copy(update={"blocks": blocks, "polish": polish})
+    file = tmp_path / f"paper.{kind}"
+    file.write_bytes(printed(forged, {n: d.svg for n, d in sound.parts.drawings.items()}, kind))
+    report = Auditor(RUN).audit(file)
+    assert report.status == "failed"
+    assert not report.remade
+    assert any(f"polished paragraph {plain.id}" in p for p in report.problems)
+
+
+def test_paragraphs_that_no_model_is_named_for_are_found(paper: PaperFile, tmp_path: Path) -> None:
+    blocks = [b.model_copy(update={"plain": b.text}) if b.kind == "paragraph" else b for b in paper.blocks]
+    (tmp_path / "paper.json").write_bytes(dumped(paper.model_copy(update={"blocks": blocks})))
+    assert any("names 0" in p for p in Auditor(RUN).audit(tmp_path / "paper.json").problems)
 
 
 def test_a_model_that_cannot_be_used_is_an_error_and_leaves_nothing(serve: Any, tmp_path: Path) -> None:

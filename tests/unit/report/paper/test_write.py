@@ -5,22 +5,28 @@ from __future__ import annotations
 import builtins
 import importlib.metadata
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.long_ledger import copy_run
 
 from kernellab.core.errors import EnvironmentFault, KlabError, LedgerFault, UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import TRIAL, dump
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.keys import SigningKey
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.report.paper import write
 from kernellab.report.paper.check import Auditor
-from kernellab.report.paper.document import PaperFile, resolved
+from kernellab.report.paper.document import PaperFile, resolved, segments
 from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.extract import open_paper
+from kernellab.report.paper.pdf import spelled
+from kernellab.report.paper.visible import difference
 from kernellab.report.paper.write import NAMES, Written, make, write_paper
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.specimen import recall
@@ -217,9 +223,53 @@ def test_a_template_of_ones_own_is_used_and_audited(tmp_path: Path) -> None:
     own.write_text("# {{ task }} in {{ counts.trials }} trials\n\nSee ⟦@efron⟧.\n\n@table results\n\n@references\n")
     made = write_paper(RUN, tmp_path / "out", template=own).paper
     assert made.title.endswith("trials")
-    report = Auditor(RUN).audit(tmp_path / "out" / "paper.pdf")
-    assert report.ok
-    assert any("template" in note for note in report.notes)
+    file = tmp_path / "out" / "paper.pdf"
+    report = Auditor(RUN).audit(file)
+    assert report.status == "partial"
+    assert not report.remade
+    assert report.traced < report.numbers
+    assert any("--template" in what for what in report.unchecked)
+    assert Auditor(RUN, own).audit(file).status == "ok"
+    other = tmp_path / "other.md.j2"
+    other.write_text(own.read_text() + "\n## More\n\nWords.\n")
+    assert any("not made with" in p for p in Auditor(RUN, other).audit(file).problems)
+
+
+def test_a_template_that_gives_a_number_another_unit_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "own.md.j2"
+    own.write_text("# {{ task }}\n\nIt takes {{ headline.confirmed.latency }} hours.\n")
+    with pytest.raises(UsageError, match="hours"):
+        write_paper(RUN, tmp_path / "out", template=own)
+    _nothing_left(tmp_path)
+
+
+def test_a_paper_is_not_put_into_a_run(make_run: MakeRun) -> None:
+    run = make_run()
+    before = sorted(run.iterdir())
+    with pytest.raises(UsageError, match="folder of a run") as caught:
+        write_paper(RUN, run)
+    assert "--out" in caught.value.fix
+    assert sorted(run.iterdir()) == before
+
+
+def test_names_in_any_script_pass_the_audit(tmp_path: Path) -> None:
+    """The PDF spells what its typefaces do not have, or set from right to left; page and Markdown print it as it is."""
+    name = "漢字مرحبا_é_שלום"
+    source = tmp_path / "source"
+    shutil.copytree(RUN, source)
+    ledger = source / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace('"particle_filter"', f'"{name}"'))
+    copy_run(source, tmp_path / "run", SigningKey.generate(), lambda e: True, ended=True)
+    made = write_paper(tmp_path / "run", tmp_path / "out").paper
+    assert name in made.title
+    assert name in (tmp_path / "out" / "paper.html").read_text()
+    for kind in ("pdf", "html"):
+        report = Auditor(tmp_path / "run").audit(tmp_path / "out" / f"paper.{kind}")
+        assert (report.problems, report.status) == ([], "ok")
+    opened = open_paper(tmp_path / "out" / "paper.pdf")
+    assert opened.visible is not None
+    assert difference(opened.visible, list(segments(made)), lambda text: spelled(text, made.font)) is None
+    assert "U+6F22" in opened.visible
 
 
 def test_a_missing_font_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""What of a text carries facts: numbers in any writing, units, and every word that is not a mere link between others."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from kernellab.report.paper.claims import Claim
+
+_NUMBER = re.compile(
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|four|fif|six|seven|eigh|nine)ty|zero|hundred|thousand|[mbtr]illion|dozen|half|halve|halves|third"
+    r"|quarter|twice|thrice|double|triple|quadruple|quintuple|one(?=hundred|thousand|fold))+"
+    r"(?:s|d|th|ths|fold)?"
+    r"|(?:fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth|twentieth)s?|fold|onefold"
+)
+_UNITS: Mapping[str, tuple[str, ...]] = {
+    **{unit: (unit,) for unit in ("%", "s", "ms", "µs", "ns", "ps", "GB/s", "TB/s", "MB/s", "ULP", "USD", "KB", "MB", "GB")},
+    **{word: (unit,) for names, unit in (
+        ("percent percentage", "%"), ("second seconds sec", "s"), ("millisecond milliseconds", "ms"),
+        ("microsecond microseconds us μs", "µs"), ("nanosecond nanoseconds", "ns"),
+        ("dollars dollar", "USD"), ("minute minutes min", "min"), ("hour hours h", "h"), ("day days", "day"),
+        ("year years", "year")) for word in names.split()},
+    **dict.fromkeys(("×", "x", "times"), ("×", "")),
+    **dict.fromkeys(("B", "byte", "bytes"), ("B", "")),
+}  # fmt: skip
+UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+_AFTER = re.compile(rf"⟦(c\d+)⟧[\s-]*({UNIT})(?!\w)")
+_LINKS = frozenset(
+    word
+    for line in (
+        "a an the this that these those it its they their them we our which who here there and also then while",
+        "is are was were be been being has have had does do did but however though although in on at with for",
+    )
+    for word in line.split()
+)
+_QUIET = frozenset(".,;:()[]\"'’“”`-–—")
+_TOKEN = re.compile(rf"⟦@?\w+⟧(?:\s*(?:{UNIT})(?!\w))?|[^\W_]+|\S")
+_GLUED = re.compile(r"(?:[\w⟧.,]|[+–—−-]\s*)⟦c\d+⟧|⟦c\d+⟧[.,]?[\w⟦]")
+
+
+def numeral(text: str) -> bool:
+    """Whether a sign of it is a number: 7, ½, ², ②, Ⅻ, and digits of any script."""
+    return any(unicodedata.category(sign)[0] == "N" for sign in text)
+
+
+def stray_numbers(words: str) -> Iterator[str]:
+    """Words that say a number: in signs, or spelled out ("one" is left: it is an article as well)."""
+    for word in words.split():
+        spelled = re.split(r"[^a-z]+", word.lower())
+        if numeral(word) or any(_NUMBER.fullmatch(part) for part in spelled if part):
+            yield word
+
+
+def wrong_units(text: str, claims: Mapping[str, Claim]) -> Iterator[str]:
+    """Units beside a number that are not its own."""
+    for name, unit in _AFTER.findall(text):
+        claim = claims.get(name)
+        if claim is None:
+            continue
+        shown = bool(claim.unit) and claim.printed.endswith(claim.unit)
+        if shown or claim.unit not in _UNITS[unit]:
+            yield f"'{claim.printed} {unit}', which is in '{claim.unit or 'no unit'}'"
+
+
+def said(text: str) -> list[str]:
+    """Everything but links and quiet signs, in order: marks with their units, numbers, words, signs."""
+    spread = re.sub(r"n[’'ʼ]t\b", " not", text.replace("`", " "))
+    spread = re.sub(r"(?<=\w)[’'ʼ]s\b", "", spread)
+    found = [token if token[0] == "⟦" else token.casefold() for token in _TOKEN.findall(spread)]
+    kept = [re.sub(r"\s+", " ", token) for token in found if token not in _LINKS and token not in _QUIET]
+    return kept + sorted(_GLUED.findall(spread))
