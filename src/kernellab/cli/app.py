@@ -33,13 +33,14 @@ from kernellab.cli.options import (
     SandboxTier,
     Threads,
 )
-from kernellab.cli.paper import audit_paper, audit_table, paper
+from kernellab.cli.paper import audit_paper, paper
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
 from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
+from kernellab.cli.table import audit_table
 from kernellab.cli.template import render
 from kernellab.cli.tools import best, compile_, explain, generate, select
 from kernellab.cli.tune_verifier import is_tuning, resume_verifier, tune_verifier

@@ -1,4 +1,4 @@
-"""klab paper, klab audit of a paper, klab audit-table."""
+"""klab paper, klab audit of a paper."""
 
 from __future__ import annotations
 
@@ -93,31 +93,3 @@ def _tell(report: PaperAudit) -> None:
     ):  # fmt: skip
         for line in lines:
             _out.print(f"  {mark} {line}", style=style, markup=False, soft_wrap=True)
-
-
-def audit_table(
-    file: Annotated[Path, typer.Argument(help="CSV or Markdown: shape, dtype, latency, GB/s, speed-up, peak.")],
-    moves: Annotated[
-        float, typer.Option(help="How often an element is moved at least (read and written once: 2).")
-    ] = 2,
-    as_json: Json = False,
-) -> None:
-    """List what cannot be true in a table of kernel figures, whoever printed it."""
-    from kernellab.report.foreign.table import read_tables
-    from kernellab.report.foreign.verdict import contradictions
-
-    if not 0 < moves < 1e6:
-        raise UsageError(
-            f"--moves {moves} makes no sense", "2 for an operator that reads and writes every element once"
-        )
-    tables = read_tables(file)
-    found = contradictions(tables, moves)
-    rows = sum(len(table.rows) for table in tables)
-    if as_json:
-        print_json({"status": "contradictions" if found else "consistent", "file": str(file), "tables": len(tables),
-                    "rows": rows, "contradictions": [c.__dict__ for c in found]})  # fmt: skip
-    else:
-        for c in found:
-            _out.print(f"{c.where}: {c.sort}: {c.what}", markup=False, soft_wrap=True)
-        _out.print(f"{rows} rows, {len(found)} contradictions", style="bold red" if found else "bold green")
-    raise typer.Exit(EXIT_ENVIRONMENT if found else 0)

@@ -1,4 +1,4 @@
-"""Reading a foreign table: CSV or Markdown, columns known by their headings and units, captions by the words around them.
+"""Reading a foreign table: CSV (comma, semicolon or tab) or Markdown, captions by the words around it.
 
 A CSV file may carry lines that start with '#': they are captions. In Markdown every line of text belongs to the table that
 follows it without a heading between, or else to the one before it. What a heading does not say is not guessed.
@@ -11,29 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from kernellab.core.errors import UsageError
-from kernellab.report.printed import Span, span_of
+from kernellab.report.foreign.column import Column, Role, column_of, quantity
+from kernellab.report.printed import Span
 
-Role = Literal[
-    "latency", "base-latency", "rate", "speedup", "rate-ratio", "peak", "share", "shape", "dtype", "bytes", "count",
-    "mean", "median", "rank", "name",
-]  # fmt: skip
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
-_RATES = {"mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12, "mib/s": 2.0**20, "gib/s": 2.0**30, "tib/s": 2.0**40, "gbps": 1e9}
-_BYTES = {"b": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
-_SHAPE = re.compile(r"(\d+)((?:\s*[x×,*]\s*\d+)+)", re.IGNORECASE)
 _MOST_BYTES = 5_000_000
-
-
-@dataclass(frozen=True)
-class Column:
-    heading: str
-    role: Role
-    scale: float = 1.0
-    unit: str = ""
-    over: float | None = None
+_LONGEST_CELL = 300
 
 
 @dataclass(frozen=True)
@@ -42,23 +26,36 @@ class Row:
     cells: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A figure of a table: where it stands, and all that it may be."""
+
+    line: int
+    index: int
+    column: Column
+    span: Span
+
+
 @dataclass
 class ForeignTable:
+    """`unfit`: rows with more cells than headings, which nobody can tell apart."""
+
     columns: list[Column]
     rows: list[Row]
+    unfit: list[Row] = field(default_factory=list)
     caption: list[str] = field(default_factory=list)
     name: str = ""
 
-    def spans(self, row: Row, role: Role) -> list[tuple[Column, Span]]:
-        """The cells of this role as quantities in base units (seconds, bytes a second, bytes, one)."""
+    def spans(self, row: Row, *roles: Role) -> list[Cell]:
+        """The cells of these roles as quantities in base units (seconds, bytes a second, bytes, one)."""
         found = []
-        for column, cell in zip(self.columns, row.cells, strict=False):
-            if column.role == role and (span := quantity(cell, column)) is not None:
-                found.append((column, span))
+        for index, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True)):
+            if column.role in roles and (span := quantity(cell, column)) is not None:
+                found.append(Cell(row.line, index, column, span))
         return found
 
     def text(self, row: Row, role: Role) -> str:
-        return next((c for k, c in zip(self.columns, row.cells, strict=False) if k.role == role and c), "")
+        return next((c for k, c in zip(self.columns, row.cells, strict=True) if k.role == role and c), "")
 
 
 def read_tables(file: Path) -> list[ForeignTable]:
@@ -72,7 +69,7 @@ def read_tables(file: Path) -> list[ForeignTable]:
         raise UsageError(f"{file} cannot be read: {error.strerror}", "give a CSV or Markdown file") from None
     piped = any(line.lstrip().startswith("|") for line in text.splitlines())
     tables = _markdown(text) if piped else _comma_separated(text)
-    tables = [t for t in tables if t.rows]
+    tables = [t for t in tables if t.rows or t.unfit]
     if not tables:
         raise UsageError(f"{file} holds no table", "give CSV with a heading line, or a Markdown table with | and ---")
     known = {"latency", "rate", "speedup", "share", "count", "median"}
@@ -91,12 +88,31 @@ def _comma_separated(text: str) -> list[ForeignTable]:
             body.append((number, line))
     if len(body) < 2:
         return []
+    delimiter = _delimiter(body[0][1])
+    reader = csv.reader([line for _, line in body], delimiter=delimiter)
+    rows = []
     try:
-        cells = list(csv.reader([line for _, line in body], delimiter="\t" if "\t" in body[0][1] else ","))
+        for cells in reader:
+            rows.append(Row(body[reader.line_num - 1][0], tuple(c.strip() for c in cells)))
     except csv.Error as error:
         raise UsageError(f"the CSV cannot be read: {error}", "quote cells that hold a comma") from None
-    rows = [Row(n, tuple(c.strip() for c in row)) for (n, _), row in zip(body, cells, strict=False)]
-    return [_table(rows, caption, "table 1")]
+    return [_table(_with_points(rows) if delimiter == ";" else rows, caption, "table 1")]
+
+
+def _delimiter(heading: str) -> str:
+    if "\t" in heading:
+        return "\t"
+    return ";" if heading.count(";") >= max(1, heading.count(",")) else ","
+
+
+def _with_points(rows: Sequence[Row]) -> list[Row]:
+    """Decimal commas as points, where a table parted by semicolons has commas that cannot set off thousands."""
+    cells = [c for row in rows for c in row.cells]
+    commas = any(re.match(r"[-+−]?\d+,(?:\d{1,2}|\d{4,})(?!\d)", c) for c in cells)
+    if not commas or any(re.match(r"[-+−]?\d+\.\d", c) for c in cells):
+        return list(rows)
+    number = re.compile(r"(?<![\d,])(\d+),(\d+)(?![\d,])")
+    return [Row(row.line, tuple(number.sub(r"\1.\2", c) for c in row.cells)) for row in rows]
 
 
 def _markdown(text: str) -> list[ForeignTable]:
@@ -112,7 +128,7 @@ def _markdown(text: str) -> list[ForeignTable]:
                 found.append((open_table, pending))
                 pending = []
             if not re.fullmatch(r"[|:\s-]+", line):
-                open_table.append(Row(number, tuple(c.strip() for c in line.strip("|").split("|"))))
+                open_table.append(Row(number, tuple(c.strip("*` ") for c in _cells(line))))
             continue
         open_table = None
         if line.startswith("#"):
@@ -125,72 +141,27 @@ def _markdown(text: str) -> list[ForeignTable]:
     return [_table(rows, caption, f"table {n}") for n, (rows, caption) in enumerate(found, 1)]
 
 
+def _cells(line: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+
+
 def _heads(line: str) -> bool:
     """Whether a line of text says that it belongs to the table below."""
     return line.rstrip().endswith(":")
 
 
 def _table(rows: Sequence[Row], caption: list[str], name: str) -> ForeignTable:
-    return ForeignTable([column_of(h) for h in rows[0].cells] if rows else [], list(rows[1:]), caption, name)
+    """Empty cells beyond the headings are none, and missing ones are empty."""
+    if not rows:
+        return ForeignTable([], [], [], caption, name)
+    width = len(rows[0].cells)
+    fitted = [_fitted(row, width) for row in rows[1:]]
+    whole, unfit = ([r for r in fitted if (len(r.cells) > width) is wide] for wide in (False, True))
+    return ForeignTable([column_of(h[:_LONGEST_CELL]) for h in rows[0].cells], whole, unfit, caption, name)
 
 
-def column_of(heading: str) -> Column:
-    """What a column holds, by its heading: 'Latency (ms)', 'Throughput (GB/s) vs eager', 'Success >1.01×'."""
-    low = heading.lower().replace("μ", "µ")
-    unit = _unit(low)
-    versus = re.search(r"speed-?\s?up|\bvs\.?\b|\bversus\b|\bratio\b|×\s*$", low)
-    if re.search(r"\bpeak\b", low) and ("%" in low or "share" in low or re.search(r"\bof\b", low)):
-        return Column(heading, "share", 0.01, "%")
-    if re.search(r"\bpeak\b|theoretical", low):
-        return Column(heading, "peak", _RATES.get(unit, 1e9), unit or "gb/s")
-    over = re.search(r">\s*=?\s*(\d+(?:\.\d+)?)", low)
-    if over or "correct" in low or "pass" in low or "success" in low:
-        return Column(heading, "count", over=float(over[1]) if over else None)
-    if unit in _RATES or "throughput" in low or "bandwidth" in low:
-        return Column(heading, "rate-ratio") if versus else Column(heading, "rate", _RATES.get(unit, 1e9), unit)
-    if "latency" in low or "time" in low.split() or (unit in _SECONDS and unit != "s"):
-        if versus:
-            return Column(heading, "speedup")
-        based = re.search(r"baseline|reference|\beager\b|before", low)
-        return Column(heading, "base-latency" if based else "latency", _SECONDS.get(unit, 0.0), unit)
-    if re.search(r"\bmean\b|average", low):
-        return Column(heading, "mean")
-    if "median" in low:
-        return Column(heading, "median")
-    if versus:
-        return Column(heading, "speedup")
-    if re.search(r"\bshape\b|\bsize\b|dims?\b", low):
-        return Column(heading, "shape")
-    if "dtype" in low or "precision" in low or low.strip() == "type":
-        return Column(heading, "dtype")
-    if "bytes" in low or "moved" in low:
-        return Column(heading, "bytes", _BYTES.get(unit, 1.0), unit)
-    if low.strip() in ("rank", "#", "place"):
-        return Column(heading, "rank")
-    return Column(heading, "name")
-
-
-def quantity(cell: str, column: Column) -> Span | None:
-    """A cell in base units; a unit in the cell itself overrules the heading's."""
-    span = span_of(cell)
-    if span is None:
-        return None
-    scales = {"latency": _SECONDS, "base-latency": _SECONDS, "rate": _RATES, "peak": _RATES, "bytes": _BYTES}.get(
-        column.role
-    )
-    scale = column.scale
-    if scales is not None and (own := _unit(cell.lower().replace("μ", "µ"))) in scales:
-        scale = scales[own]
-    return span.scaled(scale) if scale else None
-
-
-def shape_of(text: str) -> tuple[int, ...] | None:
-    found = _SHAPE.search(text)
-    return tuple(int(n) for n in re.findall(r"\d+", found[0])) if found else None
-
-
-def _unit(low: str) -> str:
-    for unit in re.findall(r"[a-zµ]+/s|gbps|[a-zµ]+", low):
-        if unit in _RATES or unit in _SECONDS or unit in ("mib", "gib", "kib", "mb", "gb", "kb", "bytes"):
-            return str(unit)
-    return ""
+def _fitted(row: Row, width: int) -> Row:
+    cells = list(row.cells)
+    while len(cells) > width and not cells[-1]:
+        cells.pop()
+    return Row(row.line, tuple(c[:_LONGEST_CELL] for c in cells + [""] * (width - len(cells))))

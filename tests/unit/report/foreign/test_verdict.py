@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernellab.core.errors import UsageError
-from kernellab.report.foreign.table import column_of, read_tables
-from kernellab.report.foreign.verdict import Contradiction, contradictions
+from kernellab.report.foreign.column import column_of
+from kernellab.report.foreign.finding import Contradiction, TableAudit
+from kernellab.report.foreign.table import read_tables
+from kernellab.report.foreign.verdict import audit_tables, contradictions
 
 DATA = Path(__file__).parents[3] / "data" / "foreign"
 
@@ -17,6 +22,11 @@ DATA = Path(__file__).parents[3] / "data" / "foreign"
 def _found(tmp_path: Path, text: str, name: str = "t.csv") -> list[Contradiction]:
     (tmp_path / name).write_text(text)
     return contradictions(read_tables(tmp_path / name))
+
+
+def _audit(tmp_path: Path, text: str) -> TableAudit:
+    (tmp_path / "t.csv").write_text(text)
+    return audit_tables(read_tables(tmp_path / "t.csv"))
 
 
 def test_the_cited_softmax_table() -> None:
@@ -112,3 +122,116 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(UsageError):
         read_tables(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("value", ["-1.0", "0", "0.00", "1e400", "inf", "∞", "1e-400"])
+def test_a_latency_that_nothing_can_have_is_named(tmp_path: Path, value: str) -> None:
+    audit = _audit(tmp_path, f"shape,dtype,latency (ms),GB/s,peak (GB/s)\n1024x1024,f32,{value},8.4,0\n")
+    assert [c.sort for c in audit.found] == ["impossible", "impossible"]
+    assert value in audit.found[0].what
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["shape;dtype;latency (ms);GB/s\n1024x1024;f32;1.0;{}\n", "shape\tdtype\tlatency (ms)\tGB/s\n1024x1024\tf32\t1.0\t{}\n",
+     "shape;dtype;latency (ms);GB/s\n1024x1024;f32;1,00;{}\n2048x1024;f32;1,000;16,78\n",
+     "| shape | dtype | latency (ms) | GB/s |\n|---|---|---|---|\n| 1024x1024 | f32 | **1.0** | `{}` |\n"],
+)  # fmt: skip
+def test_every_way_to_part_cells_is_read(tmp_path: Path, text: str) -> None:
+    for rate, sorts in (("8.4" if "," not in text else "8,4", []), ("8400", ["bandwidth"])):
+        audit = _audit(tmp_path, text.format(rate))
+        assert [c.sort for c in audit.found] == sorts
+        assert audit.comparisons["bandwidth"] == audit.rows == audit.checked
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["1,024 x 1,024", "1 024 × 1 024", "(1024, 1024)", "[1024;1024]", "1k x 1k", "2^20", "2**10 x 2**10", "1M", "1048576",
+     "M=1024,N=1024", "1024, 1024", "1024*1024", "1_024x1_024", "1024x1024 (square)"],
+)  # fmt: skip
+def test_shapes_as_people_write_them(tmp_path: Path, shape: str) -> None:
+    text = "| shape | dtype | latency (ms) | GB/s |\n|---|---|---|---|\n| {} | f32 | 1.00 | {} |\n"
+    assert _audit(tmp_path, text.format(shape, "8.39")).status == "consistent"
+    assert _audit(tmp_path, text.format(shape, "84")).status == "contradictions"
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "why"),
+    [("1024x1024", "bfloat17", "dtype 'bfloat17' is not known"), ("1024x1024", "", "no dtype is given"),
+     ("16,384", "f32", "'16,384' has is not clear"), ("large", "f32", "'large' has is not clear"), ("", "f32", "no shape")],
+)  # fmt: skip
+def test_what_cannot_be_checked_is_said_with_the_reason(tmp_path: Path, shape: str, dtype: str, why: str) -> None:
+    audit = _audit(tmp_path, f'shape,dtype,latency (ms),GB/s\n"{shape}",{dtype},1.0,8400\n')
+    assert (audit.status, audit.checked, audit.comparisons) == ("unchecked", 0, {})
+    assert {(g.column, why in g.why) for g in audit.gaps} == {("latency (ms)", True), ("GB/s", True)}
+
+
+def test_a_side_of_a_square_is_no_number_of_elements(tmp_path: Path) -> None:
+    assert _audit(tmp_path, "size,dtype,latency (ms),GB/s\n1024,f32,1.0,8.39\n").status == "unchecked"
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "quotient"),
+    [("torch (ms),klab (µs)", "2.0,1.0", "2000"), ("torch (s),klab (ms)", "2.0,1000", "2"), ("a (ns),b (us)", "500.0,0.250", "2"),
+     ("torch time (ms),ours", "2.0,1000 us", "2")],
+)  # fmt: skip
+def test_speed_ups_across_units(tmp_path: Path, head: str, cells: str, quotient: str) -> None:
+    text = f"shape,{head.replace('ours', 'latency')},speedup\n1024,{cells},{{}}x\n"
+    assert _audit(tmp_path, text.format(quotient + ".0")).status == "consistent"
+    assert [c.sort for c in _audit(tmp_path, text.format("3.0")).found] == ["speed-up"]
+
+
+def test_the_quotient_is_that_of_the_printed_figures(tmp_path: Path) -> None:
+    (found,) = _found(tmp_path, "shape,dtype,latency (ms),GB/s\n1024x1024,f32,1.0,84\n")
+    assert found.what == "8388.6 kB in 1 ms is 8.389 GB/s, not 84"
+
+
+@pytest.mark.parametrize("cell", ["10% faster", "~3", ">2x", "3k", "—", "n/a", "nan"])
+def test_words_are_not_read_as_figures(tmp_path: Path, cell: str) -> None:
+    audit = _audit(tmp_path, f"kernel,latency (ms),speed-up\na,2.0,1.00\nb,1.0,{cell}\n")
+    assert audit.found == []
+    assert [g.column for g in audit.gaps if "line 3" in g.where][-1] == "speed-up"
+
+
+def test_a_throughput_in_other_units_is_no_bandwidth(tmp_path: Path) -> None:
+    text = "shape,dtype,latency (ms),Throughput ({})\n1024x1024,f32,1.0,{}\n"
+    assert _audit(tmp_path, text.format("TFLOPS", "12.0")).status == "unchecked"
+    assert _audit(tmp_path, text.format("Gb/s", "67.1")).status == "consistent"
+
+
+def test_a_range_is_any_value_in_it(tmp_path: Path) -> None:
+    text = "kernel,baseline (ms),latency (ms),speed-up\na,2.0,0.9–1.1,{}\n"
+    assert _audit(tmp_path, text.format("2.1")).status == "consistent"
+    assert _audit(tmp_path, text.format("2.9")).status == "contradictions"
+
+
+def test_rows_that_do_not_fit_their_headings_are_not_read(tmp_path: Path) -> None:
+    audit = _audit(tmp_path, "shape,dtype,latency (ms),GB/s\n1,024 x 1,024,f32,1.0,8.39\n1024x1024,f32,1.0,8.39\n")
+    assert (audit.found, audit.checked, audit.rows) == ([], 1, 2)
+    assert "6 cells under 4 headings" in audit.gaps[0].why
+
+
+_PIECES = st.sampled_from(
+    ["1.0", "0", "-3", "1e400", "1e-999", "9" * 5000, "1,0", "1 000", "inf", "nan", "%", "x", "1k", "2^99", "0^0", "5/0", "3/2 (1.2.3 %)",
+     "ms", "GB/s", "f32", "1024x1024", "(", "[1;2]", "peak 0 GB/s", "5.4 % of peak", "–", '"', ";", "|", "\x00", "٣", "²"]
+)  # fmt: skip
+_HEADS = ["shape", "dtype", "latency (ms)", "baseline (us)", "GB/s", "speed-up", "peak (TB/s)", "% of peak", "passed >1.0", "Median",
+          "rank", "bytes moved (MB)", "Throughput vs eager"]  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    heads=st.lists(st.sampled_from(_HEADS), min_size=1, max_size=8),
+    rows=st.lists(st.lists(st.lists(_PIECES, max_size=3).map(" ".join), max_size=9), min_size=1, max_size=5),
+    caption=st.lists(_PIECES, max_size=4).map(" ".join),
+    glue=st.sampled_from([",", ";", "\t", " | "]),
+)
+def test_no_table_whatever_ends_in_a_traceback(
+    heads: list[str], rows: list[list[str]], caption: str, glue: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lines = [glue.join(row) for row in (heads, *rows)]
+    text = "\n".join([f"# {caption}", *(f"| {line} |" if "|" in glue else line for line in lines)])
+    file = tmp_path_factory.getbasetemp() / "any.csv"
+    file.write_text(text)
+    with suppress(UsageError):
+        audit_tables(read_tables(file))
