@@ -51,7 +51,7 @@ class Klab:
         home = {
             name: str(folder / name.lower()) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "HOME")
         }
-        self.environ = {**os.environ, **home, "KLAB_MODEL_KEY": "sk-secret-4711-abcdef"}
+        self.environ = {**os.environ, **home, "KLAB_MODEL_KEY": "sk-secret-4711-abcdef", "COLUMNS": "120"}
 
     def command(self, *arguments: str, verb: str = "tune-verifier") -> list[str]:
         return [sys.executable, "-m", "kernellab.cli.app", verb, *arguments, "--json"]
