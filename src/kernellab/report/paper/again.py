@@ -82,15 +82,24 @@ def derived(paper: PaperFile, parts: Parts, ours: Mapping[str, Claim]) -> Iterat
         yield Fault("the title of the file is not the title in the text")
 
 
-def loose(paper: PaperFile, made: PaperFile) -> tuple[list[str], list[str]]:
-    """Blocks whose words are not among those that are written here; and those written here that the paper lacks."""
+class Loose(NamedTuple):
+    """Blocks by id: whose words are not among those written here, and those written here that the paper lacks."""
+
+    strange: list[str]
+    lacking: list[str]
+    in_order: bool
+
+
+def loose(paper: PaperFile, made: PaperFile) -> Loose:
     theirs, ours = {c.id: c for c in paper.claims}, {c.id: c for c in made.claims}
-    got = {b.id: _told(unpolished(b), theirs) for b in paper.blocks if b.kind not in _SHOWN}
-    wanted = {b.id: _told(b, ours) for b in made.blocks if b.kind not in _SHOWN}
-    known, there = set(wanted.values()), set(got.values())
-    return [name for name, told in got.items() if told not in known], [
-        n for n, told in wanted.items() if told not in there
-    ]
+    got = [(b.id, _told(unpolished(b), theirs)) for b in paper.blocks]
+    wanted = [(b.id, _told(b, ours)) for b in made.blocks]
+    there, known = ({told for _, told in side} for side in (got, wanted))
+    return Loose(
+        [name for name, told in got if told not in known and told[0] not in _SHOWN],
+        [name for name, told in wanted if told not in there],
+        [told for _, told in got if told in known] == [told for _, told in wanted if told in there],
+    )
 
 
 def _part(block: Block, parts: Parts) -> Block | None:

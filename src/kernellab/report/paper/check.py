@@ -209,12 +209,14 @@ class _Again:
             yield f"it names another {names} than is here: its files were not made again as they were"
         if not known:
             yield "it was made with a template of its own that was not given (--template FILE)"
-        found, lacks = loose(paper, made.paper)
-        self.loose += found
-        if found:
-            yield f"words that are not the ones written here: {_listed(found)}"
-        if lacks and known:
-            yield f"it lacks words that are written here: {_listed(lacks)}"
+        found = loose(paper, made.paper)
+        self.loose += found.strange
+        if found.strange:
+            yield f"words that are not the ones written here: {_listed(found.strange)}"
+        if found.lacking and known:
+            yield f"it lacks what is written here: {_listed(found.lacking)}"
+        if not found.in_order and known:
+            yield "its parts stand in another order than here, or more than once"
 
 
 def _listed(names: list[str]) -> str:

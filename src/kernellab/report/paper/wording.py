@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from kernellab.report.paper.claims import Claim
+from kernellab.report.paper.claims import MARK, Claim
 
 _NUMBER = re.compile(
     r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
@@ -54,7 +54,11 @@ def stray_numbers(words: str) -> Iterator[str]:
 
 
 def wrong_units(text: str, claims: Mapping[str, Claim]) -> Iterator[str]:
-    """Units beside a number that are not its own."""
+    """Units beside a number that are not its own, and signs glued to it that would make it another number."""
+    for found in _GLUED.finditer(text):
+        numbers = [c for name in MARK.findall(found[0]) if (c := claims.get(name)) and not isinstance(c.value, str)]
+        if numbers and not _AFTER.match(text, found.start()):
+            yield f"'{found[0].replace(numbers[0].mark, numbers[0].printed)}', which joins a number to something else"
     for name, unit in _AFTER.findall(text):
         claim = claims.get(name)
         if claim is None:

@@ -172,6 +172,19 @@ def test_words_behind_an_excuse_are_named(auditor: Auditor, written: Written, tm
     assert report.traced < report.numbers
 
 
+def test_what_is_left_out_or_moved_behind_an_excuse_is_named(
+    auditor: Auditor, written: Written, tmp_path: Path
+) -> None:
+    blocks = [b for b in written.paper.blocks if b.name != "negative"]
+    excuse = _excuse(written, "code")
+    report = auditor.audit(_reprinted(written, tmp_path, "json", blocks=blocks, **excuse))
+    assert report.status == "partial"
+    assert any("lacks" in what and "negative-results" in what for what in report.unchecked)
+    turned = [*written.paper.blocks[:2], *reversed(written.paper.blocks[2:5]), *written.paper.blocks[5:]]
+    report = auditor.audit(_reprinted(written, tmp_path, "json", blocks=turned, **excuse))
+    assert any("another order" in what for what in report.unchecked)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [("µs", "hours", "hours"), ("µs", "ns", "ns"), ("⟦", "one thousand times ⟦", "thousand"), ("%", "µs", "µs")],

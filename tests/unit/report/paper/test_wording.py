@@ -41,6 +41,13 @@ def test_a_unit_beside_a_number_is_its_own(unit: str, wrong: int) -> None:
     assert len(list(wrong_units(f"it takes ⟦c1⟧\u00a0{unit} here", {"c1": claim}))) == wrong
 
 
+@pytest.mark.parametrize("text", ["⟦c1⟧k", "-⟦c1⟧", "⟦c1⟧⟦c1⟧", "⟦c1⟧.⟦c1⟧", "− ⟦c1⟧", "x⟦c1⟧"])
+def test_nothing_is_glued_to_a_number(text: str) -> None:
+    claim = Claim(id="c1", formula="pairs", entries="1", value=7, unit="", form="whole", printed="7")
+    assert list(wrong_units(f"it is {text} here", {"c1": claim}))
+    assert list(wrong_units("[⟦c1⟧, ⟦c1⟧] (⟦c1⟧) ⟦c1⟧x, ⟦c1⟧.", {"c1": claim})) == []
+
+
 def test_a_unit_is_not_said_twice() -> None:
     claim = Claim(id="c1", formula="latency", entries="1", value=1e-6, unit="µs", form="us+", printed="1.00 µs")
     assert list(wrong_units("⟦c1⟧ µs", {"c1": claim}))
