@@ -96,6 +96,55 @@ def test_a_task_of_the_users_own_without_a_torch_expression(klab: Klab, copied: 
     assert "ok test_gradients" in run_alone(tmp_path / "out", "test_klab_cube.py")
 
 
+AWKWARD = '''"""Sums under names that the exported code could have for itself."""
+import numpy as np
+from kernellab.tasks import STANDARD, Buffer, Task
+
+def reference(x, x_at, zip, y_out):
+    return x + x_at + zip + y_out
+
+def with_numpy(x, x_at, zip, y_out, y):
+    y[...] = np.array(x + x_at) + np.sqrt(zip * zip + 0) * np.sign(zip) + y_out
+
+TASK = Task(name="class", about="a sum", inputs=tuple(Buffer(n, ("axes", "len")) for n in ("x", "x_at", "zip", "y_out")),
+            outputs=(Buffer("y", ("axes", "len")),), reference=reference, baselines={"numpy": with_numpy},
+            tune=({"axes": 64, "len": 64},), held_out=({"axes": 50, "len": 3},),
+            edge=({"axes": 1, "len": 1}, {"axes": 7, "len": 5}), distributions=STANDARD)
+SOURCE = """void add(const float *a, const float *b, const float *c, const float *d, float *restrict y, long n) {
+    for (long i = 0; i < n; i++) y[i] = a[i] + b[i] + c[i] + d[i];
+}"""
+def launch(a, b, c, d, y):
+    kernel("add")(a, b, c, d, y, a.size)
+'''
+
+
+def test_names_that_the_exported_code_has_for_itself(klab: Klab, tmp_path: Path) -> None:
+    (tmp_path / "awkward.py").write_text(AWKWARD)
+    run = tmp_path / "run"
+    done = klab(
+        "run", tmp_path / "awkward.py", "--effort", "quick", "--trials", 1, "--device", "cpu", "--out", run, "--json"
+    )
+    assert done.code in (0, 3), done.err
+    path = promoted(klab, run)
+    assert klab("export", path, "--as", "module", "--out", tmp_path / "out").code == 0
+    said = run_alone(tmp_path / "out", "test_klab_class.py")
+    assert "ok test_the_certified_kernels_are_what_runs" in said
+    assert klab("export", path, "--as", "c", "--out", tmp_path / "c").code == 0
+    built = subprocess.run(["make", "test"], cwd=tmp_path / "c", capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    fast = "import klab_class as k; from klab_class import host; import numpy as np; host._slowly = None;"
+    use = f"{fast} x = k.empty((64, 64), 'float32'); x[...] = 1; print(k.task_class(x, x, x, x).mean())"
+    alone = subprocess.run(
+        [sys.executable, "-c", use], cwd=tmp_path / "out", capture_output=True, text=True, check=False
+    )
+    assert alone.stdout.strip() == "4.0", alone.stderr  # no slow path: nothing overwrote an address
+    empty = "import klab_class as k, numpy as np; z = np.zeros((64, 0), 'f4'); print(k.task_class(z, z, z, z).shape)"
+    alone = subprocess.run(
+        [sys.executable, "-c", empty], cwd=tmp_path / "out", capture_output=True, text=True, check=False
+    )
+    assert alone.stdout.strip() == "(64, 0)", alone.stderr
+
+
 def test_what_nobody_accepted_is_refused_or_says_so(klab: Klab, certified: Path, tmp_path: Path) -> None:
     other = tmp_path / "certificates" / "other.json"
     run = certified.parents[1]

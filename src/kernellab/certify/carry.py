@@ -16,6 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 _OURS = ("kernellab", "klab_task_")
+_OWN_NAMES = ("answers", "torch_answers")  # of the file that the text goes into
 
 
 class NotCarried(Exception):
@@ -42,7 +43,8 @@ class _Strip(ast.NodeTransformer):
 class _Load:
     """What has been written down so far, in the order in which it must stand."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: Mapping[str, Any]) -> None:
+        self._reserved = reserved
         self.imports: dict[str, str] = {}
         self.constants: dict[str, str] = {}
         self.functions: dict[str, str] = {}
@@ -96,6 +98,8 @@ class _Load:
 
     def _known(self, name: str, value: Any) -> bool:
         """Whether this name is carried already; for another value it would be ambiguous."""
+        if name in self._reserved and self._reserved[name] is not value:
+            raise NotCarried(f"the name '{name}' means something else in the exported code")
         if name not in self._taken:
             self._taken[name] = value
             return False
@@ -106,7 +110,7 @@ class _Load:
 
 def carry(functions: Mapping[str, Callable[..., Any]]) -> str:
     """The text of a module that defines these functions under these names. Raises NotCarried."""
-    load = _Load()
+    load = _Load({**dict.fromkeys(_OWN_NAMES), **functions})
     names = {wanted: load.function(function) for wanted, function in functions.items()}
     aliases = [f"{wanted} = {found}" for wanted, found in names.items() if wanted != found]
     parts = [

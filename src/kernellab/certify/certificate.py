@@ -152,9 +152,9 @@ def read_certificate(path: Path) -> Certificate:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise UsageError(f"{path} cannot be read: {reason}", "give the file that 'klab certify' wrote") from None
     try:
-        certificate = Certificate.model_validate(json.loads(text))
+        certificate = Certificate.model_validate(json.loads(text, object_pairs_hook=_once))
     except (ValueError, RecursionError) as error:
-        what = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "not JSON"
+        what = _wrong(error)
         raise UsageError(f"{path} is not a certificate ({what})", "give the file that 'klab certify' wrote") from None
     if certificate.format != FORMAT:
         raise UsageError(f"{path} has format {certificate.format}, this version reads {FORMAT}",
@@ -167,8 +167,33 @@ def read_certificate(path: Path) -> Certificate:
     return certificate
 
 
+class _Twice(ValueError):
+    """A key that an object has two times: readers may differ in which of them counts."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Twice(f"'{next(k for k in keys if keys.count(k) > 1)}' stands in it twice")
+    return found
+
+
+def _wrong(error: Exception) -> str:
+    """What is wrong with a file that is no certificate, in words."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"{place}: {first['msg'].lower()}" if place else "it holds no fields"
+    return str(error) if isinstance(error, _Twice) else "not JSON"
+
+
+def text_of(certificate: Certificate) -> str:
+    return json.dumps(dump(certificate), indent=1, sort_keys=True) + "\n"
+
+
 def write_certificate(path: Path, certificate: Certificate) -> None:
-    write_whole(path, json.dumps(dump(certificate), indent=1, sort_keys=True) + "\n")
+    write_whole(path, text_of(certificate))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -33,7 +33,6 @@ class Variant:
     number: int
     certificate: Certificate
     candidate: Candidate
-    json: str
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,7 @@ def take_order(paths: Sequence[Path], runs: Sequence[Path] = (), unreviewed: boo
         proof, task = _evidence(path, certificate, runs)
         reviewed &= _reviewed(path, certificate, proof.folder, unreviewed)
         tasks.append(task)
-        variants.append(
-            Variant(number, certificate, Candidate(proof.source, certificate.kernel.name), path.read_text())
-        )
+        variants.append(Variant(number, certificate, Candidate(proof.source, certificate.kernel.name)))
     _refuse_mixture(variants)
     return Order(tasks[0], tuple(variants), reviewed)
 

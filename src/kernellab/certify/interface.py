@@ -9,13 +9,11 @@ from typing import Any
 
 from kernellab.certify.c_text import C_TYPES
 from kernellab.certify.carry import NotCarried, carry
+from kernellab.certify.names import fresh, fresh_function, taken_locally
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.spec import Buffer, Dims, Task
 
-_TAKEN = {"out", "np", "torch", "dims", "given", "shapes", "wanted", "outputs", "places", "inputs", "run", "reference",
-          "host", "device", "op", "name", "array", "tensor", "shape", "dtype", "empty", "aligned",
-          "call", "rough", "overlap"}  # fmt: skip
 _WORST_ULP = """    with np.errstate(all="ignore"):
         given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
         found = reference.reference(*given)
@@ -41,24 +39,30 @@ class Interface:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.function = re.sub(r"\W", "_", task.name)
-        self.package = f"klab_{self.function}"
+        self.function = fresh_function(task.name)
+        self.package = f"klab_{re.sub(r'[^0-9A-Za-z_]', '_', task.name)}"
         self.dims = task.dim_names
         self.about = task.about[0].upper() + task.about[1:]
         places = {name: _place(task, name) for name in self.dims}
-        clash = [n for n in self.dims if n in _TAKEN or n in {b.name for b in task.inputs}]
-        if clash:
-            raise UsageError(f"the dim '{clash[0]}' of {task.name} has the name of something else in the exported code",
-                             "rename it in the task")  # fmt: skip
-        self._inputs = [_safe(b.name) for b in task.inputs]
-        self._arrays = [*self._inputs, *(f"{_safe(b.name)}_out" for b in task.outputs)]
-        self._places = {n: f"{_safe(b.name)}.shape[{axis}]" for n, (b, axis) in places.items()}
+        buffers = range(len(task.inputs) + len(task.outputs))
+        self._addresses, self._sizes = [f"at_{n}" for n in buffers], [f"size_{n}" for n in buffers]
+        taken = {*taken_locally(), *self._addresses, *self._sizes, *self.dims}
+        self._named: dict[str, str] = {}
+        for buffer in task.inputs:
+            self._named[buffer.name] = fresh(buffer.name, {*taken, *self._named.values()})
+        self._dims: dict[str, str] = {}
+        taken = {*taken_locally(), *self._addresses, *self._sizes, *self._named.values()}
+        for dim in self.dims:
+            self._dims[dim] = fresh(dim, {*taken, *self._dims.values()})
+        self._inputs = list(self._named.values())
+        self._places = {n: f"{self._named[b.name]}.shape[{axis}]" for n, (b, axis) in places.items()}
         self.expression = _carries(task, "torch")
 
     def facts(self) -> dict[str, Any]:
         """Everything that a Python template may say."""
         task, ins, outs = self.task, self.task.inputs, self.task.outputs
-        empty = [f"{self._inputs[0]}.new_empty({_shape(b)}, dtype=torch.{b.dtype})" for b in outs]
+        dims = list(self._dims.values())
+        empty = [f"{self._inputs[0]}.new_empty({self._shape(b)}, dtype=torch.{b.dtype})" for b in outs]
         many = len(outs) > 1
         return {
             "package": self.package,
@@ -66,25 +70,26 @@ class Interface:
             "about": self.about,
             "signature": self.signature(),
             "dims": repr(tuple(self.dims)),
-            "dim_tuple": _tuple(self.dims),
-            "dim_names": f"({_tuple(self.dims)})" if len(self.dims) == 1 else ", ".join(self.dims),
-            "dim_tuple_list": f"({_tuple(self.dims)})",
-            "dims_line": f"{', '.join(self.dims)} = {', '.join(self._places[n] for n in self.dims)}",
+            "dim_tuple": _tuple(dims),
+            "dim_names": f"({_tuple(dims)})" if len(dims) == 1 else ", ".join(dims),
+            "dim_tuple_list": f"({_tuple(dims)})",
+            "dims_line": f"{', '.join(dims)} = {', '.join(self._places[n] for n in self.dims)}",
             "buffer_count": len(ins) + len(outs),
             "input_list": self._inputs,
-            "output_list": [f"{_safe(b.name)}_out" for b in outs],
-            "all_addresses": " | ".join(f"{n}_at" for n in self._arrays),
-            "address_list": ", ".join(f"{n}_at" for n in self._arrays),
+            "input_addresses": self._addresses[: len(ins)],
+            "output_addresses": self._addresses[len(ins) :],
+            "all_addresses": " | ".join(self._addresses),
+            "address_list": ", ".join(self._addresses),
             "call_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._inputs),
             "overlap": self._overlap(),
-            "size_list": _tuple([f"{n}_size" for n in self._arrays]),
+            "size_list": _tuple(self._sizes),
             "input_names": ", ".join(self._inputs),
             "input_name_tuple": repr(tuple(b.name for b in ins)),
             "input_axes": repr(tuple(len(b.extents) for b in ins)),
-            "input_shapes": f"({_tuple([_shape(b) for b in ins])})",
+            "input_shapes": f"({_tuple([self._shape(b) for b in ins])})",
             "input_dtypes": repr(tuple(b.dtype for b in ins)),
             "input_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in ins])})",
-            "output_shapes": f"({_tuple([_shape(b) for b in outs])})",
+            "output_shapes": f"({_tuple([self._shape(b) for b in outs])})",
             "output_dtypes": repr(tuple(b.dtype for b in outs)),
             "output_torch_dtypes": f"({_tuple([f'torch.{b.dtype}' for b in outs])})",
             "returned": "tuple(outputs)" if many else "outputs[0]",
@@ -139,9 +144,17 @@ class Interface:
 
     def _overlap(self) -> str:
         """Whether an output overlaps another buffer, from their addresses and sizes."""
-        outs = self._arrays[len(self._inputs) :]
-        pairs = [(a, b) for i, b in enumerate(outs) for a in (*self._inputs, *outs[:i])]
-        return " or ".join(f"-{b}_size < {b}_at - {a}_at < {a}_size" for a, b in pairs)
+        pairs = [(a, b) for b in range(len(self._inputs), len(self._addresses)) for a in range(b)]
+        at, size = self._addresses, self._sizes
+        return " or ".join(f"-{size[b]} < {at[b]} - {at[a]} < {size[a]}" for a, b in pairs)
+
+    def _shape(self, buffer: Buffer) -> str:
+        """A buffer's extents as the inside of a tuple's brackets, by the names that the dims have in the code."""
+
+        def named(extent: object) -> str:
+            return re.sub(r"[^\W\d]\w*", lambda m: self._dims.get(m[0], m[0]), str(extent))
+
+        return f"({_tuple([named(e) for e in buffer.extents])})"
 
     def _worst_ulp(self) -> str:
         if self.task.exact:
@@ -175,14 +188,6 @@ def _place(task: Task, dim: str) -> tuple[Buffer, int]:
             return buffer, buffer.extents.index(dim)
     raise UsageError(f"the dim '{dim}' of task '{task.name}' cannot be read from the shape of an input",
                      "give an input an axis of that extent; only such tasks can be exported")  # fmt: skip
-
-
-def _safe(name: str) -> str:
-    return f"{name}_" if name in _TAKEN else name
-
-
-def _shape(buffer: Buffer) -> str:
-    return f"({_tuple([str(e) for e in buffer.extents])})"
 
 
 def _tuple(items: Sequence[str]) -> str:

@@ -117,7 +117,7 @@ def _place_notes(order: Order) -> list[str]:
 
 def _use(form: Form, interface: Interface, backend: str) -> str:
     package, function = interface.package, interface.function
-    names = ", ".join(b.name for b in interface.task.inputs)
+    names = interface.facts()["input_names"]
     if form == "c":
         facts = interface.c_facts()
         return (f'#include "{package}.h"\n\nif ({package}_covers({facts["dim_arguments"]}))\n'

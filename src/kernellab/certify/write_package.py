@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernellab.certify.c_text import CKernel, body_of, read_c_kernel, work_of
-from kernellab.certify.certificate import Certificate
+from kernellab.certify.certificate import Certificate, text_of
 from kernellab.certify.export import Form, Order, Variant
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.interface import Interface, elements
 from kernellab.certify.known_answers import known_answers
+from kernellab.certify.names import TEMPLATES
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import is_short
 from kernellab.tasks.spec import Dims, dims_label, in_order
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _LARGEST_TEST = {"module": 1 << 22, "torch-op": 1 << 17, "c": 1 << 22}
 _LANGUAGE = {"c": "C", "triton": "Triton", "cuda": "CUDA C++"}
 _ALIGNMENT = {"c": 64, "triton": 16, "cuda": 256}
@@ -44,7 +43,7 @@ class _Writer:
         if order.backend == "c":
             self._kernels = {v.number: read_c_kernel(order.task, v.certificate, v.candidate) for v in order.variants}
         self._jinja = Environment(
-            loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+            loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
             keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
 
@@ -172,7 +171,7 @@ class _Writer:
         return {**dims, first: max(s.high[first] for s in shapes) + 1}
 
     def _certificates(self, folder: str) -> dict[str, str]:
-        return {f"{folder}certificate-{v.number}.json": v.json for v in self.order.variants}
+        return {f"{folder}certificate-{v.number}.json": text_of(v.certificate) for v in self.order.variants}
 
     def _readme(self, test_command: str, expression: bool) -> str:
         facts = readme_facts(self.order, self.form, self.interface, self._kernels, test_command, expression)

@@ -45,6 +45,14 @@ def made(by: int) -> Callable[[Any], Any]:
     return inner
 
 
+def answers(x: Any) -> Any:
+    return 2 * x
+
+
+def uses_answers(x: Any) -> Any:
+    return answers(x) + 1
+
+
 @pytest.fixture(autouse=True)
 def these_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_OURS", ("kernellab", "klab_task_", __name__))
@@ -95,3 +103,10 @@ def test_built_in_references_give_the_same_answers_elsewhere(name: str) -> None:
     found, wanted = scope["reference"](*wide), task.reference(*wide)
     for got, value in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
         np.testing.assert_array_equal(got, value)
+
+
+def test_helpers_with_the_name_of_something_in_that_file_are_refused() -> None:
+    with pytest.raises(NotCarried, match="'answers' means something else"):
+        carry({"reference": uses_answers})
+    with pytest.raises(NotCarried, match="'helper' means something else"):
+        carry({"reference": uses_all, "helper": uses_answers})

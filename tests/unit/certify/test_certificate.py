@@ -66,6 +66,25 @@ def test_other_files_are_no_certificates(text: str, tmp_path: Path) -> None:
         read_certificate(tmp_path / "x.json")
 
 
+def test_what_is_wrong_is_said_in_words(issued: tuple[Certificate, Path]) -> None:
+    _, path = issued
+    data = json.loads(path.read_text())
+    for changed, words in (
+        ([], "it holds no fields"),
+        ({**data, "speed": {**data["speed"], "note": 1}}, r"speed\.note: extra"),
+    ):
+        path.write_text(json.dumps(changed))
+        with pytest.raises(UsageError, match=rf"is not a certificate \({words}"):
+            read_certificate(path)
+
+
+def test_a_key_that_stands_twice_is_refused(issued: tuple[Certificate, Path]) -> None:
+    _, path = issued
+    path.write_text('{"speed": {"speedup": 99},' + path.read_text().removeprefix("{"))
+    with pytest.raises(UsageError, match="'speed' stands in it twice"):
+        read_certificate(path)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no\.json cannot be read"):
         read_certificate(tmp_path / "no.json")

@@ -26,6 +26,37 @@ def test_input_names_that_the_code_itself_uses_are_changed(double_task: Task) ->
     assert Interface(task).facts()["input_names"] == "out_"
 
 
+@pytest.mark.parametrize("name", ["zip", "from", "axes", "at_0", "size_1", "tuple", "_calls", "given", "N"])
+def test_whatever_the_code_around_uses_is_taken(name: str, double_task: Task) -> None:
+    task = replace(double_task, inputs=(Buffer("x", ("N",)), Buffer(name, ("N",))))
+    assert Interface(task).facts()["input_list"] == ["x", f"{name}_"]
+
+
+def test_other_names_are_left_alone(double_task: Task) -> None:
+    names = ["a", "x", "x_at", "x_size", "y_out", "t", "weight"]
+    task = replace(double_task, inputs=tuple(Buffer(n, ("N",)) for n in names))
+    assert Interface(task).facts()["input_list"] == names
+
+
+def test_dims_are_renamed_in_every_expression(double_task: Task) -> None:
+    task = replace(double_task, inputs=(Buffer("len_", ("len",)),), outputs=(Buffer("y", ("2*len + 1",)),), tune=({"len": 4},),
+                   held_out=({"len": 5},), edge=({"len": 1},))  # fmt: skip
+    facts = Interface(task).facts()
+    assert facts["dims_line"] == "len__ = len_.shape[0]"
+    assert facts["output_shapes"] == "((2*len__ + 1,),)"
+
+
+@pytest.mark.parametrize(
+    ("task", "function"),
+    [("softmax", "softmax"), ("class", "task_class"), ("run", "task_run"), ("prepare", "task_prepare"), ("sum", "task_sum"),
+     ("host", "task_host"), ("3d-stencil", "task_3d_stencil"), ("np", "task_np")],
+)  # fmt: skip
+def test_functions_hide_nothing(task: str, function: str, double_task: Task) -> None:
+    interface = Interface(replace(double_task, name=task))
+    assert interface.function == function
+    assert interface.package == f"klab_{task.replace('-', '_')}"
+
+
 def test_a_dim_that_no_input_shows_is_refused(double_task: Task) -> None:
     task = replace(double_task, inputs=(Buffer("x", ("2*N",)),))
     with pytest.raises(UsageError, match="cannot be read from the shape"):
