@@ -217,43 +217,54 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     good = blocked == len(tried) and not compiler_fix
     environment = describe_environment(cpu_name(), compiler_text, tier, settings.threads)
     gpu = survey_gpu()
+    found = {
+        "status": "ok" if good else "failed",
+        "tier": tier,
+        "tiers": tiers,
+        "compiler": compiler_text,
+        "gpu": gpu,
+        "environment": environment,
+        "attacks": [r.__dict__ for r in results],
+        "blocked": blocked,
+        "succeeded": len(tried) - blocked,
+    }
     if as_json:
-        print_json(
-            {
-                "status": "ok" if good else "failed",
-                "tier": tier,
-                "tiers": tiers,
-                "compiler": compiler_text,
-                "gpu": gpu,
-                "environment": environment,
-                "attacks": [r.__dict__ for r in results],
-                "blocked": blocked,
-                "succeeded": len(tried) - blocked,
-            }
-        )
-        return good
+        print_json(found)
+    else:
+        _doctor_page(console, found, compiler_fix)
+    return good
+
+
+def _doctor_page(console: Console, found: dict[str, Any], compiler_fix: str) -> None:
+    environment, tier, blocked = found["environment"], found["tier"], found["blocked"]
     console.print(
-        f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {compiler_text}", markup=False
+        f"device    {environment['device']}\nkernel    {environment['kernel']}\ncompiler  {found['compiler']}",
+        markup=False,
     )
     if compiler_fix:
         console.print(f"          fix: {compiler_fix}", style="red", markup=False, soft_wrap=True)
-    for name, text in gpu.items():
+    for name, text in found["gpu"].items():
         console.print(f"{name:9} {text}", markup=False, soft_wrap=True)
     packages = ", ".join(f"{k} {v}" for k, v in environment["packages"].items())
     console.print(f"packages  {packages}", markup=False, soft_wrap=True)
-    for name, answer in tiers.items():
+    for name, answer in found["tiers"].items():
         console.print(f"tier {name}   {answer}{'  (chosen)' if name == tier else ''}", markup=False, soft_wrap=True)
     table = Table(show_edge=False, pad_edge=False)
     for name in ("attack", "profile", "outcome", "how"):
         table.add_column(name)
-    for r in results:
-        mark = Text("blocked", "green") if r.blocked else Text("SUCCEEDED", "bold red")
-        table.add_row(r.what, r.profile, mark if r.applicable else Text("does not apply", "dim"), r.how)
+    for attack in found["attacks"]:
+        mark = Text("blocked", "green") if attack["blocked"] else Text("SUCCEEDED", "bold red")
+        table.add_row(
+            attack["what"],
+            attack["profile"],
+            mark if attack["applicable"] else Text("does not apply", "dim"),
+            attack["how"],
+        )
     console.print(table)
     console.print(
-        f"{blocked} of {len(tried)} attacks blocked in tier {tier}", style="bold green" if good else "bold red"
+        f"{blocked} of {blocked + found['succeeded']} attacks blocked in tier {tier}",
+        style="bold green" if found["status"] == "ok" else "bold red",
     )
-    return good
 
 
 def gauntlet(

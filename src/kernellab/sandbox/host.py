@@ -164,6 +164,7 @@ class Sandbox:
         self.tier = tier
         self._environment = {**ENVIRONMENT, **(environment or {})}
         self._spawning = threading.Lock()
+        self._folders: set[str] = set()  # scratch of jobs, some of it perhaps of a job that an interrupt left unclosed
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -227,7 +228,7 @@ class Sandbox:
         """
         with self._spawning:
             self.ready()
-        folder = "" if self.tier in NAMESPACED else scratch.make(self._uid, self._gid)
+            folder = "" if self.tier in NAMESPACED else self._folder()
         request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), folder, files or {})
         log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)
         try:
@@ -239,6 +240,13 @@ class Sandbox:
             scratch.remove(folder)
             raise
         return Job(pid, log_fd, limits, folder, group=self.tier not in NAMESPACED)
+
+    def _folder(self) -> str:
+        """A new scratch folder, noted before it exists: an interrupt may come at any time."""
+        folder = scratch.place(self._uid)
+        self._folders = {folder, *filter(os.path.exists, self._folders)}
+        scratch.make(folder, self._uid, self._gid)
+        return folder
 
     def _forked(self, request: Request, rights: list[tuple[int, int, array.array[int]]]) -> int:
         """Send one request and wait for the new job's pid."""
@@ -262,6 +270,9 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        for folder in self._folders:  # the zygote tried, but its user may not write where the folders are
+            with contextlib.suppress(OSError):
+                scratch.remove(folder)
 
     def __enter__(self) -> Sandbox:
         return self

@@ -15,14 +15,17 @@ from pathlib import Path
 _BLOCK = 4096  # what even an empty file or folder counts for
 
 
-def make(uid: int, gid: int) -> str:
-    """A folder of the job alone: under root a job has a private uid, which must be able to reach it."""
+def place(uid: int) -> str:
+    """Where a new folder may lie: under root a job has a private uid, which must be able to reach it."""
     base = tempfile.gettempdir()
     if uid != os.getuid() and not _open_to_all(base):
         base = "/tmp"
-    folder = tempfile.mkdtemp(prefix="klab-job-", dir=base)
+    return os.path.join(base, f"klab-job-{os.urandom(8).hex()}")
+
+
+def make(folder: str, uid: int, gid: int) -> None:
+    os.mkdir(folder, 0o700)
     os.chown(folder, uid, gid)
-    return folder
 
 
 def _open_to_all(folder: str) -> bool:

@@ -11,7 +11,9 @@ from kernellab.sandbox import scratch
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return Path(scratch.make(os.getuid(), os.getgid()))
+    folder = scratch.place(os.getuid())
+    scratch.make(folder, os.getuid(), os.getgid())
+    return Path(folder)
 
 
 def test_a_new_folder_is_its_owners_alone(folder: Path) -> None:
