@@ -75,6 +75,7 @@ def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
         "compiles_in_one_graph",
         "gradients",
         "second_derivatives",
+        "forward_mode_and_torch_func",
         "the_certified_kernels_are_what_runs",
     ):
         assert f"ok test_{test}" in said
@@ -93,7 +94,9 @@ def test_a_task_of_the_users_own_without_a_torch_expression(klab: Klab, copied: 
     assert klab("export", path, "--as", "torch-op", "--out", tmp_path / "out").code == 0
     text = (tmp_path / "out" / "klab_cube" / "op.py").read_text()
     assert "no gradient" in text
-    assert "ok test_gradients" in run_alone(tmp_path / "out", "test_klab_cube.py")
+    said = run_alone(tmp_path / "out", "test_klab_cube.py")
+    assert "ok test_gradients" in said
+    assert "ok test_forward_mode_and_torch_func" in said
 
 
 AWKWARD = '''"""Sums under names that the exported code could have for itself."""

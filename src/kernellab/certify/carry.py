@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 _OURS = ("kernellab", "klab_task_")
-_OWN_NAMES = ("answers", "torch_answers")  # of the file that the text goes into
+_OWN_NAMES = ("answers", "torch_answers", "_of_something")  # of the file that the text goes into
 
 
 class NotCarried(Exception):

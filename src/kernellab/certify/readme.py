@@ -24,6 +24,11 @@ _BUFFERS = {
     "triton": "Contiguous tensors on one CUDA device; others are copied first.",
     "cuda": "Contiguous tensors on one CUDA device, 256-byte aligned; others are copied first.",
 }
+_DERIVATIVES = {
+    True: "Derivatives are those of the reference's torch expression, of any order. With backward() the kernel still computes "
+    "the outputs; in forward mode and under torch.func (jvp, grad, jacfwd, ...) the expression computes everything.",
+    False: "Derivatives: none. The reference has no torch expression; asking for one is an error that says so.",
+}
 
 
 def readme_facts(
@@ -42,7 +47,12 @@ def readme_facts(
         "buffer_text": _BUFFERS[order.backend],
         "certificate_files": "certificate-*.json",
         "key": first.signer.fingerprint,
-        "notes": [*_launch_notes(kernels), *_doubts(order), *_place_notes(order)],
+        "notes": [
+            *([_DERIVATIVES[expression]] if form == "torch-op" else []),
+            *_launch_notes(kernels),
+            *_doubts(order),
+            *_place_notes(order),
+        ],
         "use_language": "c" if form == "c" else "python",
         "use": _use(form, interface, order.backend),
         "test_command": test_command,
@@ -56,7 +66,7 @@ def _kind(form: Form, backend: str) -> str:
         )
     arrays = "NumPy arrays" if backend == "c" else "torch tensors"
     what = f"A Python module ({arrays} in and out)" if form == "module" else (
-        "A torch operator with a fake implementation, so that torch.compile takes it whole, and gradients,")  # fmt: skip
+        "A torch operator with a fake implementation, so that torch.compile takes it whole, and derivatives,")  # fmt: skip
     return f"{what} over {_WAYS[backend]}."
 
 

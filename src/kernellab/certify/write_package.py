@@ -102,7 +102,7 @@ class _Writer:
         return {"file": file, "names": ", ".join(names), "quoted": ", ".join(f'"{n}"' for n in sorted(names))}
 
     def _dependencies(self, with_torch: bool) -> str:
-        wanted = ["numpy>=1.24", *(["torch>=2.4"] if with_torch else [])]
+        wanted = ["numpy>=1.24", *(["torch>=2.5"] if with_torch else [])]
         wanted += {"triton": ["triton>=3.4"], "cuda": ["cuda-bindings>=12.8", "nvidia-cuda-nvrtc"]}.get(
             self.order.backend, []
         )

@@ -159,6 +159,30 @@ def test_a_gpu_module_answers_on_a_cpu_by_its_reference(
     assert "ok test_the_reference_answers_on_a_cpu_and_outside_the_certified_range" in said
 
 
+EMPTY = """
+import torch, klab_particle_filter as k
+try:
+    k.particle_filter(torch.zeros(0), torch.zeros(0), torch.zeros(1))
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_gpu_operator_has_every_derivative_on_a_cpu_and_says_what_it_has_no_answer_for(
+    signed_again: Callable[[str], Path], tmp_path: Path, home: Path
+) -> None:
+    pytest.importorskip("torch")
+    _, path = certify(signed_again("particle-filter"), 64)
+    export([path], "torch-op", tmp_path / "out", unreviewed=True)
+    said = run_alone(tmp_path / "out", "test_klab_particle_filter.py", home)
+    assert "ok test_forward_mode_and_torch_func" in said
+    assert "ok test_second_derivatives" in said
+    (tmp_path / "out" / "empty.py").write_text(EMPTY)
+    assert "nothing is defined for empty inputs of shapes [(0,), (0,), (1,)]" in run_alone(
+        tmp_path / "out", "empty.py", home
+    )
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not present(), reason="needs a GPU")
 @pytest.mark.parametrize(("run", "trial"), [("softmax-bf16-quick", 5), ("stencil5x5", 129), ("particle-filter", 64)])
