@@ -9,6 +9,7 @@ Not covered: whether the ledger's owner measured honestly (`klab audit RUN --rer
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from kernellab.report.paper.document import PaperFile, cited, segments, strays, 
 from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.extract import Opened, drawn_pages, open_paper
 from kernellab.report.paper.figures import digest_of, rows_of
+from kernellab.report.paper.markdown import figure_file
 from kernellab.report.paper.polish import mismatch
 from kernellab.report.paper.visible import difference, sources
 from kernellab.report.paper.wording import wrong_units
@@ -33,6 +35,7 @@ from kernellab.report.paper.write import Made, made_by, make, printed
 
 _MOST = 50
 _NAMED = 8
+_AFTERWARDS = ("pruned",)
 _DRAWN_BY = ("altair", "vl_convert", "hand")
 Status = Literal["ok", "partial", "failed"]
 
@@ -111,6 +114,7 @@ class Auditor:
             return
         evidence = self._evidence[paper.entries]
         yield from _origin(paper, evidence, self._report.fingerprint)
+        report.unchecked += self._later(paper)
         yield from (f"claim {c.id} ({c.formula}) {why}" for c in paper.claims if (why := problem_with(c, evidence)))
         yield from contradictions_of(paper, evidence)
         yield from _figures(paper, evidence, report)
@@ -119,6 +123,18 @@ class Auditor:
         yield from _polished(paper, report, again)
         yield from self._again(opened, evidence, report, again)
         yield from _visible(opened, report, again)
+
+    def _later(self, paper: PaperFile) -> Iterator[str]:
+        """A paper of a run that went on tells what was so then; prunings change no figure."""
+        assert self._report is not None
+        if self._report.entries <= paper.entries:
+            return
+        if 0 not in self._evidence:
+            self._evidence[0] = Evidence(self.run)
+        kinds = Counter(e.kind for e in self._evidence[0].entries[paper.entries :] if e.kind not in _AFTERWARDS)
+        if kinds:
+            told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            yield f"the ledger goes on after entry {paper.entries - 1}, from which the paper was made: {told}"
 
     def _again(self, opened: Opened, evidence: Evidence, report: PaperAudit, again: _Again) -> Iterator[str]:
         """The paper made again from the ledger, and compared: its parts first, then the file."""
@@ -132,8 +148,10 @@ class Auditor:
         except KlabError as error:
             yield f"the paper cannot be made again: {error.what}"
             return
+        if again.strangers or paper.template:
+            shipped = made if not known else self._remade(paper, evidence, False)
+            report.unchecked += again.compare(paper, shipped, known)
         if again.strangers or not known:
-            report.unchecked += again.compare(paper, made, known)
             faults = derived(paper, made.parts, {c.id: c for c in made.paper.claims})
         else:
             faults = differences(paper, made.paper)
@@ -176,6 +194,7 @@ class Auditor:
             return
         again.same = expected == opened.data
         if again.same:
+            yield from self._beside(opened, wanted, svgs, report, again)
             return
         if opened.kind != "pdf":
             yield _differs(opened, expected, svgs, wanted)
@@ -183,6 +202,22 @@ class Auditor:
             report.unchecked.append("the pages were not made again: what is drawn beside or over the text was not seen")
         else:
             yield _pages_differ(opened.data, expected)
+
+    def _beside(
+        self, opened: Opened, wanted: PaperFile, svgs: Mapping[str, str], report: PaperAudit, again: _Again
+    ) -> Iterator[str]:
+        """The files that Markdown shows: its drawings, and the claims that a reader is sent to."""
+        files = {pdf.ATTACHED: self._print(wanted, svgs, "json")}
+        if again.strangers & {*_DRAWN_BY}:
+            report.unchecked.append(
+                "drawn by another vl-convert or with other fonts than are here: no figure was looked at"
+            )
+        else:
+            files |= {figure_file(f): svgs[f.name].encode() for f in wanted.figures}
+        for name, data in files.items():
+            found = opened.beside.get(name, data)
+            if found != data:
+                yield f"{name} beside it is {'missing' if found is None else 'not the one that the ledger gives'}"
 
     def _print(self, paper: PaperFile, svgs: Mapping[str, str], kind: str) -> bytes:
         key = (kind, paper.model_dump_json(), *svgs.values())
@@ -207,15 +242,19 @@ class _Again:
         if self.strangers:
             names = ", ".join(sorted(self.strangers))
             yield f"it names another {names} than is here: its files were not made again as they were"
-        if not known:
-            yield "it was made with a template of its own that was not given (--template FILE)"
+        if paper.template:
+            given = "" if known else ", which was not given (--template FILE)"
+            yield (
+                f"the words of a template of its own{given}: numbers, tables and figures are the ledger's, but nobody "
+                "checked what is said of them"
+            )
         found = loose(paper, made.paper)
         self.loose += found.strange
         if found.strange:
             yield f"words that are not the ones written here: {_listed(found.strange)}"
-        if found.lacking and known:
+        if found.lacking:
             yield f"it lacks what is written here: {_listed(found.lacking)}"
-        if not found.in_order and known:
+        if not found.in_order:
             yield "its parts stand in another order than here, or more than once"
 
 

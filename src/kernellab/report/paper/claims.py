@@ -21,6 +21,7 @@ from kernellab.report.paper.formulas import FORMULAS, Dimension, Value, derive
 
 MARK = re.compile(r"⟦(c\d+)⟧")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ufeff\ue000-\uf8ff⟦⟧\\]")
+_QUOTES = re.compile('["“”„‟«»]')
 
 
 class Claim(Record):
@@ -80,6 +81,11 @@ def _brief(most: int) -> Callable[[Value], str]:
     return write
 
 
+def _quoted(text: str) -> str:
+    """Somebody's own words, which cannot end the quotation they stand in."""
+    return f"“{_QUOTES.sub(chr(39), text)}”"
+
+
 def _significant(value: Value) -> str:
     if isinstance(value, str):
         raise ValueError(f"{value!r} is no number")
@@ -112,6 +118,7 @@ FORMS: dict[str, Form] = {
     "bytes+": Form(("count", "bytes", "any"), "B", lambda v: f"{_whole(v)} B"),
     "id": Form(("count", "any"), "", lambda v: f"{int(v)}"),
     "words": Form(("text", "any"), "", _brief(400)),
+    "quote": Form(("text", "any"), "", lambda v: _quoted(_brief(400)(v))),
     "short": Form(("text", "any"), "", _brief(110)),
     "code": Form(("text", "any"), "", _brief(200), code=True),
     "digest": Form(("text", "any"), "", lambda v: str(v)[:16], code=True),

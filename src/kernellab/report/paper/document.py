@@ -105,7 +105,7 @@ class Segment:
     """A stretch of visible text, where it comes from, and the block it stands in."""
 
     text: str
-    source: Literal["words", "claim", "structure", "reference", "figure"]
+    source: Literal["words", "claim", "recorded words", "structure", "reference", "figure"]
     block: str = ""
 
 
@@ -218,7 +218,7 @@ def segments(paper: PaperFile) -> Iterator[Segment]:
             if piece.kind == "cite":
                 yield Segment(f"[{number.get(piece.text, '?')}]", "structure", block)
             else:
-                yield Segment(piece.text, "claim" if piece.claim else "words", block)
+                yield Segment(piece.text, _source(piece.claim), block)
 
     for block in paper.blocks:
         if block.kind == "figure":
@@ -236,6 +236,11 @@ def segments(paper: PaperFile) -> Iterator[Segment]:
                 yield Segment(f" [{number[reference.key]}] ", "structure", block.id)
                 yield Segment(f"{reference.text} {reference.url} ", "reference", block.id)
         yield Segment("\n", "words", block.id)
+
+
+def _source(claim: Claim | None) -> Literal["words", "claim", "recorded words"]:
+    """Digits in recorded words (a name, a reason, somebody's hypothesis) are no figures of the laboratory."""
+    return "words" if claim is None else "recorded words" if isinstance(claim.value, str) else "claim"
 
 
 def strays(blocks: Sequence[Block]) -> list[str]:

@@ -9,7 +9,8 @@ import base64
 import binascii
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from kernellab.core.ids import sha256_hex
 from kernellab.report.paper.charts import EXTRA
 from kernellab.report.paper.document import PaperFile
 from kernellab.report.paper.html_page import CLAIMS_ID
+from kernellab.report.paper.markdown import figure_file
 from kernellab.report.paper.pdf import ATTACHED
 
 _HIDDEN = ("script", "style", "title", "head")
@@ -32,7 +34,7 @@ _MOST_BYTES = 200_000_000
 @dataclass(frozen=True)
 class Opened:
     """`visible` is None for the claims file and for Markdown, which are compared whole. `svgs`: a page's drawings. `odd`:
-    wrong page numbers, tags that are none of a drawing's."""
+    wrong page numbers, tags that are none of a drawing's. `beside`: what Markdown shows or leans on, None where missing."""
 
     kind: str
     data: bytes
@@ -40,6 +42,7 @@ class Opened:
     visible: str | None = None
     svgs: tuple[str, ...] = ()
     odd: tuple[str, ...] = ()
+    beside: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 def open_paper(file: Path) -> Opened:
@@ -61,11 +64,20 @@ def open_paper(file: Path) -> Opened:
 
 
 def _open_markdown(file: Path, data: bytes) -> Opened:
-    """Markdown has no place for claims: they are taken from the paper.json beside it, and are checked as any."""
-    beside = file.with_name(ATTACHED)
-    if not beside.is_file():
+    """Markdown has no place for claims and drawings: they are the files beside it, and are checked as any."""
+    claims = file.with_name(ATTACHED)
+    if not claims.is_file():
         raise UsageError(f"{file} carries no claims, and there is no {ATTACHED} beside it", _FIX)
-    return Opened("md", data, _parse(beside, beside.read_bytes()))
+    paper = _parse(claims, claims.read_bytes())
+    beside = {name: _bytes(file.parent / name) for name in (ATTACHED, *map(figure_file, paper.figures))}
+    return Opened("md", data, paper, beside=beside)
+
+
+def _bytes(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except (OSError, ValueError):
+        return None
 
 
 def _parse(file: Path, data: bytes) -> PaperFile:

@@ -11,7 +11,8 @@ from kernellab.report.paper.evidence import TIMED, Evidence, Shape, look
 from kernellab.report.paper.figures import best_trial, published
 
 _SLOW_S = 0.1
-_STUDY = {"study": ("id", "title", "claim", "prediction", "rule"), "verdict": ("verdict",)}
+_STUDY = {"study": ("id", "rule"), "verdict": ("verdict",)}
+_QUOTED = ("title", "claim", "prediction")  # what the author of a hypothesis wrote
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,10 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "dropped": any(look(e.body, "timing.dropped") for kind in TIMED for e in ev.of(kind)),
         "recipe": "recipe" in origins or "warm-start" in origins,
         "study": bool(ev.of("study")),
+        "borrowed": bool(ev.of("borrowed")),
+        "sandbox": ev.genesis["environment"].get("tier") != "T0",
+        "fixed": bool(ev.genesis.get("params")),
+        "negative": _negative(ev, statuses),
         "study_verdict": bool(ev.of("study-verdict")),
         "softmax": "softmax" in str(ev.genesis["task"]["name"]),
         "gp": ev.genesis["settings"].get("sampler") == "gp",
@@ -245,6 +250,16 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "triton": any(look(e.body, "artifact.backend") == "triton" for e in ev.of("trial")),
         "unfinished_shapes": any(s.result is None for s in ev.shapes),
     }  # fmt: skip
+
+
+def _negative(ev: Evidence, statuses: Counter[str]) -> bool:
+    """Whether there is anything that did not work out: trials, shapes, hypotheses."""
+    results, verdicts = ev.of("result"), ev.of("study-verdict")
+    return (
+        any(statuses[s] for s in ("rejected", "invalid", "build-failed"))
+        or any(not e.body.get("win") for e in results)
+        or any(e.body["verdict"] != "confirmed" for e in verdicts)
+    )
 
 
 def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
@@ -265,6 +280,8 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
     for name, kind in (("study", "study"), ("verdict", "study-verdict")):
         for entry in ev.of(kind)[-1:]:
             marks |= {f"{name}_{k}": book.field(entry.seq, k) for k in _STUDY[name]}
+            if name == "study":
+                marks |= {f"study_{k}": book.field(entry.seq, k, "quote") for k in _QUOTED}
     timed = [e.seq for kind in TIMED for e in ev.of(kind) if e.body.get("timing")]
     if timed:
         marks["dropped"] = book.mint("dropped", sorted(timed), "whole")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernellab.report.paper.document import Block, PaperFile, labels, pieces
+from kernellab.report.paper.document import Block, FigureFile, PaperFile, labels, pieces
 
-FIGURES = "figures"
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
+
+
+def figure_file(figure: FigureFile) -> str:
+    """Where a drawing lies, seen from paper.md."""
+    return f"figures/{figure.name}.svg"
 
 
 def render(paper: PaperFile) -> str:
@@ -18,7 +22,7 @@ def render(paper: PaperFile) -> str:
 def _lines(paper: PaperFile) -> Iterator[str]:
     claims = {c.id: c for c in paper.claims}
     number = {r.key: n for n, r in enumerate(paper.references, 1)}
-    alts = {f.name: f.alt for f in paper.figures}
+    figures = {f.name: f for f in paper.figures}
     titles = labels(paper.blocks)
 
     def inline(text: str) -> str:
@@ -49,7 +53,8 @@ def _lines(paper: PaperFile) -> Iterator[str]:
                 if at == 0:
                     yield "|" + " --- |" * len(row)
         elif block.kind == "figure":
-            yield f"![{_SPECIAL.sub(' ', alts[block.name])}]({FIGURES}/{block.name}.svg)"
+            figure = figures[block.name]
+            yield f"![{_SPECIAL.sub(' ', figure.alt)}]({figure_file(figure)})"
             yield from ("", f"{titles[block.id]} {text}")
         elif block.kind == "code":
             fence = "`" * 4

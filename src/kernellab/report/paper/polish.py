@@ -1,8 +1,9 @@
 """A language model may put a paragraph better; it may not change what it says.
 
-Only links may change (articles, pronouns, auxiliaries, a few prepositions), and where sentences end. Every number with its
-unit, every recorded name, every other word and sign must stand in the polished paragraph as it does in the plain one, in the
-same order, and none may be new. Else the plain one stays and the refusal is reported.
+Only links may change (articles, pronouns, auxiliaries, a few prepositions), and where sentences end; a sentence that denies
+something may not change at all. Every number with its unit, every recorded name, every other word and sign must stand in the
+polished paragraph as it does in the plain one, in the same order, and none may be new. Else the plain one stays and the
+refusal is reported.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from kernellab.propose.models import (
 )
 from kernellab.report.paper.claims import MARK, Claim
 from kernellab.report.paper.document import Block, Polish, resolved
-from kernellab.report.paper.wording import said
+from kernellab.report.paper.wording import DENIAL, said
 
 _SYSTEM = (
     "You edit one paragraph of a technical report for flow. You may change articles, pronouns, auxiliary verbs, the words "
-    "'in', 'on', 'at', 'with', 'for', 'and', 'but', 'while', and where sentences begin and end. Keep every other word, "
+    "'in', 'on', 'at', 'with', 'for', 'and', 'but', 'while', and where sentences begin and end. Leave sentences with 'no', "
+    "'not', 'none' or another negation exactly as they are. Keep every other word, "
     "number, unit, name and citation mark exactly as it is and in the same order. Add none. Reply with the paragraph alone."
 )
 _LONGEST = 2400
@@ -124,6 +126,8 @@ def mismatch(polished: str, plain: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(new, old, strict=False)) if a != b), min(len(new), len(old)))
     got = new[at] if at < len(new) else "nothing"
     want = old[at] if at < len(old) else "nothing more"
+    if DENIAL in (got, want) or old[:at].count(DENIAL) % 2:
+        return "it changes a sentence that denies something, or makes one"
     return f"it says '{got}' where the facts have '{want}'"
 
 

@@ -218,7 +218,7 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
             continue
         low, high = (book.field(seq, f"experiment.{end}", "number") for end in ("gain_low", "gain_high"))
         yield (
-            book.field(seq, "experiment.hypothesis"),
+            book.field(seq, "experiment.hypothesis", "quote"),
             f"ratio of {low} to {high}",
             _interval(book, seq, "effect"),
             book.field(seq, "verdict"),
@@ -231,11 +231,13 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
             at = f"parts.{number}"
             registered = claims.get(entry.body["id"])
             claim = (
-                book.field(registered, "claim") if registered is not None and number == 0 else "the same, further part"
+                book.field(registered, "claim", "quote")
+                if registered is not None and number == 0
+                else "the same, further part"
             )
             yield (
                 claim,
-                book.field(seq, f"{at}.prediction"),
+                book.field(seq, f"{at}.prediction", "quote"),
                 _interval(book, seq, at),
                 book.field(seq, f"{at}.verdict") if part["testable"] else book.field(seq, f"{at}.reason"),
                 book.mint("entry", [seq], "id"),

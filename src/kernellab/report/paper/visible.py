@@ -13,7 +13,7 @@ from kernellab.report.paper.wording import stray_numbers
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _BLANK = re.compile("[\\s\u200b\u00ad•‣–]+")  # spaces, soft breaks, and what a list puts before its items
 _CONTEXT = 30
-_FROM_LEDGER = ("claim", "figure")
+_FROM_LEDGER = ("claim", "recorded words", "figure")
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,16 @@ _LINKS = frozenset(
     word
     for line in (
         "a an the this that these those it its they their them we our which who here there and also then while",
-        "is are was were be been being has have had does do did but however though although in on at with for",
+        "is are was has have but however though although in on at with for",
     )
     for word in line.split()
 )
+DENIAL = "⟦no⟧"  # stands before and after a sentence that must not change
+_NEGATIONS = frozenset(
+    ("no", "not", "none", "nothing", "nobody", "never", "neither", "nor", "nowhere", "without", "cannot", "hardly", "barely",
+     "unless", "if")
+)  # fmt: skip
+_ENDS = frozenset(".!?;")
 _QUIET = frozenset(".,;:()[]\"'’“”`-–—")
 _TOKEN = re.compile(rf"⟦@?\w+⟧(?:\s*(?:{UNIT})(?!\w))?|[^\W_]+|\S")
 _GLUED = re.compile(r"(?:[\w⟧.,]|[+–—−-]\s*)⟦c\d+⟧|⟦c\d+⟧[.,]?[\w⟦]")
@@ -69,9 +75,24 @@ def wrong_units(text: str, claims: Mapping[str, Claim]) -> Iterator[str]:
 
 
 def said(text: str) -> list[str]:
-    """Everything but links and quiet signs, in order: marks with their units, numbers, words, signs."""
+    """Everything but links and quiet signs, in order: marks with their units, numbers, words, signs. Of a sentence that
+    denies something, all of it: there a link or a comma more can turn it round."""
     spread = re.sub(r"n[’'ʼ]t\b", " not", text.replace("`", " "))
     spread = re.sub(r"(?<=\w)[’'ʼ]s\b", "", spread)
     found = [token if token[0] == "⟦" else token.casefold() for token in _TOKEN.findall(spread)]
-    kept = [re.sub(r"\s+", " ", token) for token in found if token not in _LINKS and token not in _QUIET]
+    kept = [re.sub(r"\s+", " ", token) for sentence in _sentences(found) for token in _telling(sentence)]
     return kept + sorted(_GLUED.findall(spread))
+
+
+def _sentences(tokens: list[str]) -> Iterator[list[str]]:
+    start = 0
+    for at, token in enumerate(tokens, 1):
+        if token in _ENDS or at == len(tokens):
+            yield tokens[start:at]
+            start = at
+
+
+def _telling(sentence: list[str]) -> list[str]:
+    if not _NEGATIONS.isdisjoint(sentence):
+        return [DENIAL, *sentence, DENIAL]
+    return [token for token in sentence if token not in _LINKS and token not in _QUIET]

@@ -116,7 +116,7 @@ def printed_files(made: Made) -> dict[str, bytes]:
     """Every file of a paper by its name."""
     svgs = {f.name: made.parts.drawings[f.name].svg for f in made.paper.figures}
     whole = {name: printed(made.paper, svgs, name.partition(".")[2]) for name in NAMES}
-    return whole | {f"{markdown.FIGURES}/{name}.svg": svg.encode() for name, svg in svgs.items()}
+    return whole | {markdown.figure_file(f): svgs[f.name].encode() for f in made.paper.figures}
 
 
 @cache

@@ -20,8 +20,9 @@ from kernellab.ledger.keys import SigningKey
 from kernellab.report.paper import charts
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.document import Block
+from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.html_page import dumped
-from kernellab.report.paper.write import Written, printed, write_paper
+from kernellab.report.paper.write import Written, make, printed, write_paper
 
 from .conftest import RUN
 
@@ -272,6 +273,31 @@ def test_markdown_is_checked_by_the_claims_beside_it(auditor: Auditor, written: 
         auditor.audit(file)
     with pytest.raises(UsageError, match="drawing"):
         auditor.audit(next((tmp_path / "out" / "figures").iterdir()))
+
+
+def test_the_figures_that_markdown_shows_are_looked_at(auditor: Auditor, written: Written, tmp_path: Path) -> None:
+    shutil.copytree(written.folder, tmp_path / "out")
+    file = tmp_path / "out" / "paper.md"
+    drawing = tmp_path / "out" / "figures" / "roofline.svg"
+    sound = drawing.read_text()
+    drawing.write_text(sound.replace("Gflop/s", "Tflop/s"))
+    assert any("figures/roofline.svg beside it is not" in p for p in auditor.audit(file).problems)
+    drawing.unlink()
+    assert any("figures/roofline.svg beside it is missing" in p for p in auditor.audit(file).problems)
+    drawing.write_text(sound)
+    assert auditor.audit(file).status == "ok"
+    claims = tmp_path / "out" / "paper.json"
+    claims.write_text(claims.read_text() + "\n")
+    assert any("paper.json beside it is not" in p for p in auditor.audit(file).problems)
+
+
+def test_a_paper_of_the_beginning_of_a_run_says_that_the_ledger_goes_on(tmp_path: Path, written: Written) -> None:
+    made = make(Evidence(RUN, written.paper.entries - 3), written.paper.fingerprint)
+    file = tmp_path / "paper.json"
+    file.write_bytes(printed(made.paper, {}, "json"))
+    report = Auditor(RUN).audit(file)
+    assert (report.status, report.problems) == ("partial", [])
+    assert any("goes on after" in what and "1 end" in what for what in report.unchecked)
 
 
 def test_a_root_that_was_written_down_is_compared(written: Written) -> None:

@@ -92,6 +92,30 @@ def test_the_check_is_repeated_on_marked_text() -> None:
     assert mismatch(PLAIN.replace("[⟦c4⟧]", "⟦c4⟧").replace(" ⟦c4⟧", "⟦c4⟧"), PLAIN)
 
 
+DENIED = "The ratio is ⟦c3⟧. The lower end does not lie above ⟦c4⟧: no win. It reaches ⟦c2⟧."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The ratio is 1.12. No, but it was a win. It reaches 64.00.",
+        "The ratio is 1.12. The lower end does not lie above 1.11: no, it was a win. It reaches 64.00.",
+        "The ratio is 1.12. Does the lower end not lie above 1.11: no, this was a win. It reaches 64.00.",
+        "The ratio is 1.12. The lower end does not lie above 1.11: no. Win, it reaches 64.00.",
+        "The ratio is 1.12. The lower end does not. Lie above 1.11: no win. It reaches 64.00.",
+        "The ratio is not 1.12. The lower end does lie above 1.11: no win. It reaches 64.00.",
+        "Had the ratio been 1.12. The lower end does not lie above 1.11: no win. It reaches 64.00.",
+    ],
+)
+def test_a_denial_cannot_be_turned_round(text: str) -> None:
+    assert attach(text, DENIED, CLAIMS)[1]
+
+
+def test_sentences_around_a_denial_may_change() -> None:
+    text = "Here a ratio is 1.12. The lower end does not lie above 1.11: no win. And it reaches 64.00."
+    assert attach(text, DENIED, CLAIMS)[1] == ""
+
+
 def _asked(body: dict[str, Any]) -> str:
     return str(body["messages"][-1]["content"])
 
@@ -123,7 +147,7 @@ def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path)
     assert made.polish is not None
     assert made.polish.kept >= 3
     assert len(made.polish.refused) >= 3
-    assert all("42" in why for why in made.polish.refused)
+    assert [why for why in made.polish.refused if "42" not in why and "denies" not in why] == []
     assert len(made.polish.calls) == made.polish.kept + len(made.polish.refused)
     polished = [b for b in made.blocks if b.plain]
     assert len(polished) == made.polish.kept

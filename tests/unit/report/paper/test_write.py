@@ -136,7 +136,7 @@ def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: 
 
 
 def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
-    study = {"id": "H9", "title": "Wide loads", "claim": "Loads of 16 bytes are faster.", "prediction": "ratio above 1.02",
+    study = {"id": "H9", "title": "Wide loads", "claim": "Loads of 16 bytes are ”faster“.", "prediction": "ratio above 1.02",
              "rule": "confirmed if the 95 % interval lies above 1.02"}  # fmt: skip
     part = {"prediction": "ratio above 1.02", "value": 1.05, "low": 1.03, "high": 1.07, "verdict": "confirmed",
             "testable": True, "reason": "as predicted"}  # fmt: skip
@@ -151,12 +151,45 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
     verdict = {"id": "H9", "verdict": "confirmed", "parts": [part, other]}
     run = make_run(lambda e: e.kind in ("calibration", "trial"), [("study", study), ("study-verdict", verdict)])
     made = make(Evidence(run), "").paper
-    assert made.title.startswith("Study H9, Wide loads, on NVIDIA H200")
+    assert made.title.startswith("Study H9 “Wide loads” on NVIDIA H200")
+    assert "“Loads of 16 bytes are 'faster'.”" in _text(made)
     assert made.title.endswith(": confirmed")
     assert _headings(made)[:4] == ["Abstract", "What was asked", "Hypotheses", "Results"]
     assert not [b for b in made.blocks if b.kind == "note"]
     assert "1.05 [1.03, 1.07]" in _text(made)
     assert "not testable here: one device" in _text(made)
+
+
+def _statements(**genesis: Any) -> str:
+    evidence = Evidence(RUN)
+    for name, value in genesis.items():
+        evidence.genesis[name] = {**evidence.genesis[name], **value}
+    return _text(make(evidence, "").paper)
+
+
+def test_statements_follow_the_records() -> None:
+    plain, open_run, fixed = _statements(), _statements(environment={"tier": "T0"}), _statements(params={"BLOCK": 64})
+    assert "in a sandbox without network" in plain
+    assert "in a sandbox" not in open_run
+    assert "outside its reach" not in open_run
+    assert "Candidates ran without a sandbox" in open_run
+    assert "run without a sandbox, as was asked for" in open_run
+    assert "parameters were chosen by a sampler." in plain
+    assert "what a person had not fixed was chosen by a sampler." in fixed
+
+
+@pytest.mark.parametrize("verdict", ["confirmed", "rejected", "inconclusive"])
+def test_a_study_says_who_designed_it_and_that_it_failed(make_run: MakeRun, verdict: str) -> None:
+    study = {"id": "H9", "title": "T", "claim": "C.", "prediction": "P", "rule": "R"}
+    ended = {"id": "H9", "verdict": verdict, "parts": []}
+    run = make_run(lambda e: e.kind == "calibration" or e.body.get("status") == "measured",
+                   [("study", study), ("borrowed", {}), ("study-verdict", ended)])  # fmt: skip
+    text = _text(make(Evidence(run), "").paper)
+    assert ("Negative results are reported: yes." in text) == (verdict != "confirmed")
+    assert "the ledger does not say who wrote it" in text
+    assert "the registered design names them" in text
+    assert "borrowed whole from other runs" in text
+    assert "All figures come from one device" not in text
 
 
 def test_hostile_text_in_a_ledger_stays_text(make_run: MakeRun, tmp_path: Path) -> None:
@@ -229,7 +262,11 @@ def test_a_template_of_ones_own_is_used_and_audited(tmp_path: Path) -> None:
     assert not report.remade
     assert report.traced < report.numbers
     assert any("--template" in what for what in report.unchecked)
-    assert Auditor(RUN, own).audit(file).status == "ok"
+    named = Auditor(RUN, own).audit(file)
+    assert (named.status, named.remade, named.problems) == ("partial", True, [])
+    assert named.traced < named.numbers
+    assert any("nobody checked what is said" in what for what in named.unchecked)
+    assert any("it lacks what is written here" in what for what in named.unchecked)
     other = tmp_path / "other.md.j2"
     other.write_text(own.read_text() + "\n## More\n\nWords.\n")
     assert any("not made with" in p for p in Auditor(RUN, other).audit(file).problems)
