@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from kernellab.build import exchange
+from kernellab.build import compile_job, exchange
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, check_flags
@@ -85,11 +85,12 @@ class CBuilder:
         stubs: dict[tuple[str, bool, str], str],
         started: float,
     ) -> Built | NotBuilt:
-        key = digest([text, flags, self._compiler.identity, self._compiler.command[-1], self._cpu])
+        commands = self._compiler.commands(flags, compile_job.SOURCE, compile_job.BUILT)
+        key = digest([text, commands, self._compiler.identity, self._cpu])
         code, log = self._cache.get(key), ""
         cached = code is not None
         if code is None:
-            compiled = self._compile(text, flags)
+            compiled = self._compile(text, commands)
             if isinstance(compiled, NotBuilt):
                 return compiled
             code, log = compiled
@@ -111,10 +112,10 @@ class CBuilder:
         )  # fmt: skip
         return Built(artifact, code, plans, shapes, stubs, log)
 
-    def _compile(self, text: str, flags: list[str]) -> tuple[bytes, str] | NotBuilt:
+    def _compile(self, text: str, commands: list[list[str]]) -> tuple[bytes, str] | NotBuilt:
         request = {
             "source": text,
-            "command": [*self._compiler.command, *flags],
+            "commands": commands,
             "environment": self._compiler.environment,
         }
         entry = "kernellab.build.compile_job:main"

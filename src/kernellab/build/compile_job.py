@@ -1,4 +1,4 @@
-"""Runs the compiler. Runs inside the build sandbox; no candidate Python is in this process, only C text and a command."""
+"""Runs the compiler. Runs inside the build sandbox; no candidate Python is in this process, only C text and commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+SOURCE, BUILT = "candidate.c", "candidate.so"
 _LOG_KEPT = 16 << 10
 
 
@@ -14,15 +15,18 @@ def main(fds: list[int]) -> int:
     request = json.loads(os.pread(fds[0], os.fstat(fds[0]).st_size, 0))
     os.environ.update(request["environment"])
     os.environ["TMPDIR"] = os.getcwd()
-    with open("candidate.c", "w") as file:
+    with open(SOURCE, "w") as file:
         file.write(request["source"])
+    code = 0
     with open("log", "w+b") as log:
-        command = [*request["command"], "candidate.c", "-o", "candidate.so", "-lm"]
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+        for command in request["commands"]:
+            code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+            if code != 0:
+                break
         log.seek(0)
         text = log.read(_LOG_KEPT).decode(errors="replace")
     if code == 0:
-        with open("candidate.so", "rb") as built:
+        with open(BUILT, "rb") as built:
             size = os.fstat(built.fileno()).st_size
             os.sendfile(fds[2], built.fileno(), 0, size)
     os.pwrite(fds[1], json.dumps({"code": code, "log": text}).encode(), 0)

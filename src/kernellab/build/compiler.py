@@ -30,6 +30,7 @@ _ALLOWED = re.compile(
     r"|-std=(gnu|c)(99|11|17|18|2x|23)"
 )
 
+_LINK_ONLY = ("-shared", "-Wl,")  # _ALLOWED has none of these, nor -fopenmp: what is linked with is the laboratory's
 GENERIC = "generic"
 """The target of a compiler that is told none: code that runs on every processor of the family."""
 _TARGET = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,39}")
@@ -59,6 +60,18 @@ class Compiler:
         flags += [self.native] if self.native else []
         flags += ["-fno-sanitize=undefined"] if self.self_exe else []  # zig's default without -O2 or more
         return [*flags, "-fopenmp"] if self.openmp else flags
+
+    def commands(self, flags: list[str], source: str, built: str) -> list[list[str]]:
+        """Compile with all flags, then link without the candidate's own: a link with -ffast-math or its like takes in
+        start-up code (gcc before 13, clang) that turns on flush-to-zero in whatever thread loads the result."""
+        if self.self_exe:  # zig has no such start-up code, and pays for every start
+            return [[*self.command, *flags, source, "-o", built, "-lm"]]
+        compiling = [f for f in flags if not f.startswith(_LINK_ONLY)]
+        linking = [f for f in flags if f.startswith((*_LINK_ONLY, "-fopenmp"))]
+        return [
+            [*self.command, *compiling, "-c", source, "-o", f"{source}.o"],
+            [*self.command, *linking, f"{source}.o", "-o", built, "-lm"],
+        ]
 
 
 def check_flags(flags: list[str]) -> str:

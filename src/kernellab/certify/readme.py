@@ -25,7 +25,7 @@ _BUFFERS = {
     "cuda": "Contiguous tensors on one CUDA device, 256-byte aligned; others are copied first.",
 }
 _DERIVATIVES = {
-    True: "Derivatives are those of the reference's torch expression, of any order. With backward() the kernel still computes "
+    True: "Derivatives are those of the reference's torch expression, of any order. With backward() the kernel computes "
     "the outputs; in forward mode and under torch.func (jvp, grad, jacfwd, ...) the expression computes everything.",
     False: "Derivatives: none. The reference has no torch expression; asking for one is an error that says so.",
 }

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,18 @@ def test_a_compile_error_gives_the_first_error_with_the_line_of_source(attempt: 
     assert fault.reason.startswith("does not compile: SOURCE:4:")
     assert "nothing" in fault.reason
     assert "SOURCE:5:" in fault.log
+
+
+SUBNORMAL = """int value(void) { volatile float least = 2e-38f; least *= 0.25f; return least > 0; }
+"""
+
+
+@pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-funsafe-math-optimizations"])
+def test_no_flag_reaches_the_floating_point_state_of_the_thread_that_loads_the_code(
+    flag: str, attempt: Any, tmp_path: Path
+) -> None:
+    assert value_of(attempt(SUBNORMAL + K, head=f"FLAGS = ['-O1', '{flag}']\n"), tmp_path) == 1
+    assert sys.float_info.min / 2 > 0
 
 
 def test_a_kernel_that_source_does_not_define_is_a_compile_error(attempt: Any) -> None:

@@ -21,10 +21,8 @@ def run_job(compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def run(source: str, flags: list[str]) -> tuple[dict[str, Any], bytes]:
         fds = [os.memfd_create(n) for n in ("request", "reply", "output")]
         try:
-            os.write(
-                fds[0],
-                json.dumps({"source": source, "command": [*compiler.command, *flags], "environment": {}}).encode(),
-            )
+            commands = compiler.commands(flags, compile_job.SOURCE, compile_job.BUILT)
+            os.write(fds[0], json.dumps({"source": source, "commands": commands, "environment": {}}).encode())
             assert compile_job.main(fds) == 0
             return json.loads(os.pread(fds[1], 1 << 20, 0)), os.pread(fds[2], 1 << 22, 0)
         finally:
@@ -54,3 +52,8 @@ def test_a_flood_of_warnings_is_cut(run_job) -> None:  # type: ignore[no-untyped
     assert reply["code"] == 0
     assert len(reply["log"]) == 16 << 10
     assert code[:4] == b"\x7fELF"
+
+
+def test_what_does_not_compile_is_not_linked(run_job) -> None:  # type: ignore[no-untyped-def]
+    reply, _ = run_job("int f(void) { return nothing; }", ["-shared", "-fPIC"])
+    assert "candidate.c.o" not in reply["log"]

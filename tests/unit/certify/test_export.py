@@ -88,10 +88,30 @@ def test_a_module_works_alone(promoted: Path, tmp_path: Path, home: Path) -> Non
     text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.py"))
     assert "import kernellab" not in text
     assert "from kernellab" not in text
-    assert run_alone(tmp_path / "out", "test_klab_softmax.py", home).count("ok ") == 9
+    assert run_alone(tmp_path / "out", "test_klab_softmax.py", home).count("ok ") == 10
     assert json.loads((tmp_path / "out" / "klab_softmax" / "certificate-0.json").read_text()) == json.loads(
         promoted.read_text()
     )
+
+
+def written(files: dict[str, str], folder: Path) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.backend_c
+def test_fast_math_is_the_kernels_own_and_not_the_callers(promoted: Path, tmp_path: Path, home: Path) -> None:
+    order = take_order([promoted])
+    kernel = order.variants[0].certificate.kernel
+    fast = kernel.model_copy(update={"flags": [*kernel.flags, "-funsafe-math-optimizations"]})
+    certificate = order.variants[0].certificate.model_copy(update={"kernel": fast})
+    order = replace(order, variants=(replace(order.variants[0], certificate=certificate),))
+    folder = written(package_files(order, "module")[1], tmp_path / "out")
+    said = run_alone(folder, "test_klab_softmax.py", home)
+    assert "ok test_the_floating_point_state_of_the_caller_is_left_alone" in said
+    assert "-funsafe-math-optimizations" in (folder / "klab_softmax" / "host.py").read_text()
 
 
 def two_shapes(promoted: Path) -> Order:
@@ -105,10 +125,8 @@ def two_shapes(promoted: Path) -> Order:
 
 @pytest.mark.backend_c
 def test_a_c_library_of_two_variants_builds_and_passes_its_own_test(promoted: Path, tmp_path: Path) -> None:
-    _, files = package_files(two_shapes(promoted), "c")
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    done = subprocess.run(["make", "test"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    folder = written(package_files(two_shapes(promoted), "c")[1], tmp_path / "out")
+    done = subprocess.run(["make", "test"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WRONG" not in done.stdout
     assert "refused" in done.stdout
@@ -119,9 +137,7 @@ def test_the_nearest_certified_variant_is_chosen(
     promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, files = package_files(two_shapes(promoted), "module")
-    for file, text in files.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(text)
+    written(files, tmp_path)
     code = f"from {name}.host import choose; print([choose(d) for d in [(96, 64), (8, 2048), (8, 511), (100, 600), (4000, 1), (0, 5)]])"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[0, 1, 0, 0, None, None]"
