@@ -12,7 +12,18 @@ from kernellab.core.ids import digest
 from kernellab.core.version import VERSION
 
 _PACKAGES = ("numpy", "torch", "optuna", "cryptography", "pydantic")
+_BUILT_FOR = ", built for "
 _GPU_PACKAGES = ("triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py")
+
+
+def name_for(machine: str, target: str) -> str:
+    """A device's name: the machine's, and what is built for where that is not the machine itself ('' if it is)."""
+    return f"{machine}{_BUILT_FOR}{target}" if target else machine
+
+
+def machine_of(device: str) -> str:
+    """The machine's own name again."""
+    return device.split(_BUILT_FOR)[0]
 
 
 def describe_environment(

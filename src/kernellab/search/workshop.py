@@ -19,13 +19,15 @@ from kernellab.core.settings import Settings
 from kernellab.measure import baselines
 from kernellab.measure.rig import CpuRig, Rig
 from kernellab.run import cpu
-from kernellab.run.device import describe_environment
+from kernellab.run.device import describe_environment, name_for
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Task
 
 _CPU_SAMPLE_S = 0.003
+OWN_TARGET = "native"
+"""This very processor: what is built for where no target is named."""
 
 
 @dataclass
@@ -107,7 +109,8 @@ def open_workshop(settings: Settings, task: Task, torch: bool = True) -> Worksho
 
 def open_cpu(settings: Settings, task: Task, torch: bool) -> Workshop:
     native = find_compiler(settings.compiler)
-    compiler = find_compiler(settings.compiler, settings.target) if settings.target else native
+    own = settings.target in ("", OWN_TARGET)
+    compiler = native if own else find_compiler(settings.compiler, settings.target)
     preload = (*c_backend.PRELOAD, *cpu.PRELOAD)
     sandbox = open_sandbox(settings.sandbox, preload, compiler.trees, compiler.self_exe)
 
@@ -120,7 +123,8 @@ def open_cpu(settings: Settings, task: Task, torch: bool) -> Workshop:
     names = names if torch else [n for n in names if not n.startswith("torch")]
     ceilings = router(native)  # what the machine can do, whatever it is that candidates are built for
     rig = CpuRig(sandbox, ceilings, names, settings.threads, settings.sample_s or _CPU_SAMPLE_S)
-    name = f"{rig.device.name}, built for {settings.target}" if settings.target else rig.device.name
+    same = compiler.base_flags() == native.base_flags()  # naming what is the default anyway makes no other device
+    name = name_for(rig.device.name, "" if same else settings.target)
     environment = describe_environment(name, compiler.identity, sandbox.tier, settings.threads)
     return Workshop(sandbox, builder, rig, environment, missing, build_jobs=settings.build_jobs)
 

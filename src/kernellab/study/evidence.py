@@ -1,6 +1,8 @@
 """The evidence of a study, as its ledger holds it: trials, examinations of accuracy, and trials borrowed from other runs.
 
-A statistic sees nothing else, so an auditor who has the ledger gets the same figures.
+A statistic sees nothing else, so an auditor who has the ledger gets the same figures. What counts as one value: a kernel
+(machine code and plans) in a place and replicate, a kernel on one input. A duplicate stands for its combination of
+parameters wherever one is asked for, and never for a measurement of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from kernellab.core.records import (
     TRIAL,
     AnyTrial,
     Dims,
+    DuplicateTrial,
     FailedTrial,
     MeasuredTrial,
     Param,
@@ -28,6 +31,10 @@ from kernellab.tasks.spec import dims_label
 Config = tuple[str, tuple[tuple[str, Param], ...]]
 Place = tuple[str, str]
 """Task and shape."""
+
+
+A_SHAPE = 3
+"""Kernels borrowed for each shape: the best few, so that one lucky figure does not decide."""
 
 
 class Examination(Record):
@@ -91,6 +98,15 @@ class Evidence:
                 cells.setdefault(trial.seed, {})[config_of(trial)] = specimen
         return found
 
+    def examined(self) -> list[Examination]:
+        """Each kernel once on each input: machine code that was tried under two names is not another case."""
+        kernels = {t.trial: kernel_of(t) for t in self.trials}
+        found: dict[tuple[str, ...], Examination] = {}
+        for e in self.examinations:
+            kernel = kernels.get(e.trial, f"trial {e.trial}")
+            found.setdefault((kernel, str(sorted(e.dims.items())), e.distribution, e.inputs_seed), e)
+        return list(found.values())
+
     def lost(self) -> str:
         """What was tried and gave no timing, in words; '' where everything did."""
         failed = sum(isinstance(t, FailedTrial) for t in self.trials)
@@ -101,6 +117,26 @@ class Evidence:
 
 def config_of(trial: AnyTrial) -> Config:
     return trial.proposal.name, tuple(sorted(trial.proposal.params.items()))
+
+
+def kernel_of(trial: AnyTrial) -> str:
+    """What names its machine code and plans; what was never built is a kernel of its own."""
+    return f"trial {trial.trial}" if isinstance(trial, FailedTrial) else trial.artifact.id
+
+
+def measurement_of(trial: AnyTrial) -> int:
+    """The trial that was measured: its twin, for a duplicate."""
+    return trial.of if isinstance(trial, DuplicateTrial) else trial.trial
+
+
+def not_counted(number: int) -> str:
+    return f"; {number} more with the same machine code do not count" if number else ""
+
+
+def alike(places: Mapping[Place, Mapping[int, Mapping[Config, Specimen]]]) -> bool:
+    """Whether nowhere two kernels were timed between which there is a choice."""
+    cells = [cell for place in places.values() for cell in place.values()]
+    return bool(cells) and all(len({kernel_of(s.trial) for s in cell.values()}) == 1 for cell in cells)
 
 
 def mean_scores(cells: Sequence[Mapping[Config, Specimen]]) -> dict[Config, float]:

@@ -31,6 +31,9 @@ class NotTestable:
     reason: str
 
 
+NO_CHOICE = NotTestable("every combination came to the same machine code: there is nothing to choose between")
+
+
 def of_median(values: Sequence[float], trials: Sequence[int], level: float, says: str = "") -> Finding:
     """The median with its exact-bootstrap interval, as everywhere in the laboratory."""
     found = estimate(values, level)

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 import pytest
-from tests.unit.search.memory.specimens import H200, artifact, measured, timing
+from tests.unit.search.memory.specimens import H200, ROWS_CHILD, artifact, duplicate, measured, timing
 
-from kernellab.core.records import Passed, Rejected
+from kernellab.core.records import AnyTrial, Param, Passed, Rejected
 from kernellab.study.evidence import Borrowed, Evidence, Examination
 from kernellab.study.finding import BEYOND, Finding, NotTestable
 from kernellab.study.statistics import STATISTICS
 
-from .evidence_made_up import grid
+from .evidence_made_up import grid, idle
 
 
 def compute(name: str, evidence: Evidence, /, **options: Any) -> Finding | NotTestable:
@@ -71,8 +71,8 @@ def examined(number: int, error: float | None, seed: int = 1, distribution: str 
         verdict = Passed(
             level="screen", cases=1, max_abs_err=error, max_ulp=100 * error, budget_ulp=1, deterministic=True
         )
-    return Examination(study="T", trial=number, dims={"M": 1, "N": 2}, distribution=distribution, seed=seed, inputs_seed="",
-                       verdict=verdict)  # fmt: skip
+    return Examination(study="T", trial=number, dims={"M": 1, "N": 2}, distribution=distribution, seed=seed,
+                       inputs_seed=f"{seed} {distribution}",                       verdict=verdict)  # fmt: skip
 
 
 def test_the_worst_error_is_over_all_examinations_of_a_replicate() -> None:
@@ -84,7 +84,7 @@ def test_the_worst_error_is_over_all_examinations_of_a_replicate() -> None:
 
 
 def test_what_is_not_finite_is_worse_than_any_bound() -> None:
-    evidence = Evidence([], [examined(0, 0.1), examined(0, None)])
+    evidence = Evidence([], [examined(0, 0.1), examined(0, None, distribution="large")])
     assert found("worst-error", evidence).value == BEYOND
     share = found("failure-share", evidence, beyond=0.2)
     assert (share.value, share.n) == (0.5, 2)
@@ -138,3 +138,99 @@ def test_a_paired_effect_is_the_ratio_between_the_levels() -> None:
     assert (result.value, result.n) == (pytest.approx(1.25), 3)
     assert math.isclose(result.low, result.high)
     assert "no two trials" in untestable("paired-effect", evidence, kind="param", name="C", faster=1, slower=0)
+
+
+def test_duplicates_stand_for_their_combination_and_add_no_value() -> None:
+    """A parameter that changes nothing: 2 measurements and 8 duplicates are one pair of trials, not five."""
+    result = found("repeat-agreement", idle({"B": [1, 2, 3, 4, 5]}), within=0.5)
+    assert (result.value, result.n, result.trials) == (1.0, 1, (0, 5))
+    assert "4 more with the same machine code do not count" in result.says
+
+
+def test_the_same_machine_code_on_the_same_inputs_is_examined_once() -> None:
+    evidence = idle({"B": [1, 2, 3]})
+    evidence.examinations = [examined(t.trial, 0.0, seed=t.seed) for t in evidence.trials]
+    evidence.examinations.append(examined(0, 0.0, distribution="large"))
+    result = found("failure-share", evidence, beyond=1e-3)
+    assert (result.n, result.trials) == (3, (0, 3))  # two replicates under 'normal', one under 'large'
+    assert "4 more with the same machine code do not count" in result.says
+    assert "3 examinations" in found("worst-error", evidence).says
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("advantage-of-set", {"param": "B", "predicted": [1]}),
+        ("transfer-loss", {}),
+        ("one-at-a-time", {"start": {"B": 1}}),
+    ],
+)
+def test_there_is_nothing_to_choose_between_equal_kernels(name: str, options: dict[str, Any]) -> None:
+    evidence = idle({"B": [1, 2, 3]}, shapes=(512, 1024))
+    assert "the same machine code" in untestable(name, evidence, **options)
+
+
+def test_a_set_is_not_compared_with_its_own_duplicates() -> None:
+    evidence = idle({"IDLE": [1, 2]}, {"B": [1, 2]})
+    assert "the same machine code" in untestable("advantage-of-set", evidence, param="IDLE", predicted=[1])
+    assert found("advantage-of-set", evidence, param="B", predicted=[2]).n == 2
+
+
+def test_settings_with_the_same_machine_code_are_one_case_of_register_pressure() -> None:
+    trials: list[AnyTrial] = [
+        measured(
+            n, speed, params={"THREADS": t}, device=H200, built=artifact("cuda", name, registers=64, spill_bytes=s)
+        )
+        for n, (t, speed, name, s) in enumerate(
+            [(128, 1.5, "a", 0), (256, 1.2, "b", 32), (512, 1.2, "b", 32), (1024, 1.1, "c", 0)]
+        )
+    ]
+    result = found("pressure-beyond-optimum", Evidence(trials), param="THREADS")
+    assert (result.value, result.n) == (0.5, 2)
+
+
+def test_a_level_that_changes_no_machine_code_has_no_effect_whichever_was_measured() -> None:
+    """Which of two equal kernels is measured changes with the order of a replicate: still one kernel."""
+
+    def params(b: int) -> dict[str, Param]:
+        return {"B": b}
+
+    trials: list[AnyTrial] = [
+        measured(0, 1.0, params=params(1), seed=1, built=artifact(name="a")),
+        duplicate(1, 0, params=params(2), seed=1),
+        measured(2, 1.1, params=params(2), seed=2, built=artifact(name="a")),
+        duplicate(3, 2, params=params(1), seed=2),
+    ]
+    options = {"kind": "param", "name": "B", "scope": "rows", "faster": 2, "slower": 1}
+    assert "no two trials" in untestable("paired-effect", Evidence(trials), **options)
+
+
+def borrowed(number: int, speedup: float, code: str = "there", run: str = "r", **changes: Any) -> Borrowed:
+    trial = measured(number, speedup, built=artifact(name=code), **{"device": "Other", **changes})
+    return Borrowed(study="T", run=run, root="0", trial=trial)
+
+
+def here(*speedups: float, code: str = "here", **changes: Any) -> list[AnyTrial]:
+    """One kernel in one replicate after the other."""
+    return [measured(n, s, built=artifact(name=code), seed=n, **changes) for n, s in enumerate(speedups)]
+
+
+def test_retention_is_of_a_kernel_over_all_its_replicates_and_counts_it_once() -> None:
+    evidence = Evidence(here(0.8, 1.2, 1.0), [], [borrowed(5, 2.0), borrowed(5, 2.0), borrowed(7, 2.0, run="s")])
+    result = found("retention", evidence)
+    assert (result.value, result.n, result.trials) == (pytest.approx(0.5), 1, (0, 1, 2))
+
+
+def test_retention_needs_other_machine_code_or_another_machine() -> None:
+    ours, theirs = "Neoverse-N1", "Neoverse-N1, built for native"
+    same = Evidence(here(1.0, code="x"), [], [borrowed(5, 1.0, "x", device=theirs)])
+    assert "the same machine code" in untestable("retention", same)
+    generic = Evidence(here(1.0, code="x"), [], [borrowed(5, 1.0, "y", device=theirs)])
+    assert found("retention", generic).n == 1
+    elsewhere = Evidence(here(1.0, code="x", device=ours), [], [borrowed(5, 1.0, "x", device="Another")])
+    assert found("retention", elsewhere).n == 1
+
+
+def test_retention_compares_only_the_same_source() -> None:
+    changed = Evidence(here(1.0), [], [borrowed(5, 1.0, text=ROWS_CHILD)])
+    assert "none of its kernels" in untestable("retention", changed)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernellab.study.evidence import Evidence, error_of
+from kernellab.study.evidence import Evidence, error_of, not_counted
 from kernellab.study.finding import BEYOND, Finding, NotTestable, of_median, of_share
 from kernellab.study.hypothesis import Options
 
@@ -35,12 +35,12 @@ def worst_error(options: ErrorOptions, evidence: Evidence, level: float) -> Find
     if not worst:
         return NotTestable("nothing was examined: no kernel of the population could be built")
     top = max(worst.values())
-    says = f"largest {options.measure} {top:.3g} at {where[top]}; {len(evidence.examinations)} examinations"
+    says = f"largest {options.measure} {top:.3g} at {where[top]}; {len(evidence.examined())} examinations"
     return of_median(list(worst.values()), [e.trial for e in evidence.examinations], level, says)
 
 
 def failure_share(options: ShareOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
-    found = evidence.examinations
+    found = evidence.examined()
     if not found:
         return NotTestable("nothing was examined: no kernel of the population could be built")
     errors = [(e, error_of(e.verdict, options.measure)) for e in found]
@@ -48,4 +48,5 @@ def failure_share(options: ShareOptions, evidence: Evidence, level: float) -> Fi
     infinite = sum(error is None for _, error in errors)
     under = ", ".join(sorted({e.distribution for e in failed})) or "none"
     says = f"{len(failed)} of {len(found)} beyond {options.beyond:g} ({infinite} not finite), under: {under}"
+    says += not_counted(len(evidence.examinations) - len(found))
     return of_share(len(failed), len(found), [e.trial for e in found], level, says)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from kernellab.core.records import Param
-from kernellab.study.evidence import Evidence
+from kernellab.search.memory.specimen import Specimen
+from kernellab.study.evidence import Evidence, kernel_of
 from kernellab.study.finding import Finding, NotTestable, of_median
 from kernellab.study.hypothesis import Options
 from kernellab.study.mine.factors import Factor
@@ -25,8 +27,20 @@ class EffectOptions(Options):
 
 def paired_effect(options: EffectOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
     factor = Factor(options.kind, options.name, options.scope)
-    pairs = matched(rows_of(evidence.specimens()), factor, options.faster, options.slower)
+    pairs = matched(rows_of(_one_name(evidence.specimens())), factor, options.faster, options.slower)
     if not pairs:
         return NotTestable(f"no two trials are alike but for {factor.words}")
     trials = [n for pair in pairs for n in pair.trials]
     return of_median([math.exp(p.gain) for p in pairs], trials, level)
+
+
+def _one_name(specimens: list[Specimen]) -> list[Specimen]:
+    """Every kernel of an arena under the parameters that it had first: which of two equal ones is measured changes with
+    the order of a replicate, and neither has an effect over the other."""
+    first: dict[object, Specimen] = {}
+    found = []
+    for specimen in specimens:
+        named = first.setdefault((specimen.trial.task, str(specimen.trial.dims), kernel_of(specimen.trial)), specimen)
+        trial = specimen.trial.model_copy(update={"proposal": named.trial.proposal})
+        found.append(replace(specimen, trial=trial))
+    return found

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kernellab.study.evidence import Evidence, config_of
+from collections.abc import Iterator
+
+from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial
+from kernellab.measure.stats import median
+from kernellab.run.device import machine_of
+from kernellab.search.memory.specimen import Specimen
+from kernellab.study.evidence import Evidence, kernel_of, measurement_of, not_counted
 from kernellab.study.finding import Finding, NotTestable, of_median
 from kernellab.study.hypothesis import Options
 
@@ -12,30 +18,61 @@ class RetentionOptions(Options):
 
 
 def retention(options: RetentionOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
+    """One value a kernel: the median over its replicates here, and over the other runs that lend it."""
     if not evidence.borrowed:
         return NotTestable("there is one device and one ledger: give the run of another device, or of another build "
                            "target (klab run --target), with --other RUN")  # fmt: skip
-    here = {s.trial.device for s in evidence.specimens()}
+    here = {t.device for t in evidence.trials}
     there = {b.trial.device for b in evidence.borrowed}
     if there <= here:
         return NotTestable(f"both ledgers are of the same device, {', '.join(sorted(there))}")
-    timed = {(s.trial.task, str(sorted(s.trial.dims.items())), config_of(s.trial)): s for s in evidence.specimens()}
-    values: list[float] = []
+    ratios: dict[object, list[float]] = {}
     trials: list[int] = []
     unlike: set[str] = set()
-    for borrowed in evidence.borrowed:
-        trial = borrowed.trial
-        found = timed.get((trial.task, str(sorted(trial.dims.items())), config_of(trial)))
-        if found is None or found.timing is None:
-            continue
-        if found.timing.baseline != trial.timing.baseline:
-            unlike.add(f"{trial.timing.baseline} there, {found.timing.baseline} here")
-            continue
-        values.append(found.timing.speedup / trial.timing.speedup)
-        trials.append(found.number)
-    if not values:
-        why = (
-            f"the fastest baselines differ ({'; '.join(sorted(unlike))})" if unlike else "none of its kernels runs here"
-        )
-        return NotTestable(f"nothing to compare with the other ledger: {why}")
-    return of_median(values, trials, level, f"from {', '.join(sorted(there))}")
+    same = 0
+    for lent, found in _pairs(evidence, here):
+        assert found.timing is not None
+        if _same_code(lent, found.trial):
+            same += 1
+        elif found.timing.baseline != lent.timing.baseline:
+            unlike.add(f"{lent.timing.baseline} there, {found.timing.baseline} here")
+        else:
+            kernel = (lent.task, str(sorted(lent.dims.items())), kernel_of(found.trial))
+            ratios.setdefault(kernel, []).append(found.timing.speedup / lent.timing.speedup)
+            trials.append(measurement_of(found.trial))
+    if not ratios:
+        return _nothing(unlike, same)
+    values = [median(each) for each in ratios.values()]
+    return of_median(values, trials, level, f"from {', '.join(sorted(there - here))}{not_counted(same)}")
+
+
+def _pairs(evidence: Evidence, here: set[str]) -> Iterator[tuple[MeasuredTrial, Specimen]]:
+    """Every kernel lent by another device with each of its timed replicates here."""
+    timed: dict[tuple[str, ...], list[Specimen]] = {}
+    for specimen in evidence.specimens():
+        if specimen.timing is not None:
+            timed.setdefault(_key(specimen.trial), []).append(specimen)
+    lent = {(b.run, b.trial.trial): b.trial for b in evidence.borrowed if b.trial.device not in here}
+    return ((trial, specimen) for trial in lent.values() for specimen in timed.get(_key(trial), []))
+
+
+def _key(trial: AnyTrial) -> tuple[str, ...]:
+    proposal = trial.proposal
+    return trial.task, str(sorted(trial.dims.items())), proposal.source, str(sorted(proposal.params.items()))
+
+
+def _same_code(lent: MeasuredTrial, found: AnyTrial) -> bool:
+    """The same machine code on the same machine: a kernel that is compared with itself. On another machine it may well
+    be the same, and how fast it is there is the question."""
+    if isinstance(found, FailedTrial) or machine_of(lent.device) != machine_of(found.device):
+        return False
+    return lent.artifact.code == found.artifact.code
+
+
+def _nothing(unlike: set[str], same: int) -> NotTestable:
+    why = "none of its kernels runs here"
+    if unlike:
+        why = f"the fastest baselines differ ({'; '.join(sorted(unlike))})"
+    elif same:
+        why = "both are of one machine, and every kernel is the same machine code there and here"
+    return NotTestable(f"nothing to compare with the other ledger: {why}")

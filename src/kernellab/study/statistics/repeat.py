@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from pydantic import Field
 
-from kernellab.study.evidence import Evidence, score_of
+from kernellab.search.memory.specimen import Specimen
+from kernellab.study.evidence import Evidence, kernel_of, measurement_of, not_counted, score_of
 from kernellab.study.finding import Finding, NotTestable, of_share
 from kernellab.study.hypothesis import Options
 
@@ -17,15 +18,18 @@ class RepeatOptions(Options):
 
 
 def repeat_agreement(options: RepeatOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
-    gaps: list[float] = []
-    trials: list[int] = []
+    pairs: list[tuple[Specimen, Specimen]] = []
+    same = 0
     for cells in evidence.places().values():
         for first, second in pairwise(cells.values()):
-            for config in (c for c in first if c in second):
-                gaps.append(abs(score_of(first[config]) - score_of(second[config])))
-                trials += [first[config].number, second[config].number]
-    if not gaps:
+            both = [(first[c], second[c]) for c in first if c in second]
+            once = {(kernel_of(a.trial), kernel_of(b.trial)): (a, b) for a, b in both}
+            pairs += once.values()
+            same += len(both) - len(once)
+    if not pairs:
         return NotTestable("no kernel was timed in two replicates: give two seeds or more")
+    gaps = [abs(score_of(a) - score_of(b)) for a, b in pairs]
+    trials = [measurement_of(s.trial) for pair in pairs for s in pair]
     hits = sum(gap <= math.log1p(options.within) for gap in gaps)
-    says = f"largest disagreement {100 * math.expm1(max(gaps)):.1f} %"
+    says = f"largest disagreement {100 * math.expm1(max(gaps)):.1f} %{not_counted(same)}"
     return of_share(hits, len(gaps), trials, level, says)

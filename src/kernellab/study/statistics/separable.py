@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from kernellab.core.records import Param
-from kernellab.study.evidence import Config, Evidence, apart, best, score_of
-from kernellab.study.finding import Finding, NotTestable, of_median
+from kernellab.study.evidence import Config, Evidence, alike, apart, best, score_of
+from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median
 from kernellab.study.hypothesis import Options
 
 
@@ -26,9 +26,10 @@ class SeparableOptions(Options):
 def one_at_a_time(options: SeparableOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
     """1: nothing is lost by not trying combinations. Where the combined optimum was never timed (it may be invalid), the
     best of the single steps is taken: that is what a tuner would be left with."""
+    places = evidence.places()
     values: list[float] = []
     trials: list[int] = []
-    for cells in evidence.places().values():
+    for cells in places.values():
         for cell, known in apart(cells):
             for name in dict.fromkeys(c[0] for c in known):
                 mine = {c: s for c, s in known.items() if c[0] == name}
@@ -41,7 +42,7 @@ def one_at_a_time(options: SeparableOptions, evidence: Evidence, level: float) -
                 trials += [cell[c].number for c in mine]
     if not values:
         return NotTestable("no configuration near the starting point was timed")
-    return of_median(values, trials, level)
+    return NO_CHOICE if alike(places) else of_median(values, trials, level)
 
 
 def _moved(config: Config, start: Mapping[str, Param]) -> list[str]:

@@ -12,8 +12,8 @@ from pydantic import Field
 from kernellab.core.records import FailedTrial, Param
 from kernellab.search.memory.features import occupancy
 from kernellab.search.memory.specimen import Specimen
-from kernellab.study.evidence import Config, Evidence, apart, best, mean_scores, score_of
-from kernellab.study.finding import Finding, NotTestable, of_median, of_share
+from kernellab.study.evidence import Config, Evidence, alike, apart, best, kernel_of, mean_scores, score_of
+from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median, of_share
 from kernellab.study.hypothesis import Options
 
 
@@ -36,10 +36,12 @@ class PressureOptions(Options):
 
 
 def advantage_of_set(options: SetOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
+    places = evidence.places()
     values: list[float] = []
     trials: list[int] = []
     winners: dict[str, int] = {}
-    for cells in evidence.places().values():
+    differ = False
+    for cells in places.values():
         for cell, known in apart(cells):
             inside = {c: s for c, s in known.items() if dict(c[1]).get(options.param) in options.predicted}
             outside = {c: s for c, s in known.items() if c not in inside and options.param in dict(c[1])}
@@ -47,17 +49,22 @@ def advantage_of_set(options: SetOptions, evidence: Evidence, level: float) -> F
                 continue
             one, other = cell[best(inside)], cell[best(outside)]
             values.append(math.exp(score_of(one) - score_of(other)))
+            differ = differ or kernel_of(one.trial) != kernel_of(other.trial)
             trials += [s.number for s in cell.values()]
             optimum = str(dict(best({**inside, **outside})[1])[options.param])
             winners[optimum] = winners.get(optimum, 0) + 1
     if not values:
         return NotTestable(f"no shape was timed with '{options.param}' both inside and outside the predicted set")
+    if alike(places):
+        return NO_CHOICE
+    if not differ:
+        return NotTestable(f"the fastest inside and outside the set of '{options.param}' are the same machine code")
     said = ", ".join(f"{v} ({n}x)" for v, n in sorted(winners.items(), key=lambda item: -item[1]))
     return of_median(values, trials, level, f"fastest {options.param}: {said}")
 
 
 def pressure_beyond_optimum(options: PressureOptions, evidence: Evidence, level: float) -> Finding | NotTestable:
-    """Every setting above a shape's optimum that is slower is a case; spills or lost occupancy are the predicted reason."""
+    """Every kernel above a shape's optimum that is slower is a case; spills or lost occupancy are the predicted reason."""
     hits, trials, cases = 0, [], 0
     seen = False
     for cells in evidence.places().values():
@@ -69,7 +76,7 @@ def pressure_beyond_optimum(options: PressureOptions, evidence: Evidence, level:
         seen = seen or all(_pressure(first[c]) is not None for c in ladder.values())
         top = best({c: scores[c] for c in ladder.values()})
         optimum = first[top]
-        for value, config in ladder.items():
+        for value, config in _kernels(ladder, first).items():
             here, there = _pressure(first[config]), _pressure(optimum)
             slower = scores[top] - scores[config] > math.log1p(options.slower)
             if here is None or there is None or not slower or value <= float(dict(top[1])[options.param]):
@@ -92,6 +99,12 @@ def _ladder(scores: Mapping[Config, float], param: str) -> dict[float, Config]:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             groups.setdefault(float(value), {})[config] = score
     return {value: best(group) for value, group in sorted(groups.items())}
+
+
+def _kernels(ladder: Mapping[float, Config], cell: Mapping[Config, Specimen]) -> dict[float, Config]:
+    """Settings with the same machine code once, at the highest of them."""
+    last = {kernel_of(cell[config].trial): value for value, config in ladder.items()}
+    return {value: config for value, config in ladder.items() if value in last.values()}
 
 
 def _pressure(specimen: Specimen) -> tuple[int, float] | None:

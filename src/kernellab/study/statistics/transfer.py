@@ -6,8 +6,8 @@ import math
 from itertools import pairwise
 
 from kernellab.measure.stats import median
-from kernellab.study.evidence import Config, Evidence, Place, apart, best, mean_scores, score_of
-from kernellab.study.finding import Finding, NotTestable, of_median
+from kernellab.study.evidence import Config, Evidence, Place, alike, apart, best, mean_scores, score_of
+from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median
 from kernellab.study.hypothesis import Options
 
 
@@ -32,6 +32,8 @@ def transfer_loss(options: TransferOptions, evidence: Evidence, level: float) ->
             trials += [s.number for s in cell.values()]
     if not values:
         return NotTestable("no two neighbouring shapes were timed with the same configurations")
+    if alike(places):
+        return NO_CHOICE
     says = f"a configuration picked blindly would lose {100 * median(blind):.1f} % (median)"
     return of_median(values, trials, level, says)
 
