@@ -14,14 +14,11 @@ from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.search.lab import genesis
 from kernellab.search.replay import read_trials
-from kernellab.study.design import Cell, Ward
-from kernellab.study.evidence import Borrowed, Evidence
+from kernellab.study.design import Cell, Ward, key_of_trial
+from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.register import Other
 from kernellab.tasks.spec import dims_label, in_order
-
-_A_SHAPE = 3
-"""Kernels borrowed for each shape: the best few, so that one lucky figure does not decide."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,12 @@ def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
     """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
     found, store = _sound(folder), Store(folder)
     trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
-    chosen = []
+    chosen: dict[int, MeasuredTrial] = {}
     for ward in wards:
         for dims in ward.shapes:
             here = [t for t in trials if t.task == ward.task.name and t.dims == dims]
-            chosen += sorted(here, key=lambda t: -t.timing.speedup_low)[:_A_SHAPE]
+            best = sorted(here, key=lambda t: -t.timing.speedup_low)[:A_SHAPE]
+            chosen |= {t.trial: t for t in best}
     if not chosen:
         wanted = "; ".join(f"{w.task.name} {', '.join(dims_label(d) for d in w.shapes)}" for w in wards)
         raise UsageError(f"{folder} has no measured trial at a shape of this hypothesis", f"it asks for {wanted}")
@@ -52,7 +50,7 @@ def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
             Borrowed(study=study, run=found.run, root=found.root, trial=t),
             Candidate(store.get(t.proposal.source).decode(), t.proposal.name),
         )
-        for t in chosen
+        for t in chosen.values()
     ]
 
 
@@ -61,6 +59,16 @@ def _sound(folder: Path) -> LedgerCheck:
     if found.problems:
         raise LedgerFault(f"{folder} is not sound: {found.problems[0]}", f"see what was changed: klab audit {folder}")
     return found
+
+
+def refuse_repeated(others: Sequence[Path]) -> None:
+    """A run that is given twice, under whatever path, would be two witnesses with one voice."""
+    known: dict[str, Path] = {}
+    for folder in others:
+        run = _sound(folder).run
+        if run in known:
+            raise UsageError(f"{folder} is given twice: it is run {run}, as {known[run]} is", "give each run once")
+        known[run] = folder
 
 
 def refuse_same_device(others: Sequence[Path], device: str) -> None:
@@ -81,7 +89,8 @@ def borrowed_cells(evidence: Evidence, ward: Ward, hypothesis: Hypothesis, devic
             groups.setdefault(dims_label(in_order(trial.dims, ward.task)), []).append(trial)
     cells = []
     for trials in groups.values():
-        ideas = tuple(_idea(t, evidence, hypothesis) for t in trials)
+        once = {key_of_trial(t, seed=0): t for t in trials}
+        ideas = tuple(_idea(t, evidence, hypothesis) for t in once.values())
         cells += [Cell(in_order(trials[0].dims, ward.task), seed, ideas) for seed in hypothesis.seeds]
     return cells
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.ids import canonical_json, sha256_hex
+from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import check
@@ -27,14 +26,23 @@ from kernellab.search.lab import TASK_FILE, Lab, genesis
 from kernellab.search.loop import step
 from kernellab.search.stage import Stage
 from kernellab.search.workshop import choose_device
-from kernellab.study.borrow import borrowed_cells, described, lend, refuse_same_device
-from kernellab.study.design import Cell, Ward, cells_of, key_of, key_of_trial, refuse_unknown, wards_of
+from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
+from kernellab.study.design import (
+    Cell,
+    Ward,
+    borrows,
+    cells_of,
+    inputs_of,
+    key_of,
+    key_of_trial,
+    refuse_unknown,
+    wards_of,
+)
 from kernellab.study.evidence import Examination
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.judgement import StudyVerdict, judge
 from kernellab.study.library import read
-from kernellab.study.register import STUDY, VERDICT, read_study, refuse_changed, registration
-from kernellab.study.statistics import STATISTICS
+from kernellab.study.register import STUDY, VERDICT, Spaces, read_study, refuse_changed, registration
 from kernellab.tasks.spec import dims_label
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.controls import prove
@@ -99,24 +107,22 @@ def run_study(
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
     for ward in wards:
         prove(ward.task)
-    borrows = _borrows(hypothesis, device)
-    if others and not borrows:
+    if others and not borrows(hypothesis, device):
         raise UsageError(f"hypothesis {hypothesis.id} compares with no other run", "leave --other out")
+    refuse_repeated(others)
     lent = [loan for other in others for loan in lend(other, hypothesis.id, wards)]
     with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
-        if borrows:
+        spaces: Spaces = {}
+        if borrows(hypothesis, device):
             refuse_same_device(others, lab.environment["device"])
         else:
-            plan = [(ward, _recipes(lab, ward)) for ward in wards]
-            refuse_unknown(hypothesis, device, plan)
-            for ward, recipes in plan:
-                cells_of(hypothesis, ward, recipes)  # says what is wrong with it before anything is registered
+            spaces = _spaces(lab, hypothesis, wards)
         shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
         lab.begin(folder, shapes, candidates, PURPOSE)
         shutil.copyfile(path, folder / HYPOTHESIS_FILE)
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
-        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent)))
+        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
             lab.keep(loan.candidate, None)
             lab.append("borrowed", loan.record)
@@ -188,13 +194,18 @@ def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
 
 def _cells(lab: Lab, hypothesis: Hypothesis, ward: Ward) -> list[Cell]:
     assert lab.ledger is not None
-    if _borrows(hypothesis, lab.settings.device):
+    if borrows(hypothesis, lab.settings.device):
         return borrowed_cells(read_study(lab.ledger.folder).evidence, ward, hypothesis, lab.environment["device"])
-    return cells_of(hypothesis, ward, _recipes(lab, ward))
+    return cells_of(hypothesis, ward.population, ward.shapes, _recipes(lab, ward))
 
 
-def _borrows(hypothesis: Hypothesis, device: str) -> bool:
-    return any(STATISTICS[p.statistic].borrows for p in hypothesis.parts(device))
+def _spaces(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Spaces:
+    """What the candidates say may be tried; what is wrong with the plan is said here, before anything is registered."""
+    plan = [(ward, _recipes(lab, ward)) for ward in wards]
+    refuse_unknown(hypothesis, lab.settings.device, plan)
+    for ward, recipes in plan:
+        cells_of(hypothesis, ward.population, ward.shapes, recipes)
+    return {recipe.name: recipe.space for _, recipes in plan for recipe in recipes}
 
 
 def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
@@ -282,9 +293,7 @@ def _examine(
         return
     device = lab.workshop.rig.device
     for distribution in _missing(lab, ward, trial):
-        shape = dims_label(dict(sorted(trial.dims.items())))
-        words = [hypothesis.digest, trial.seed, stage.task.name, shape, distribution]
-        seed = hashlib.sha256(canonical_json(words)).digest()
+        seed = inputs_of(hypothesis, stage.task.name, trial.dims, trial.seed, distribution)
         with CaseTable(stage.task, [Case(stage.dims, distribution, "tune")], seed, device) as table:
             verdict = Judge(device).verify(built, table, "screen")
         lab.append("examination", Examination(

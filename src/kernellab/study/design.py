@@ -5,6 +5,7 @@ Decided by the file and the candidates' own spaces alone, so that a run that was
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import random
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
-from kernellab.core.ids import digest
+from kernellab.core.ids import canonical_json, digest, sha256_hex
 from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, builtin_candidates, read_candidate
@@ -66,17 +67,24 @@ def wards_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Ward]:
         raise UsageError(
             f"hypothesis {hypothesis.id} says nothing of --device {device}", f"it has populations for: {known}"
         )
-    return found
+    return sorted(found, key=lambda w: not w.locator.endswith(".py"))  # the run's own task is the file, which it copies
 
 
-def cells_of(hypothesis: Hypothesis, ward: Ward, recipes: Sequence[Recipe]) -> list[Cell]:
+def borrows(hypothesis: Hypothesis, device: str) -> bool:
+    """Whether its trials are kernels of other runs."""
+    return any(STATISTICS[p.statistic].borrows for p in hypothesis.parts(device))
+
+
+def cells_of(
+    hypothesis: Hypothesis, population: Population, shapes: Sequence[Dims], recipes: Sequence[Recipe]
+) -> list[Cell]:
     """Replicate by replicate, so that a slow drift of the machine falls on all shapes and kernels alike."""
-    ideas = [idea for recipe in recipes for idea in _ideas(hypothesis, ward.population, recipe)]
+    ideas = [idea for recipe in recipes for idea in _ideas(hypothesis, population, recipe)]
     if not ideas:
         raise UsageError(f"the space of hypothesis {hypothesis.id} leaves no combination", "widen its 'space'")
     cells = []
     for seed in hypothesis.seeds:
-        for number, dims in enumerate(ward.shapes):
+        for number, dims in enumerate(shapes):
             order = list(ideas)
             random.Random(f"{seed} {number}").shuffle(order)
             cells.append(Cell(dims, seed, tuple(order)))
@@ -112,12 +120,23 @@ def _refuse_name(name: str, choices: Sequence[Param], known: Mapping[str, list[P
 
 def key_of(task: str, dims: Dims, seed: int, idea: Idea) -> str:
     """What names a planned trial; the same of the record that came of it."""
-    return digest([task, dims_label(dict(sorted(dims.items()))), seed, idea.candidate.name, idea.params])
+    return _key(task, dims, seed, sha256_hex(idea.candidate.text.encode()), idea.candidate.name, idea.params)
 
 
-def key_of_trial(trial: AnyTrial) -> str:
-    proposal = trial.proposal
-    return key_of(trial.task, trial.dims, trial.seed, Idea(Candidate("", proposal.name), dict(proposal.params), ""))
+def key_of_trial(trial: AnyTrial, seed: int | None = None) -> str:
+    """`seed`: the key that the same kernel has in another replicate."""
+    what = trial.proposal
+    return _key(trial.task, trial.dims, trial.seed if seed is None else seed, what.source, what.name, what.params)
+
+
+def inputs_of(hypothesis: Hypothesis, task: str, dims: Dims, seed: int, distribution: str) -> bytes:
+    """The seed of the inputs on which a kernel is examined: anyone can draw them again."""
+    shape = dims_label(dict(sorted(dims.items())))
+    return hashlib.sha256(canonical_json([hypothesis.digest, seed, task, shape, distribution])).digest()
+
+
+def _key(task: str, dims: Dims, seed: int, source: str, name: str, params: Mapping[str, Param]) -> str:
+    return digest([task, dims_label(dict(sorted(dims.items()))), seed, source, name, dict(params)])
 
 
 def _candidates(population: Population, task: str, home: Path) -> tuple[Candidate, ...]:
@@ -150,10 +169,14 @@ def _ideas(hypothesis: Hypothesis, population: Population, recipe: Recipe) -> li
 def _restricted(recipe: Recipe, name: str, choices: list[Param], population: Population) -> list[Param]:
     wanted = population.space.get(name)
     if wanted is None:
-        return choices
+        return _once(choices)
     unknown = [v for v in wanted if v not in choices]
     if unknown:
         raise UsageError(
             f"{recipe.name} has no choice {name}={unknown[0]}", f"its choices: {', '.join(map(str, choices))}"
         )
-    return wanted
+    return _once(wanted)
+
+
+def _once(choices: Sequence[Param]) -> list[Param]:
+    return list({(type(c), c): c for c in choices}.values())

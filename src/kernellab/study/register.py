@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernellab.core.errors import UsageError
-from kernellab.core.records import Record, dump
+from kernellab.core.records import TRIAL, Param, Record, dump
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.measure.stats import paired_speedup
 from kernellab.search.memory.specimen import reader_of
-from kernellab.study.evidence import Borrowed, Evidence
+from kernellab.study.adherence import LoanAudit, PlanAudit
+from kernellab.study.evidence import Borrowed, Evidence, Examination
 from kernellab.study.hypothesis import Hypothesis, changes, difference
 from kernellab.study.judgement import StudyVerdict, judge
 from kernellab.study.library import checked
+from kernellab.study.plan import planned
 
 STUDY, VERDICT = "study", "study-verdict"
+Spaces = Mapping[str, Mapping[str, Sequence[Param]]]
+"""For each candidate the choices of its parameters."""
 
 
 class Other(Record):
@@ -41,11 +44,13 @@ class Registered:
 
 
 def registration(
-    hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: list[Other], loans: int = 0
-) -> dict[str, Any]:
+    hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: list[Other], loans: int,
+    spaces: Spaces | None,
+) -> dict[str, Any]:  # fmt: skip
     """The body of the "study" entry: readable by itself, with the whole file and its digest.
 
-    `loans`: how many trials of the other runs follow as "borrowed" entries.
+    `loans`: how many trials of the other runs follow as "borrowed" entries. `spaces`: the choices of every candidate, in
+    their order, which decides what a sample of them is (None: a record from before they were written down).
     """
     first = hypothesis.parts(device)[0]
     return {
@@ -64,6 +69,7 @@ def registration(
         "loans": loans,
         "digest": hypothesis.digest,
         "hypothesis": hypothesis.content(),
+        **({} if spaces is None else {"spaces": {k: [[p, c] for p, c in v.items()] for k, v in spaces.items()}}),
     }
 
 
@@ -100,26 +106,68 @@ def _alike(a: object, b: object) -> bool:
 
 
 class StudyAudit:
-    """Fed the entries of a ledger in order; yields what is wrong with the study in it, if there is one."""
+    """Fed the entries of a ledger in order; yields what is wrong with the study in it, if there is one: a registration
+    that its hypothesis does not give, a record that does not keep to its plan, a verdict that does not follow."""
 
     def __init__(self, folder: Path) -> None:
         self._evidence = Evidence(read=reader_of(Store(folder)))
         self._hypothesis: Hypothesis | None = None
-        self._device = ""
+        self._start: dict[str, Any] = {}
+        self._body: dict[str, Any] = {}
+        self._devices: set[str] = set()
+        self._loans: LoanAudit | None = None
+        self._plan: PlanAudit | None = None
+        self._unplanned = False
+        self._judged = False
         self._before = 0
         self.figures = 0
 
     def problems(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
-        if self._hypothesis is not None:
-            self._evidence.take(kind, body)
-        elif kind == "trial":
-            self._before += 1
+        if kind == "run":
+            self._start = body
+        if kind in ("run", "resume") and self._start.get("purpose") == "study":
+            self._devices.add(str(body["environment"]["device"]))
         if kind == STUDY:
             yield from self._study(body)
         elif kind == VERDICT:
             yield from self._verdict(body)
-        elif kind == "borrowed":
-            yield from self._borrowed(Borrowed.model_validate(body))
+        elif kind == "end" and self._start.get("purpose") == "study" and not self._judged:
+            yield "the study ends without a verdict"
+        elif kind in ("trial", "examination", "borrowed"):
+            yield from self._entry(kind, body)
+
+    def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
+        if self._hypothesis is None or self._loans is None:
+            self._before += kind == "trial"
+            return
+        if self._judged:
+            yield "comes after the verdict"
+        self._evidence.take(kind, body)
+        if kind == "borrowed":
+            self.figures += 3
+            if self._evidence.trials:
+                yield "borrows after the first trial"
+            yield from self._loans.taken(Borrowed.model_validate(body))
+            return
+        yield from self._derive(self._hypothesis)
+        if kind == "trial" and body["device"] not in self._devices:
+            yield f"is of {body['device']}, and the run of {', '.join(sorted(self._devices))}"
+        if self._plan is not None and kind == "trial":
+            yield from self._plan.trial(TRIAL.validate_python(body))
+        elif self._plan is not None:
+            yield from self._plan.examination(Examination.model_validate(body))
+
+    def _derive(self, hypothesis: Hypothesis) -> Iterator[str]:
+        """The plan, once the loans are there; where the record is not enough for it, that is said once."""
+        if self._plan is not None or self._unplanned:
+            return
+        try:
+            found = planned(hypothesis, self._body, self._start, self._evidence)
+            self._plan = PlanAudit(hypothesis, found, self._evidence)
+        except (UsageError, SyntaxError) as fault:
+            self._unplanned = True
+            what = fault.what if isinstance(fault, UsageError) else f"a candidate cannot be read: {fault}"
+            yield f"the registered plan cannot be derived, so no trial can be held against it: {what}"
 
     def _study(self, body: dict[str, Any]) -> Iterator[str]:
         if self._hypothesis is not None:
@@ -131,26 +179,39 @@ class StudyAudit:
         except UsageError as fault:
             yield fault.what
             return
-        self._device = str(body["device"])
-        if body["digest"] != self._hypothesis.digest:
+        self._body, self._loans = body, LoanAudit(self._hypothesis, body)
+        yield from self._registered(self._hypothesis, body)
+
+    def _registered(self, hypothesis: Hypothesis, body: dict[str, Any]) -> Iterator[str]:
+        """Everything that the entry says beside the hypothesis has to follow from it and from the run's first entry."""
+        if body["digest"] != hypothesis.digest:
             yield "the digest is not that of the registered hypothesis"
-        wanted = registration(self._hypothesis, body["device"], body["candidates"], [])
-        for name in ("id", "claim", "statistic", "prediction", "rule", "n", "level", "seeds"):
-            if body[name] != wanted[name]:
-                yield f"{name} is {body[name]!r}, the registered hypothesis says {wanted[name]!r}"
+        start = self._start
+        sources = {c["name"]: c["source"] for c in start["candidates"]}
+        others = [Other.model_validate(o) for o in body["others"]]
+        spaces = {k: dict(v) for k, v in body["spaces"].items()} if "spaces" in body else None
+        wanted = registration(hypothesis, start["settings"]["device"], sources, others, body["loans"], spaces)
+        for place, derived, said in changes(wanted, body):
+            if place != "digest" and not place.startswith("hypothesis."):
+                yield f"{place} is {said!r}, the registered hypothesis and the run say {derived!r}"
+        terms = {"effort": hypothesis.effort, "seed": hypothesis.seeds[0]}
+        for name, value in terms.items():
+            if start["settings"][name] != value:
+                yield f"the run has {name} {start['settings'][name]!r}, the registered hypothesis {value!r}"
 
     def _verdict(self, body: dict[str, Any]) -> Iterator[str]:
-        if self._hypothesis is None:
+        if self._hypothesis is None or self._loans is None:
             yield "gives a verdict on a hypothesis that was never registered"
             return
-        wanted = dump(judge(self._hypothesis, self._evidence, self._device))
+        if self._judged:
+            yield "gives a second verdict"
+        self._judged = True
+        yield from self._derive(self._hypothesis)
+        yield from self._loans.whole()
+        if self._plan is not None:
+            yield from self._plan.whole()
+        wanted = dump(judge(self._hypothesis, self._evidence, str(self._body["device"])))
         self.figures += 3 * len(wanted["parts"])
         for place, derived, said in changes(wanted, dict(body)):
             if not _alike(derived, said):
                 yield f"the recorded trials and the rule give another verdict: {place} is {said!r}, derived {derived!r}"
-
-    def _borrowed(self, borrowed: Borrowed) -> Iterator[str]:
-        timing = borrowed.trial.timing
-        self.figures += 1
-        if paired_speedup(timing.candidate_s, timing.baseline_s).value != timing.speedup:
-            yield f"borrows trial {borrowed.trial.trial} with a speed-up that its samples do not give"

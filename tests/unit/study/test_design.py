@@ -28,7 +28,10 @@ def asking(**population: Any) -> Hypothesis:
 def planned(**population: Any) -> list[tuple[str, int, list[dict[str, Any]]]]:
     hypothesis = asking(**population)
     ward = wards_of(hypothesis, "cpu", Path())[0]
-    return [(str(c.dims["N"]), c.seed, [i.params for i in c.ideas]) for c in cells_of(hypothesis, ward, [RECIPE])]
+    return [
+        (str(c.dims["N"]), c.seed, [i.params for i in c.ideas])
+        for c in cells_of(hypothesis, ward.population, ward.shapes, [RECIPE])
+    ]
 
 
 def test_every_replicate_has_every_shape_with_the_same_kernels_in_another_order() -> None:
@@ -86,6 +89,6 @@ def test_the_shipped_populations_exist(name: str, device: str) -> None:
 
 def test_a_planned_trial_is_named_whatever_the_order_of_its_dims() -> None:
     hypothesis = asking()
-    idea = cells_of(hypothesis, wards_of(hypothesis, "cpu", Path())[0], [RECIPE])[0].ideas[0]
+    idea = cells_of(hypothesis, hypothesis.population[0], [{"M": 1, "N": 2}], [RECIPE])[0].ideas[0]
     assert key_of("t", {"M": 1, "N": 2}, 1, idea) == key_of("t", {"N": 2, "M": 1}, 1, idea)
     assert key_of("t", {"M": 1, "N": 2}, 1, idea) != key_of("t", {"M": 1, "N": 2}, 2, idea)

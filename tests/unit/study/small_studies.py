@@ -1,0 +1,73 @@
+"""Whole studies that take seconds, with real compilers, and records as their owner could have signed them."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kernellab.core.settings import Settings
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import SigningKey
+from kernellab.study.conduct import Report, run_study
+from kernellab.study.library import SHIPPED, checked, find, read
+from kernellab.study.mine.follow_up import as_toml
+
+Entries = list[tuple[str, dict[str, Any]]]
+QUICK = Settings(device="cpu", sample_s=0.0002)
+TINY: dict[str, dict[str, Any]] = {
+    "H1": {
+        "shapes": ["16x128"],
+        "space": {"BLOCK": [128, 512], "UNROLL": [4], "POLYNOMIAL": ["horner"], "SCHEDULE": ["source"]},
+    },
+    "H2": {"shapes": ["4x64"], "distributions": ["normal", "large"]},
+    "H3": {"shapes": ["16x128", "16x256"], "candidates": ["softmax_online"], "most": 2, "space": {"EXP": ["poly"]}},
+}
+
+
+class Reports(dict[str, Report]):
+    """The tiny studies, each run when it is first asked for."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self._home = home
+
+    def __missing__(self, name: str) -> Report:
+        self[name] = run_study(tiny(name, self._home), QUICK, self._home / name)
+        return self[name]
+
+
+def tiny(name: str, folder: Path) -> Path:
+    """A shipped hypothesis with its own claim and rule, and a population that takes seconds."""
+    content = read(find(name)).content()
+    content["population"] = [{**p, **TINY[name]} for p in content["population"] if p["device"] == "cpu"]
+    content["part"] = [p for p in content["part"] if p["device"] in (None, "cpu")]
+    content |= {"seeds": content["seeds"][:3], "sample": 3, "level": 0.75}
+    folder.mkdir(exist_ok=True)
+    shutil.copytree(SHIPPED / "candidates", folder / "candidates", dirs_exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text(as_toml(checked(content, name)))
+    return path
+
+
+def kinds(folder: Path) -> list[str]:
+    return [e.kind for e in read_entries(folder)]
+
+
+def resigned(report: Report, target: Path, change: Callable[[Entries], object]) -> Path:
+    """The study as its owner could have signed it, had this been the content."""
+    entries = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(report.folder)]
+    entries[0][1].pop("public_key")
+    entries[0][1].pop("nonce")
+    change(entries)
+    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
+        for kind, body in entries[1:]:
+            ledger.append(kind, body)
+    shutil.copytree(report.folder / "artifacts", target / "artifacts")
+    return target
+
+
+def body_of(entries: Entries, kind: str) -> dict[str, Any]:
+    return next(body for k, body in entries if k == kind)
