@@ -72,7 +72,8 @@ class Timing(Record):
     """Raw paired samples (seconds a call, candidate and baseline) and the figures derived from them.
 
     `speedup` is the median of the paired ratios baseline/candidate with its exact-bootstrap 95 % interval.
-    `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures.
+    `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures. `disturbed`: so many were
+    that they had to be taken in; no speed-up is claimed by such figures.
     `floor_s` is the least time that the device's measured ceilings allow for one call.
     `conditions`: clocks, heat and what held the device back, read right after the last pair.
     """
@@ -83,6 +84,7 @@ class Timing(Record):
     candidate_s: list[float]
     baseline_s: list[float]
     dropped: list[tuple[float, float]] = []
+    disturbed: bool = False
     speedup: float
     speedup_low: float
     speedup_high: float

@@ -23,7 +23,8 @@ from kernellab.measure.stats import Estimate, median, paired_speedup
 from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
-_DROPS_A_PAIR = 3
+_PATIENCE = 12  # tries for a pair that something follows from: a busy machine costs time first, then the measurement
+_TRIAL_PATIENCE = 4
 _LOOKOUTS = 2
 TOO_GOOD = 0.8
 _HOPELESS = 0.8
@@ -46,11 +47,13 @@ class Arm:
 
 @dataclass
 class Pairs:
-    """Seconds a call, pair by pair."""
+    """Seconds a call, pair by pair. `disturbed`: too few pairs were clean, so that the dropped ones stand here as well. The
+    longer arm is disturbed more often: such figures flatter the shorter one, and nothing may be claimed by them."""
 
     first: list[float] = field(default_factory=list)
     second: list[float] = field(default_factory=list)
     dropped: list[tuple[float, float]] = field(default_factory=list)
+    disturbed: bool = False
 
     def speedup(self, level: float = 0.95) -> Estimate:
         """Of the first arm over the second."""
@@ -125,6 +128,7 @@ class Bench:
         most: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None] = lambda _: None,
         checks: int = 0,
+        patience: int = _PATIENCE,
     ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
         for arm in (first, second):
@@ -133,7 +137,7 @@ class Bench:
         moments = self.ring.secret_moments(most, checks) | self.ring.secret_moments(_LOOKS[1], min(1, checks))
         # at once, and later too: what learns from the calls it gets has seen them all only after a while
         lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS) | self.ring.secret_moments(most, _LOOKOUTS)
-        while len(pairs.first) < most and tries < most * _DROPS_A_PAIR:
+        while len(pairs.first) < most and tries < most * patience:
             if tries in lookouts:
                 for arm in (first, second):
                     self._look_out(arm)
@@ -142,7 +146,8 @@ class Bench:
             verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
             if verdict is not None:
                 return pairs, verdict
-        if len(pairs.first) < most // 4 + 1:  # nearly every pair was disturbed: better noisy figures than none
+        if len(pairs.first) < most // 4 + 1:
+            pairs.disturbed = True
             pairs.first += [d[0] for d in pairs.dropped]
             pairs.second += [d[1] for d in pairs.dropped]
             pairs.dropped = []
@@ -207,11 +212,11 @@ class Bench:
                 return "raced"
             return "narrow" if pairs.speedup().half_width < effort.narrow else None
 
-        return self._measure(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_checks)
+        return self._measure(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_checks, _TRIAL_PATIENCE)
 
     def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
         """A fixed number of pairs and one look: no optional stopping behind a claim."""
-        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, effort.checks)
+        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, effort.checks, _PATIENCE)
 
     def _measure(
         self,
@@ -220,9 +225,10 @@ class Bench:
         most: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
         checks: int,
+        patience: int,
     ) -> Timing | Rejected:
         try:
-            pairs, stopped = self.compare(candidate, baseline, most, enough, checks)
+            pairs, stopped = self.compare(candidate, baseline, most, enough, checks, patience)
         except Unfit as unfit:
             if unfit.arm is not candidate:
                 raise EnvironmentFault(
@@ -254,6 +260,7 @@ class Bench:
             candidate_s=pairs.first,
             baseline_s=pairs.second,
             dropped=pairs.dropped,
+            disturbed=pairs.disturbed,
             speedup=speedup.value,
             speedup_low=speedup.low,
             speedup_high=speedup.high,

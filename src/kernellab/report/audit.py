@@ -37,7 +37,7 @@ from kernellab.measure.stats import median, paired_speedup
 from kernellab.report import audit_science
 from kernellab.search.archive import AnyTrial
 from kernellab.search.result import FIGURES
-from kernellab.search.stage import noise_floor, win_threshold
+from kernellab.search.stage import noise_floor, wins
 from kernellab.study.register import StudyAudit
 from kernellab.tasks.spec import dims_label
 
@@ -190,8 +190,8 @@ class _Reader:
         if confirmation.timing is not None:
             yield from self._timing(confirmation.timing, place)
             yield from self._whole(confirmation.timing)
-            threshold = win_threshold(self._settings["win_floor"], self._calibrations[place]["noise_floor"])
-            earned = confirmation.verdict.status == "passed" and confirmation.timing.speedup_low > threshold
+            won = wins(confirmation.timing, self._calibrations[place], self._settings["win_floor"])
+            earned = confirmation.verdict.status == "passed" and won
         if confirmation.win != earned:
             yield f"says win={confirmation.win}, the rule says {earned}"
 

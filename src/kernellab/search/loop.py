@@ -24,7 +24,7 @@ from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
 from kernellab.search.result import Result, summarise
-from kernellab.search.stage import Stage, win_threshold
+from kernellab.search.stage import Stage, win_threshold, wins
 
 
 def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> Result:
@@ -92,7 +92,9 @@ def conclude(lab: Lab, stage: Stage) -> Result:
         confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
         if confirmed[-1].win:
             break
-    result = summarise(stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed)
+    result = summarise(
+        stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed, stage.calibration
+    )
     data = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, **result.data}
     lab.append("result", data)
     lab.emit(Event("result", result.reason, data))
@@ -120,7 +122,7 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
     else:
         lab.keep_listing(whole)
         verdict, timing, seed = stage.confirm(built, whole)
-    win = timing is not None and timing.speedup_low > threshold
+    win = timing is not None and wins(timing, stage.calibration, lab.settings.win_floor)
     confirmation = Confirmation(
         trial=trial.trial, task=trial.task, dims=trial.dims, verdict=verdict, timing=timing, win=win, inputs_seed=seed
     )

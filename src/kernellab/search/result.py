@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernellab.core.records import Confirmation, FailedTrial, Passed, Rejected, RejectedTrial
 from kernellab.search.archive import AnyTrial
+from kernellab.search.stage import too_busy
 
 Status = Literal["better", "nothing-better", "nothing-verified"]
 FIGURES = ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor")
@@ -22,7 +23,10 @@ class Result:
     data: dict[str, Any]
 
 
-def summarise(where: str, threads: int, trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation]) -> Result:
+def summarise(
+    where: str, threads: int, trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation],
+    calibration: Mapping[str, Any],
+) -> Result:  # fmt: skip
     """The confirmed trial with the best lower bound, or why there is none."""
     held = [c for c in confirmed if c.timing is not None]
     if not held:
@@ -38,6 +42,8 @@ def summarise(where: str, threads: int, trials: Sequence[AnyTrial], confirmed: S
     figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
     word = "beats" if best.win else "does not beat"
     reason = f"{where}: trial {best.trial} {word} the fastest baseline: {figure}"
+    if too_busy(timing, calibration):
+        reason = f"{where}: nothing can be said of trial {best.trial}, the machine was too busy: {figure} as seen"
     figures = {name: getattr(timing, name) for name in FIGURES}
     accuracy = {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
     facts = {"status": status, "reason": reason, "threads": threads, "trial": best.trial, "win": best.win}

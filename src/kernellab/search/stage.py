@@ -228,11 +228,12 @@ class Stage:
             )
         first = next(iter(self.arms.values()))
         samples: dict[str, list[list[float]]] = {}
-        medians = {}
+        medians, disturbed = {}, []
         for name, arm in self.arms.items():
             pairs, _ = self.bench.compare(arm, first, _BASELINE_PAIRS)
             samples[name] = [pairs.first, pairs.second]
             medians[name] = median(pairs.first)
+            disturbed += [name] * pairs.disturbed
             self._bay.emit(
                 Event("baseline", f"{name}: {medians[name] * 1e3:.3f} ms", {"name": name, "seconds": medians[name]})
             )
@@ -241,7 +242,8 @@ class Stage:
             self.arms.pop(name).worker.close()
         noise, aa = self._noise_floor()
         return {**self._facts(), "baselines": samples, "failed": self.failed, "fastest": self.baseline,
-                "noise_floor": noise, "aa": [aa.first, aa.second]}  # fmt: skip
+                "noise_floor": noise, "aa": [aa.first, aa.second],
+                "disturbed": disturbed}  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -271,6 +273,21 @@ def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:
     """The median A/A ratio's distance from 1."""
     ratio = Pairs(list(first), list(second)).speedup().value
     return max(ratio, 1 / ratio) - 1
+
+
+def wins(timing: Timing, calibration: Mapping[str, Any], win_floor: float) -> bool:
+    """The rule: the interval's lower end above the threshold, and nothing of it from a machine too busy to tell."""
+    return not too_busy(timing, calibration) and timing.speedup_low > win_threshold(
+        win_floor, calibration["noise_floor"]
+    )
+
+
+def too_busy(timing: Timing, calibration: Mapping[str, Any]) -> bool:
+    """Whether the comparison itself was disturbed, or a baseline whose calibration was may be the fastest: once at least it
+    was faster than the chosen one is here. (An A/A that is disturbed raises the threshold.)"""
+    others = [name for name in calibration.get("disturbed", ()) if name != timing.baseline]
+    chosen = median(timing.baseline_s)
+    return timing.disturbed or any(min(calibration["baselines"][name][0]) < chosen for name in others)
 
 
 def win_threshold(win_floor: float, noise: float) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -18,6 +21,7 @@ from kernellab.measure.ring import Ring
 from kernellab.measure.roofline import Floor
 from kernellab.run import cpu
 from kernellab.sandbox.host import Sandbox
+from kernellab.search.stage import wins
 from kernellab.tasks.spec import Task
 
 pytestmark = pytest.mark.backend_c
@@ -85,6 +89,41 @@ def test_a_trial_clearly_slower_than_the_best_so_far_is_given_up_early(ring: Rin
     assert isinstance(timing, Timing)
     assert timing.stopped == "raced"
     assert len(timing.candidate_s) <= 9
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """Somebody else wants every processor all the time."""
+    loops = []
+    for number in sorted(os.sched_getaffinity(0)):
+        loops.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+        os.sched_setaffinity(loops[-1].pid, {number})
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def test_a_machine_too_busy_to_measure_on_is_recorded_and_wins_nothing(ring: Ring, arm: Any, busy: None) -> None:
+    effort = EFFORT.model_copy(update={"confirm_pairs": 3})
+    slow = spin(60_000_000)  # longer than any turn of the scheduler
+    timing = bench(ring, sample_s=0.02).confirm(arm(spin(20_000_000)), arm(slow, "slow", 1), effort)
+    assert isinstance(timing, Timing)
+    assert timing.disturbed
+    assert len(timing.candidate_s) > effort.confirm_pairs
+    assert timing.speedup_low > 1.01
+    least = min(timing.baseline_s)
+    calm: dict[str, Any] = {
+        "noise_floor": 0.0,
+        "baselines": {"slow": [[least], [least]], "other": [[0.9 * least, 9.0], [least, least]]},
+    }
+    assert not wins(timing, calm, 1.01)
+    quiet = timing.model_copy(update={"disturbed": False})
+    assert wins(quiet, calm, 1.01)
+    assert wins(quiet, {**calm, "disturbed": ["slow"]}, 1.01)
+    assert not wins(quiet, {**calm, "disturbed": ["other"]}, 1.01)
+    calm["baselines"]["other"][0][0] = max(timing.baseline_s)
+    assert wins(quiet, {**calm, "disturbed": ["other"]}, 1.01)
 
 
 def test_a_confirmation_never_stops_early(ring: Ring, arm: Any) -> None:

@@ -237,6 +237,7 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "user": "user" in origins,
         "warm": "warm-start" in origins,
         "dropped": any(look(e.body, "timing.dropped") for kind in TIMED for e in ev.of(kind)),
+        "disturbed": any(look(e.body, "timing.disturbed") for kind in TIMED for e in ev.of(kind)),
         "recipe": "recipe" in origins or "warm-start" in origins,
         "study": bool(ev.of("study")),
         "borrowed": bool(ev.of("borrowed")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
+from kernellab.core.files import file_in_the_way
 from kernellab.core.ids import sha256_hex
 from kernellab.core.version import VERSION
 from kernellab.ledger.entry import LEDGER_FILE
@@ -136,10 +138,26 @@ def _code() -> str:
 
 def _refuse_taken(out: Path) -> None:
     """Earlier papers are replaced; other files are left alone, and a run's folder holds nothing but the run."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file", "give a folder with --out")
-    if (out / LEDGER_FILE).exists():
-        raise UsageError(f"{out} is the folder of a run", "give a folder of the paper's own with --out")
+    if file := file_in_the_way(out):
+        raise UsageError(f"{file} is a file", "give a folder with --out")
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        if (folder / LEDGER_FILE).exists():
+            inside = "is" if folder == place else "lies in"
+            raise UsageError(f"{out} {inside} the folder of a run", "give a folder of the paper's own with --out")
+    taken = [out / name for name in NAMES if (out / name).exists()]
+    if taken and not _is_claims(out / "paper.json"):
+        raise UsageError(f"{taken[0]} is there already, and klab did not write it (it has no claims beside it)",
+                         "move it away, or give another --out")  # fmt: skip
+
+
+def _is_claims(file: Path) -> bool:
+    """The claims file of a paper, of this version or another; a paper's files are always written together."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"made_by", "claims", "blocks"} <= found.keys()
 
 
 def _refuse_empty(evidence: Evidence) -> None:
