@@ -10,9 +10,11 @@ from kernellab.certify.certificate import Certificate, read_certificate
 from kernellab.certify.evidence import CERTIFICATES
 from kernellab.certify.history import History, read_history
 from kernellab.core.errors import KlabError, UsageError
+from kernellab.sandbox.zygote import Tier
 
 BORDERLINE = 0.5
 NEAR = 0.02
+NO_SANDBOX: Tier = "T0"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def residual(certificate: Certificate) -> tuple[str, ...]:
         )
     if certificate.trust != "native":
         reasons.append(f"trust level {certificate.trust}")
-    if certificate.tier == "none":
+    if certificate.tier == NO_SANDBOX:
         reasons.append("measured without a sandbox")
     return tuple(reasons)
 

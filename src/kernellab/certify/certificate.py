@@ -132,6 +132,14 @@ class Certificate(Record):
         return PublicKey(bytes.fromhex(self.public_key))
 
     @property
+    def named_key(self) -> str:
+        """The key by its fingerprint, as everywhere; a changed file may hold what is no key."""
+        try:
+            return f"key {self.signer.fingerprint}"
+        except ValueError:
+            return f"the key in it, {self.public_key[:16]!r}, which is none"
+
+    @property
     def id(self) -> str:
         """Names the signed certificate; reviews are of this id and no other."""
         return digest(dump(self))
@@ -161,7 +169,7 @@ def read_certificate(path: Path) -> Certificate:
                          "use the version of kernellab that wrote it")  # fmt: skip
     if not certificate.genuine:
         raise LedgerFault(
-            f"{path} was changed after it was signed: the signature does not fit key {certificate.public_key[:16]}",
+            f"{path} was changed after it was signed: the signature does not fit {certificate.named_key}",
             "restore the file, or certify the trial again",
         )
     return certificate

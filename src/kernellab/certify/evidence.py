@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernellab.certify.certificate import Certificate
+from kernellab.certify.draft import draft, shapes_of
+from kernellab.certify.proof import Proof
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
-from kernellab.core.ids import digest
 from kernellab.core.records import (
     TRIAL,
     Confirmation,
@@ -26,35 +27,21 @@ from kernellab.core.records import (
     Passed,
     Rejected,
     RejectedTrial,
-    Timing,
+    dump,
 )
-from kernellab.ledger.check import LedgerCheck, check
+from kernellab.ledger.check import check
 from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.store import Store
 from kernellab.measure.stats import paired_speedup
 from kernellab.search.archive import AnyTrial
+from kernellab.search.lab import task_of
 from kernellab.search.stage import win_threshold
+from kernellab.tasks.spec import in_order
 
 CERTIFICATES = "certificates"
 _ONLY = "certify a trial that 'klab show RUN' lists as confirmed; 'klab run' and 'klab bench' confirm their best"
-
-
-@dataclass(frozen=True)
-class Proof:
-    """Everything behind one confirmed trial; `environment` is the one in force when it was confirmed."""
-
-    folder: Path
-    ledger: LedgerCheck
-    genesis: dict[str, Any]
-    environment: dict[str, Any]
-    trial: MeasuredTrial
-    confirmation: Confirmation
-    verdict: Passed
-    timing: Timing
-    threshold: float
-    source: str
 
 
 @dataclass
@@ -165,8 +152,10 @@ def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
     proof = prove_trial(folder, evidence.trial)
     if proof.ledger.public_key != certificate.public_key:
         raise LedgerFault("the certificate is signed by another key than its run", "certify the trial again")
-    if _said(certificate) != _recorded(proof):
-        raise LedgerFault("the certificate says something else than the run's records", "certify the trial again")
+    if other := _differences(dump(certificate), dump(_as_recorded(certificate, proof))):
+        more = f", and {len(other) - 3} more" if len(other) > 3 else ""
+        raise LedgerFault(f"the certificate says something else than the run's records: {'; '.join(other[:3])}{more}",
+                          "certify the trial again")  # fmt: skip
     if (evidence.size, evidence.root) not in _heads(folder):
         raise LedgerFault(
             f"{folder} has no signed head of {evidence.size} entries with root {evidence.root[:16]}: "
@@ -176,17 +165,26 @@ def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
     return proof
 
 
-def _said(certificate: Certificate) -> list[Any]:
-    kernel, speed, accuracy = certificate.kernel, certificate.speed, certificate.accuracy
-    return [kernel.source, kernel.params, kernel.artifact, kernel.code, kernel.plans, certificate.shapes.timed,
-            speed.samples, speed.speedup_low, speed.win, accuracy.max_ulp, accuracy.budget_ulp]  # fmt: skip
+def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
+    """What the run's records make of this certificate: everything but its date, its anchor (recheck computes that again),
+    its signature, and which of the ledger's heads it names."""
+    try:
+        task, _ = task_of(proof.folder)
+        task = task.on(proof.genesis["settings"]["device"])
+        exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
+    except (
+        UsageError
+    ):  # the task has another text today, as recheck says: its range is nobody's word but the certificate's
+        exact, shapes = certificate.subject.exact, certificate.shapes.model_copy(update={"timed": proof.trial.dims})
+    drafted = draft(proof, exact, shapes, certificate.anchor, certificate.issued)
+    return drafted.model_copy(update={"evidence": certificate.evidence, "signature": certificate.signature})
 
 
-def _recorded(proof: Proof) -> list[Any]:
-    proposal, artifact, timing = proof.trial.proposal, proof.trial.artifact, proof.timing
-    return [proposal.source, proposal.params, artifact.id, artifact.code, artifact.plans, proof.trial.dims,
-            digest([timing.candidate_s, timing.baseline_s]), timing.speedup_low, proof.confirmation.win,
-            proof.verdict.max_ulp, proof.verdict.budget_ulp]  # fmt: skip
+def _differences(said: Any, recorded: Any, place: str = "") -> list[str]:
+    if isinstance(said, dict) and isinstance(recorded, dict):
+        keys = sorted(said.keys() | recorded.keys())
+        return [d for k in keys for d in _differences(said.get(k), recorded.get(k), f"{place}.{k}".lstrip("."))]
+    return [] if said == recorded else [f"{place} is {str(said)[:80]}, recorded {str(recorded)[:80]}"]
 
 
 def _heads(folder: Path) -> Iterator[tuple[int, str]]:

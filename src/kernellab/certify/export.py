@@ -15,8 +15,9 @@ from typing import Literal, get_args
 
 from kernellab.build.base import Candidate
 from kernellab.certify.certificate import Certificate, read_certificate
-from kernellab.certify.evidence import Proof, need_run, prove_certificate
+from kernellab.certify.evidence import need_run, prove_certificate
 from kernellab.certify.history import read_history
+from kernellab.certify.proof import Proof
 from kernellab.core.errors import UsageError
 from kernellab.ledger.disk import access_fault
 from kernellab.search.lab import genesis, task_of

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +93,20 @@ def accept(certificate: Certificate, path: Path) -> Path:
     review(path, certificate, "accept", "looked at by a test")
     promote(path, certificate)
     return path
+
+
+def resigned(folder: Path, change: Callable[[str, dict[str, Any]], None]) -> Path:
+    """The run as its own laboratory would have signed it, had its records been changed so (kind and body of each)."""
+    other = folder.with_name("changed")
+    bodies = [(entry.kind, json.loads(json.dumps(entry.body))) for entry in read_entries(folder)]
+    for kind, body in bodies:
+        change(kind, body)
+    start = {k: v for k, v in bodies[0][1].items() if k not in ("public_key", "nonce")}
+    with Ledger.create(other, start, load_or_create_key()) as ledger:
+        for kind, body in bodies[1:]:
+            ledger.append(kind, body)
+    shutil.copytree(folder / "artifacts", other / "artifacts", dirs_exist_ok=True)
+    return other
 
 
 def trial_of(folder: Path, status: str) -> int:

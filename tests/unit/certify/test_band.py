@@ -37,7 +37,7 @@ def but(certificate: Certificate, **changes: Any) -> Certificate:
         ({"speed_win": False, "speed_speedup_low": 0.9}, "not faster by the rule"),
         ({"speed_speedup_low": 1.02}, "within 2 % of the threshold 1.010"),
         ({"trust": "device-only"}, "trust level device-only"),
-        ({"tier": "none"}, "without a sandbox"),
+        ({"tier": "T0"}, "without a sandbox"),
     ],
 )
 def test_every_doubt_is_named(changes: dict[str, Any], words: str, issued: tuple[Certificate, Path]) -> None:
@@ -54,7 +54,7 @@ def test_undecided_ones_in_doubt_come_first_and_broken_ones_are_listed(
 ) -> None:
     certificate, path = issued
     folder = tmp_path / "many" / "certificates"
-    for name, changes in (("a-plain", {}), ("b-doubt", {"tier": "none"}), ("c-decided", {"tier": "T2"})):
+    for name, changes in (("a-plain", {}), ("b-doubt", {"tier": "T0"}), ("c-decided", {"tier": "T2"})):
         write_certificate(folder / f"{name}.json", but(certificate, **changes))
     (folder / "d-broken.json").write_text("{}")
     review(folder / "c-decided.json", but(certificate, tier="T2"), "accept", "seen")

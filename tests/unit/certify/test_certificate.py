@@ -55,7 +55,7 @@ def test_every_changed_field_is_found(issued: tuple[Certificate, Path]) -> None:
 def test_another_key_cannot_sign_for_the_laboratory(issued: tuple[Certificate, Path]) -> None:
     certificate, path = issued
     write_certificate(path, certificate.signed(SigningKey.generate()))
-    with pytest.raises(LedgerFault, match="signature does not fit"):
+    with pytest.raises(LedgerFault, match=f"signature does not fit key {certificate.signer.fingerprint}"):
         read_certificate(path)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,11 @@ from kernellab.certify.evidence import find_run, need_run, prove_certificate, pr
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.search import lab
 from kernellab.search.replay import read_trials
+from kernellab.tasks.builtin import TASKS
 
-from .conftest import trial_of
+from .conftest import resigned, trial_of
 
 
 def test_a_confirmed_trial_is_proved(softmax_run: Path, confirmed: int) -> None:
@@ -44,37 +47,24 @@ def test_a_trial_that_is_not_there_is_refused(softmax_run: Path) -> None:
         prove_trial(softmax_run, 99)
 
 
-def changed(folder: Path, kind: str, change: Callable[[dict[str, object]], None], confirmed: int) -> Path:
-    """The run as its own laboratory would have signed it with one changed record."""
-    entries = list(read_entries(folder))
-    other = folder.with_name("changed")
-    start = {k: v for k, v in entries[0].body.items() if k not in ("public_key", "nonce")}
-    (folder / "artifacts").rename(other.with_name("blobs"))
-    with Ledger.create(other, start, load_or_create_key()) as ledger:
-        for entry in entries[1:]:
-            body = json.loads(json.dumps(entry.body))
-            if entry.kind == kind and body.get("trial") == confirmed:
-                change(body)
-            ledger.append(entry.kind, body)
-    other.with_name("blobs").rename(other / "artifacts")
-    return other
+def changed(folder: Path, change: Callable[[dict[str, Any]], None], confirmed: int) -> Path:
+    """The run with another confirmation of one trial."""
+    return resigned(folder, lambda k, b: change(b) if (k, b.get("trial")) == ("confirmation", confirmed) else None)
 
 
 def test_a_rejected_confirmation_is_refused(copied: Path, confirmed: int) -> None:
     verdict = {"status": "rejected", "cause": "wrong-output", "reason": "off by one"}
-    folder = changed(copied, "confirmation", lambda b: b.update(verdict=verdict, timing=None, win=False), confirmed)
+    folder = changed(copied, lambda b: b.update(verdict=verdict, timing=None, win=False), confirmed)
     with pytest.raises(UsageError, match="rejected at its confirmation: wrong-output: off by one"):
         prove_trial(folder, confirmed)
 
 
 def test_figures_that_do_not_follow_from_their_samples_are_refused(copied: Path, confirmed: int) -> None:
-    def faster(body: dict[str, object]) -> None:
-        timing = body["timing"]
-        assert isinstance(timing, dict)
-        timing["speedup"] *= 2
+    def faster(body: dict[str, Any]) -> None:
+        body["timing"]["speedup"] *= 2
 
     with pytest.raises(LedgerFault, match="do not follow"):
-        prove_trial(changed(copied, "confirmation", faster, confirmed), confirmed)
+        prove_trial(changed(copied, faster, confirmed), confirmed)
 
 
 def test_a_tampered_ledger_is_refused(copied: Path, confirmed: int) -> None:
@@ -114,11 +104,61 @@ def test_a_run_cut_back_after_the_certificate_is_found(issued: tuple[Certificate
         prove_certificate(certificate, copied)
 
 
-def test_a_certificate_that_says_more_than_the_run_is_refused(issued: tuple[Certificate, Path], copied: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("speed", "speedup", 95.0),
+        ("speed", "speedup_low", 9.0),
+        ("speed", "baseline", "something slow"),
+        ("speed", "latency_s", 1e-9),
+        ("speed", "threshold", 1.0),
+        ("kernel", "name", "famous_kernel"),
+        ("kernel", "compiler", "icc 99"),
+        ("kernel", "flags", ["-Ofast"]),
+        ("accuracy", "cases", 99999),
+        ("accuracy", "max_abs_err", 1.0),
+        ("shapes", "high", {"M": 10**9, "N": 10**9}),
+        ("subject", "exact", True),
+        ("subject", "fingerprint", "0" * 64),
+    ],
+)
+def test_a_certificate_that_says_something_else_than_the_run_is_refused(
+    part: str, field: str, value: object, issued: tuple[Certificate, Path], copied: Path
+) -> None:
     certificate, _ = issued
-    more = certificate.model_copy(update={"speed": certificate.speed.model_copy(update={"speedup_low": 9.0})})
-    with pytest.raises(LedgerFault, match="something else"):
-        prove_certificate(more.signed(load_or_create_key()), copied)
+    other = certificate.model_copy(update={part: getattr(certificate, part).model_copy(update={field: value})})
+    with pytest.raises(LedgerFault, match=rf"something else than the run's records: {part}\.{field}"):
+        prove_certificate(other.signed(load_or_create_key()), copied)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("trust", "device-only"), ("tier", "T3"), ("effort", "full"), ("environment", {"device": "H200"})],
+)
+def test_where_and_how_it_was_measured_is_held_against_the_run(
+    field: str, value: object, issued: tuple[Certificate, Path], copied: Path
+) -> None:
+    other = issued[0].model_copy(update={field: value})
+    with pytest.raises(LedgerFault, match=f"something else than the run's records: {field}"):
+        prove_certificate(other.signed(load_or_create_key()), copied)
+
+
+def test_a_certificate_outlives_what_the_run_does_later(issued: tuple[Certificate, Path], copied: Path) -> None:
+    with Ledger.resume(copied, load_or_create_key()) as ledger:
+        ledger.append("resume", {"environment": {"device": "another"}, "trials": 0})
+    assert prove_certificate(issued[0], copied).environment == issued[0].environment
+
+
+def test_a_task_of_another_text_leaves_the_rest_to_be_checked(
+    issued: tuple[Certificate, Path], copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        lab, "load_task", lambda _: replace(TASKS["softmax"], about="other words", edge=({"M": 1, "N": 1},))
+    )
+    assert prove_certificate(issued[0], copied).trial.trial == issued[0].evidence.trial
+    faster = issued[0].model_copy(update={"speed": issued[0].speed.model_copy(update={"speedup": 95.0})})
+    with pytest.raises(LedgerFault, match=r"speed\.speedup is 95\.0"):
+        prove_certificate(faster.signed(load_or_create_key()), copied)
 
 
 def test_a_run_that_is_nowhere_is_asked_for(issued: tuple[Certificate, Path], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from kernellab.certify.certificate import Certificate, write_certificate
 from kernellab.certify.issue import certify
 from kernellab.certify.recheck import Recheck, environment_drift, recheck
 from kernellab.core.errors import LedgerFault, UsageError
-from kernellab.ledger.keys import load_or_create_key
+from kernellab.core.records import Timing
 from kernellab.run.driver import present
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Array
+
+from .conftest import resigned
 
 without_gpu = pytest.mark.skipif(present(), reason="there is a GPU here")
 
@@ -39,17 +42,83 @@ def test_everything_is_looked_at_again_on_the_same_machine(issued: tuple[Certifi
 
 
 @pytest.mark.backend_c
-def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(issued: tuple[Certificate, Path]) -> None:
-    certificate, path = issued
-    packages = {**certificate.environment["packages"], "numpy": "1.0"}
-    elsewhere = {**certificate.environment, "device": "Another CPU", "compiler": "cc 1.0", "packages": packages}
-    write_certificate(path, certificate.model_copy(update={"environment": elsewhere}).signed(load_or_create_key()))
-    report = recheck(path)
+def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(copied: Path, confirmed: int) -> None:
+    def elsewhere(kind: str, body: dict[str, Any]) -> None:
+        if kind == "run":
+            body["environment"] |= {"device": "Another CPU", "compiler": "cc 1.0"}
+            body["environment"]["packages"]["numpy"] = "1.0"
+
+    report = recheck(certify(resigned(copied, elsewhere), confirmed)[1])
     found = statuses(report)
     assert (found["device"], found["compiler"], found["numpy"]) == ("drifted", "drifted", "drifted")
     assert (found["verdict"], found["timing"]) == ("same", "unchecked")
-    assert report.verdict == "holds"
+    assert (report.verdict, report.exit_code) == ("unchecked", 5)  # nothing is said to hold that was not looked at
     assert set(report.data()["drifted"]) == {"device", "compiler", "numpy"}
+
+
+@pytest.mark.backend_c
+@pytest.mark.parametrize("target", ["native", "generic"])
+def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
+    target: str, copied: Path, confirmed: int
+) -> None:
+    def aimed(kind: str, body: dict[str, Any]) -> None:
+        if kind == "run":
+            body["settings"]["target"] = target
+            body["environment"]["device"] += f", built for {target}"
+
+    report = recheck(certify(resigned(copied, aimed), confirmed)[1])
+    found = statuses(report)
+    assert (found["device"], found["verdict"]) == ("same", "same"), report.findings
+    assert found["timing"] != "unchecked"
+    (device,) = (f.detail for f in report.findings if f.part == "device")
+    assert device.endswith("built for generic") == (target == "generic")  # the machine's own needs no name
+
+
+@pytest.mark.backend_c
+def test_a_target_that_is_none_here_is_another_device(copied: Path, confirmed: int) -> None:
+    def foreign(kind: str, body: dict[str, Any]) -> None:
+        if kind == "run":
+            body["settings"]["target"] = "z-architecture"
+            body["environment"]["device"] += ", built for z-architecture"
+
+    report = recheck(certify(resigned(copied, foreign), confirmed)[1])
+    assert (statuses(report)["device"], statuses(report)["timing"]) == ("drifted", "unchecked")
+    assert report.verdict == "unchecked"
+
+
+def timed(certificate: Certificate, low: float, value: float, high: float, baseline: str = "torch") -> Recheck:
+    """A report whose timing was certified at 4.0 [3.9, 4.1] of torch and is this today."""
+    then = {"speedup": 4.0, "speedup_low": 3.9, "speedup_high": 4.1, "win": True, "baseline": "torch"}
+    speed = certificate.speed.model_copy(update=then)
+    report = Recheck(certificate.model_copy(update={"speed": speed}))
+    now = Timing(baseline=baseline, threads=1, calls=1, candidate_s=[1.0], baseline_s=[value], speedup=value, speedup_low=low,
+                 speedup_high=high, latency_s=1.0, gb_per_s=1.0, floor_s=0.5, memory_floor_s=0.5, of_floor=0.5,
+                 of_memory_floor=0.5, checked=1, stopped="narrow")  # fmt: skip
+    module._check_timing(report, now, 1.01)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("interval", "status", "words"),
+    [
+        ((3.8, 4.0, 4.2), "same", "4.000x"),
+        ((3.3, 3.35, 3.4), "same", "3.350x"),  # within 15 % of the certified interval
+        ((3.2, 3.25, 3.3), "failed", "slower than certified by more than 15%"),
+        ((0.9, 1.0, 1.1), "failed", "no longer faster by the rule"),
+        ((5.0, 5.1, 5.2), "drifted", "5.100x"),
+    ],
+)
+def test_the_whole_interval_below_the_certified_one_is_slower(
+    interval: tuple[float, float, float], status: str, words: str, issued: tuple[Certificate, Path]
+) -> None:
+    (finding,) = timed(issued[0], *interval).findings
+    assert (finding.status, words in finding.detail) == (status, True), finding
+
+
+def test_a_faster_baseline_of_today_is_named(issued: tuple[Certificate, Path]) -> None:
+    (finding,) = timed(issued[0], 1.9, 2.0, 2.1, "numpy").findings
+    assert finding.status == "drifted"
+    assert "another baseline is the fastest here" in finding.detail
 
 
 def test_without_its_run_only_signature_and_reference_are_checked(

@@ -1,0 +1,59 @@
+"""The certificate that a run's records make: to be signed, or to be held against one that was."""
+
+from __future__ import annotations
+
+from kernellab.certify.certificate import (
+    Accuracy,
+    Anchor,
+    Certificate,
+    Evidence,
+    KernelFacts,
+    Shapes,
+    Speed,
+    Subject,
+)
+from kernellab.certify.proof import Proof
+from kernellab.core.ids import digest
+from kernellab.tasks.spec import Dims, Task
+from kernellab.verify.cases import all_shapes
+
+
+def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str) -> Certificate:
+    """The certificate before it is signed. The task's own part (exactness, shapes, anchor) is given, the rest recorded."""
+    trial, timing, verdict, facts = proof.trial, proof.timing, proof.verdict, proof.genesis["task"]
+    return Certificate(
+        issued=issued,
+        subject=Subject(name=facts["name"], fingerprint=facts["fingerprint"], builtin=facts["builtin"], exact=exact),
+        kernel=KernelFacts(
+            name=trial.proposal.name, source=trial.proposal.source, params=trial.proposal.params,
+            backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,
+            plans=trial.artifact.plans, compiler=trial.artifact.compiler, flags=trial.artifact.flags,
+        ),
+        anchor=anchor,
+        accuracy=Accuracy(
+            cases=verdict.cases, max_abs_err=verdict.max_abs_err, max_ulp=verdict.max_ulp,
+            budget_ulp=verdict.budget_ulp, deterministic=verdict.deterministic,
+        ),
+        speed=Speed(
+            baseline=timing.baseline, threads=timing.threads, pairs=len(timing.candidate_s), dropped=len(timing.dropped),
+            speedup=timing.speedup, speedup_low=timing.speedup_low, speedup_high=timing.speedup_high,
+            threshold=proof.threshold, win=proof.confirmation.win, latency_s=timing.latency_s,
+            gb_per_s=timing.gb_per_s, of_floor=timing.of_floor,
+            samples=digest([timing.candidate_s, timing.baseline_s]),
+        ),
+        shapes=shapes,
+        trust=trial.trust,
+        tier=trial.tier,
+        effort=proof.genesis["settings"]["effort"],
+        environment=proof.environment,
+        evidence=Evidence(run=proof.ledger.run, root=proof.ledger.root, size=proof.ledger.size, trial=trial.trial),
+        public_key=proof.ledger.public_key,
+    )  # fmt: skip
+
+
+def shapes_of(task: Task, timed: Dims) -> Shapes:
+    """The span of everything that a full judgement looks at: edge, held-out and timed shapes."""
+    judged = all_shapes(task, timed)
+    low = {name: min(d[name] for d in judged) for name in task.dim_names}
+    high = {name: max(d[name] for d in judged) for name in task.dim_names}
+    return Shapes(timed=timed, judged=len(judged), low=low, high=high)

@@ -1,0 +1,33 @@
+"""What a certificate says, from a run's records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernellab.certify.certificate import Certificate
+from kernellab.certify.draft import shapes_of
+from kernellab.certify.evidence import prove_trial
+from kernellab.ledger.check import check
+from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.spec import Task
+
+
+def test_binds_everything_the_claim_rests_on(issued: tuple[Certificate, Path], copied: Path, confirmed: int) -> None:
+    certificate, path = issued
+    proof = prove_trial(copied, confirmed)
+    assert path == copied / "certificates" / f"trial-{confirmed}.json"
+    assert certificate.genuine
+    assert certificate.kernel.source == proof.trial.proposal.source
+    assert certificate.kernel.code == proof.trial.artifact.code
+    assert certificate.speed.speedup_low == proof.timing.speedup_low
+    assert certificate.speed.pairs == len(proof.timing.candidate_s)
+    assert certificate.accuracy.budget_ulp == proof.verdict.budget_ulp
+    assert certificate.environment == proof.genesis["environment"]
+    assert (certificate.evidence.run, certificate.evidence.root) == (check(copied).run, check(copied).root)
+    assert certificate.subject.fingerprint == TASKS["softmax"].fingerprint()
+    assert certificate.shapes.timed == {"M": 96, "N": 64}
+
+
+def test_the_range_spans_what_a_full_judgement_looks_at(double_task: Task) -> None:
+    shapes = shapes_of(double_task, {"N": 4096})
+    assert (shapes.low, shapes.high, shapes.judged) == ({"N": 1}, {"N": 5003}, 5)
