@@ -40,14 +40,15 @@ STATISTICS: dict[str, Statistic] = {
         "largest error over shapes and distributions, median over replicates", accuracy.ErrorOptions, accuracy.worst_error
     ),
     "failure-share": Statistic(
-        "share of examinations whose error is beyond a bound or not finite", accuracy.ShareOptions, accuracy.failure_share
+        "share of examinations (a kernel on an input) whose error is beyond a bound or not finite",
+        accuracy.ShareOptions, accuracy.failure_share,
     ),
     "transfer-loss": Statistic(
         "loss of the neighbouring shape's best configuration against this shape's own, median over pairs and replicates",
         transfer.TransferOptions, transfer.transfer_loss,
     ),
     "retention": Statistic(
-        "speed-up here over speed-up there of kernels tuned on another device, median over kernels",
+        "speed-up here (all replicates) over speed-up there of kernels tuned on another device, median over kernels",
         portability.RetentionOptions, portability.retention, borrows=True,
     ),
     "repeat-agreement": Statistic(
