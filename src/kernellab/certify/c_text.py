@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ C_TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint8": "unsigned char",
     "float16": "unsigned short", "bfloat16": "unsigned short",
 }  # fmt: skip
+_PARALLEL = re.compile(r'\bomp\s[^"\n]*\b(?:parallel|teams|target)\b[^"\n]*')
+_ALONE = re.compile(r"num_threads\s*\(\s*KLAB_THREADS\s*\)|\bif\s*\(\s*KLAB_THREADS\s*>\s*1\s*\)")
 _LAB_ONLY = ("-shared", "-g0", "-fno-ident", "-Wl,", "-Werror", "-fno-sanitize")
 
 
@@ -40,6 +43,17 @@ class CKernel:
     flags: tuple[str, ...]
     source: str
     launch: Launch
+    threads: int
+
+    @property
+    def threaded(self) -> bool:
+        """Whether OpenMP may start threads in it: a parallel region that does not say to do without where there is one."""
+        launches = [self.launch.lifted] if self.launch.lifted else [found for _, found in self.launch.table]
+        if "-fopenmp" not in self.flags:
+            return False
+        if self.threads > 1 and any(step.grid is not None for launch in launches for step in launch.steps):
+            return True
+        return any(self.threads > 1 or not _ALONE.search(pragma) for pragma in _PARALLEL.findall(self.source))
 
 
 def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) -> CKernel:
@@ -57,7 +71,7 @@ def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) ->
     defines = _defines(params, certificate.speed.threads)
     flags = [f for f in certificate.kernel.flags if not f.startswith(_LAB_ONLY) and f not in _macro_flags(params)]
     kept = tuple(f for f in flags if not f.startswith("-DKLAB_THREADS="))
-    return CKernel(defines, kept, recorded.source, Launch(lifted, table))
+    return CKernel(defines, kept, recorded.source, Launch(lifted, table), certificate.speed.threads)
 
 
 def _macro_flags(params: dict[str, Param]) -> set[str]:

@@ -29,6 +29,12 @@ _DERIVATIVES = {
     "the outputs; in forward mode and under torch.func (jvp, grad, jacfwd, ...) the expression computes everything.",
     False: "Derivatives: none. The reference has no torch expression; asking for one is an error that says so.",
 }
+_NO_FORK = "Threads are OpenMP's, and those do not survive fork()."
+_THREADS = {
+    True: f"{_NO_FORK} In a child that was forked from a process which had called the kernel it may never return.",
+    False: f"{_NO_FORK} In a child that was forked from a process which had called the kernel the reference answers, with a "
+    "warning; start processes with `spawn` to have the kernel in them.",
+}
 
 
 def readme_facts(
@@ -49,6 +55,7 @@ def readme_facts(
         "key": first.signer.fingerprint,
         "notes": [
             *([_DERIVATIVES[expression]] if form == "torch-op" else []),
+            *([_THREADS[form == "c"]] if any(k.threaded for k in kernels.values()) else []),
             *_launch_notes(kernels),
             *_doubts(order),
             *_place_notes(order),

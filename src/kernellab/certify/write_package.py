@@ -132,7 +132,8 @@ class _Writer:
             return {**facts, "params": repr(accepted_params(variant.candidate.text, certificate)), "target": device}
         kernel = self._kernels[variant.number]
         exact = tuple(tuple(d.values()) for d in kernel.launch.shapes)
-        return {**facts, "shapes": exact, "flags": " ".join(kernel.flags), "flag_tuple": repr(kernel.flags)}
+        return {**facts, "shapes": exact, "flags": " ".join(kernel.flags), "flag_tuple": repr(kernel.flags),
+                "threaded": kernel.threaded}  # fmt: skip
 
     def _c_facts(self) -> dict[str, Any]:
         return self.interface.c_facts()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernellab.build.base import Candidate
-from kernellab.certify.c_text import body_of, read_c_kernel, work_of
+from kernellab.certify.c_text import CKernel, Launch, body_of, read_c_kernel, work_of
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.evidence import prove_trial
 from kernellab.certify.lift import Lifted, LiftedStep
@@ -61,3 +61,25 @@ def test_grids_become_loops_and_scratch_is_laid_out_in_order() -> None:
     assert "k((void *)buf_x, scratch[1]);" in text
     assert work_of(lifted) == "ROUND64(4LL) + ROUND64(8LL * dim_M)"
     assert work_of(Lifted((), (), 1)) == "0"
+
+
+GRID = Lifted((), (LiftedStep("k", ("dim_M",), ()),), 1)
+PLAIN = Lifted((), (LiftedStep("k", None, ()),), 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "threads", "launch", "threaded"),
+    [
+        ("#pragma omp simd", 2, PLAIN, False),
+        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 1, PLAIN, False),
+        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 2, PLAIN, True),
+        ("#pragma omp parallel for schedule(static)", 1, PLAIN, True),
+        ('_Pragma("omp parallel for")', 1, PLAIN, True),
+        ("", 2, GRID, True),
+        ("", 1, GRID, False),
+    ],
+)
+def test_whether_openmp_may_start_threads(source: str, threads: int, launch: Lifted, threaded: bool) -> None:
+    kernel = CKernel((), ("-O3", "-fopenmp"), source, Launch(launch, ()), threads)
+    assert kernel.threaded == threaded
+    assert not CKernel((), ("-O3",), source, Launch(launch, ()), threads).threaded

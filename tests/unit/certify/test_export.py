@@ -37,7 +37,7 @@ def run_alone(folder: Path, test: str, home: Path) -> str:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("KLAB_")}
     environment = {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home / "xdg"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", ALONE, test], cwd=folder, capture_output=True, text=True, check=False,
-                          env=environment)  # fmt: skip
+                          env=environment, timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -112,6 +112,43 @@ def test_fast_math_is_the_kernels_own_and_not_the_callers(promoted: Path, tmp_pa
     said = run_alone(folder, "test_klab_softmax.py", home)
     assert "ok test_the_floating_point_state_of_the_caller_is_left_alone" in said
     assert "-funsafe-math-optimizations" in (folder / "klab_softmax" / "host.py").read_text()
+
+
+FORKED = """
+import os, warnings
+import numpy as np, klab_softmax as k
+from klab_softmax import reference
+
+x = k.aligned(np.random.default_rng(0).standard_normal((96, 64)).astype("f4"))
+wanted, y = reference.answers(x)[0], k.empty((96, 64), "f4")
+step = k.prepare(x, out=y)
+step()
+if os.fork() == 0:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        y[...] = 0
+        step()
+        right = np.array_equal(y, wanted) and np.array_equal(k.softmax(x), wanted)
+    os._exit(0 if right and any("did not survive fork()" in str(w.message) for w in said) else 1)
+assert os.wait()[1] == 0
+assert np.allclose(k.softmax(x), wanted, rtol=1e-4) and not np.array_equal(k.softmax(x), wanted)
+print("answered")
+"""
+
+
+@pytest.mark.backend_c
+def test_after_a_fork_the_reference_answers_in_place_of_a_kernel_with_threads(
+    promoted: Path, tmp_path: Path, home: Path
+) -> None:
+    order = take_order([promoted])
+    certificate = order.variants[0].certificate
+    speed = certificate.speed.model_copy(update={"threads": 2})
+    variant = replace(order.variants[0], certificate=certificate.model_copy(update={"speed": speed}))
+    folder = written(package_files(replace(order, variants=(variant,)), "module")[1], tmp_path / "out")
+    assert "threaded=True" in (folder / "klab_softmax" / "host.py").read_text()
+    assert "do not survive fork()" in (folder / "README.md").read_text()
+    (folder / "fork.py").write_text(FORKED)
+    assert "answered" in run_alone(folder, "fork.py", home)
 
 
 def two_shapes(promoted: Path) -> Order:
