@@ -1,7 +1,7 @@
 """The plan of a registered study, derived again from its record: no candidate is run, and no device is asked.
 
 Covered: which trials a study has (task, shape, replicate, source, parameters), and under which distributions each is
-examined. Not covered: a SPACE that a source computes instead of stating it (the registered one stands), and which
+examined. Not covered: a SPACE that a source computes by more than a range (the registered one stands), and which
 built-in recipes there were then (those that were registered stand).
 """
 
@@ -25,6 +25,7 @@ from kernellab.tasks.spec import Dims, parse_dims
 
 Planned = dict[str, set[str]]
 """Keys of the planned trials, each with the distributions under which it is examined."""
+_MOST_CHOICES = 10_000
 _VERSION = "use the version of kernellab that made the study"
 
 
@@ -51,7 +52,10 @@ def planned(hypothesis: Hypothesis, body: Mapping[str, Any], start: Mapping[str,
 
 def stated(text: str, name: str) -> Any:
     """The value that a file states for a name, read without running it; {} for none, None where it is computed."""
-    tree = ast.parse(text)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as err:
+        raise UsageError(f"the source of a candidate cannot be read: {type(err).__name__}", _VERSION) from None
     uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
     for node in tree.body:
         targets = (
@@ -59,10 +63,25 @@ def stated(text: str, name: str) -> Any:
         )
         if targets == uses and isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             try:
-                return ast.literal_eval(node.value)
-            except ValueError:
+                return ast.literal_eval(_Ranges().visit(node.value))
+            except (ValueError, TypeError):
                 return None
     return None if uses else {}
+
+
+class _Ranges(ast.NodeTransformer):
+    """range(...) of numbers, and list(...) or tuple(...) of what is stated, written out."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        given = [ast.literal_eval(a) for a in node.args]
+        if name not in ("range", "list", "tuple") or node.keywords:
+            raise ValueError(name)
+        values = range(*given) if name == "range" else given[0] if given else []
+        if len(values) > _MOST_CHOICES:
+            raise ValueError(name)
+        return ast.copy_location(ast.List([ast.Constant(v) for v in values], ast.Load()), node)
 
 
 def _wards(
@@ -113,6 +132,8 @@ def _name(candidate: str) -> str:
 
 def _space(name: str, text: str, body: Mapping[str, Any]) -> dict[str, list[Param]]:
     said = stated(text, "SPACE")
+    if not isinstance(said, dict | None):
+        raise UsageError(f"the SPACE of candidate {name} is no mapping", _VERSION)
     states = None if said is None else [[k, list(v)] for k, v in said.items() if v]
     registered = body["spaces"].get(name) if "spaces" in body else states
     if registered is None:

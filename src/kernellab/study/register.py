@@ -164,10 +164,9 @@ class StudyAudit:
         try:
             found = planned(hypothesis, self._body, self._start, self._evidence)
             self._plan = PlanAudit(hypothesis, found, self._evidence)
-        except (UsageError, SyntaxError) as fault:
+        except UsageError as fault:
             self._unplanned = True
-            what = fault.what if isinstance(fault, UsageError) else f"a candidate cannot be read: {fault}"
-            yield f"the registered plan cannot be derived, so no trial can be held against it: {what}"
+            yield f"the registered plan cannot be derived, so no trial can be held against it: {fault.what}"
 
     def _study(self, body: dict[str, Any]) -> Iterator[str]:
         if self._hypothesis is not None:

@@ -16,7 +16,7 @@ from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.plan import planned, stated
 
 STATED = 'TASKS = ("softmax",)\nSPACE = {"B": [2, 1], "A": ("x", "y")}\n'
-COMPUTED = 'SPACE = {"B": list(range(1, 3)), "A": ["x", "y"]}\n'
+COMPUTED = 'SPACE = {"B": [2 - n for n in (0, 1)], "A": ["x", "y"]}\n'
 SPACE = [["B", [2, 1]], ["A", ["x", "y"]]]
 
 
@@ -25,6 +25,13 @@ SPACE = [["B", [2, 1]], ["A", ["x", "y"]]]
     [
         ("SPACE = {'A': [1]}", {"A": [1]}),
         ("SPACE: dict = {'A': [1]}", {"A": [1]}),
+        (
+            "SPACE = {'A': list(range(1, 4)), 'B': range(2), 'C': tuple(['x'])}",
+            {"A": [1, 2, 3], "B": [0, 1], "C": ["x"]},
+        ),
+        ("SPACE = {'A': range(10**9)}", None),
+        ("SPACE = {'A': sorted([2, 1])}", None),
+        ("SPACE = {'A': list(5)}", None),
         ("x = 1", {}),
         (COMPUTED, None),
         ("SPACE = {'A': [1]}\nSPACE['B'] = [2]", None),
@@ -75,6 +82,15 @@ def test_a_computed_space_stands_as_it_was_registered_and_must_be() -> None:
     assert len(derived(hypothesis(), {"rows": COMPUTED}, spaces={"rows": SPACE})) == 16
     with pytest.raises(UsageError, match="computes its SPACE"):
         derived(hypothesis(), {"rows": COMPUTED})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("SPACE = 5", "is no mapping"), ("SPACE = {", "cannot be read"), ("-" * 100_000 + "1", "cannot be read")],
+)
+def test_a_source_that_says_nothing_sensible_is_told(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        derived(hypothesis(), {"rows": text})
 
 
 @pytest.mark.parametrize("registered", [SPACE[:1], SPACE[::-1], [["B", [2]], ["A", ["x", "y"]]]])
