@@ -10,6 +10,7 @@ from kernellab.certify.c_text import CKernel
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.export import Form, Order
 from kernellab.certify.interface import Interface
+from kernellab.certify.values import judged_values
 from kernellab.tasks.spec import Task, dims_label, in_order
 
 _WAYS = {
@@ -49,6 +50,7 @@ def readme_facts(
         "kind_text": _kind(form, order.backend),
         "certificates": [_row(v.certificate, order.task) for v in order.variants],
         "range_text": "; ".join(dict.fromkeys(_range(v.certificate, order.task) for v in order.variants)),
+        "values_text": judged_values(order.task).text(),
         "fallback_text": _fallback(form, expression),
         "buffer_text": _BUFFERS[order.backend],
         "certificate_files": "certificate-*.json",
