@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from kernellab.study.hypothesis import Hypothesis, Population
 from kernellab.study.statistics import STATISTICS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
+
+_MOST = 1_000_000
+"""Combinations of one candidate, and trials of one task, that are still a plan."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ def cells_of(
     ideas = [idea for recipe in recipes for idea in _ideas(hypothesis, population, recipe)]
     if not ideas:
         raise UsageError(f"the space of hypothesis {hypothesis.id} leaves no combination", "widen its 'space'")
+    _refuse_endless(len(ideas) * len(shapes) * len(hypothesis.seeds), hypothesis)
     cells = []
     for seed in hypothesis.seeds:
         for number, dims in enumerate(shapes):
@@ -158,12 +163,21 @@ def _candidates(population: Population, task: str, home: Path) -> tuple[Candidat
 def _ideas(hypothesis: Hypothesis, population: Population, recipe: Recipe) -> list[Idea]:
     space = {name: _restricted(recipe, name, choices, population) for name, choices in recipe.space.items()}
     held = {k: v for k, v in space.items() if k != population.vary}
+    _refuse_endless(math.prod(len(choices) for choices in held.values()), hypothesis)
     contexts = [dict(zip(held, values, strict=True)) for values in itertools.product(*held.values())]
     if len(contexts) > population.most:
         contexts = random.Random(hypothesis.seeds[0]).sample(contexts, population.most)
     varied: list[dict[str, Param]] = [{population.vary: v} for v in space.get(population.vary, [])] or [{}]
     why = f"asked for by hypothesis {hypothesis.id}"
     return [Idea(recipe.candidate, {**context, **one}, why) for context in contexts for one in varied]
+
+
+def _refuse_endless(number: int, hypothesis: Hypothesis) -> None:
+    """Somebody else's ledger must not keep an auditor counting for ever."""
+    if number > _MOST:
+        raise UsageError(
+            f"hypothesis {hypothesis.id} asks for {number} combinations", "restrict its 'space' or 'seeds'"
+        )
 
 
 def _restricted(recipe: Recipe, name: str, choices: list[Param], population: Population) -> list[Param]:

@@ -71,6 +71,14 @@ def test_a_population_that_does_not_exist_is_refused(population: dict[str, Any],
         planned(**population)
 
 
+def test_a_plan_without_end_is_refused() -> None:
+    wide = Recipe(Candidate("text", "wide"), {f"P{n}": list(range(10)) for n in range(9)}, "")
+    with pytest.raises(UsageError, match="asks for 1000000000 combinations"):
+        cells_of(asking(), asking().population[0], [{"M": 1}], [wide])
+    with pytest.raises(UsageError, match="asks for 1200024 combinations"):
+        cells_of(asking(), asking().population[0], [{"M": 1}] * 50_001, [RECIPE])
+
+
 def test_a_device_of_which_nothing_is_said_is_refused() -> None:
     with pytest.raises(UsageError, match="says nothing of --device cuda"):
         wards_of(asking(), "cuda", Path())
