@@ -147,6 +147,10 @@ def argument(value: Any) -> dict[str, Any]:
     if isinstance(value, bool) or hasattr(value, "__index__"):
         return {"kind": "int", "value": int(value)}
     if isinstance(value, float) or hasattr(value, "__float__"):
+        if not math.isfinite(value):
+            raise Failed(
+                f"a launch argument is {value}, and plans hold finite numbers: write INFINITY or NAN in SOURCE"
+            )
         return {"kind": "float", "value": float(value)}
     raise TypeError(f"a launch argument must be a buffer, an int or a float, not {type(value).__name__}")
 

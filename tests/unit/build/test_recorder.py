@@ -128,6 +128,17 @@ def test_scalars_are_recorded_by_kind(value: str, argument: dict[str, Any]) -> N
     assert steps(f"kernel('k')({value})")[0]["args"] == [argument]
 
 
+@pytest.mark.parametrize(
+    "value", ["float('-inf')", "float('inf')", "float('nan')", "__import__('numpy').float32('inf')"]
+)
+@pytest.mark.parametrize("backend", ["c", "cuda"])
+def test_an_argument_that_is_not_finite_is_named(value: str, backend: str) -> None:
+    grid = "" if backend == "c" else "[1, 32]"
+    reply = record(launch(f"kernel('k'){grid}({value})"), backend=backend)
+    assert reply["status"] == "build-failed"
+    assert "and plans hold finite numbers: write INFINITY or NAN in SOURCE" in reply["reason"]
+
+
 @pytest.mark.parametrize("value", ["'text'", "None", "[1]", "x.shape", "b'1'", "1j"])
 def test_anything_else_as_an_argument_is_build_failed(value: str) -> None:
     reply = record(launch(f"kernel('k')({value})"))
