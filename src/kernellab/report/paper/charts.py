@@ -25,7 +25,7 @@ _WIDTH, _HEIGHT = 470, 175
 _PANELS, _PANEL, _LINE = 3, 130, 520  # sweep panels in a row, their greatest width, and that of a row of them
 _STATES = ["measured", "rejected", "failed"]
 _STATE_COLOURS = ["#4c78a8", "#d62728", "#8c6d31"]
-_LINES = ["best so far", "fastest baseline", "floor"]
+_LINES = ["best so far", "baseline as calibrated", "floor"]
 _LINE_COLOURS = ["#1b7837", "#111111", "#7f7f7f"]
 _LINE_DASHES = [[1, 0], [6, 3], [2, 2]]
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
@@ -88,7 +88,7 @@ def words_in(svg: str) -> list[str]:
 
 def _convergence(alt: Any, rows: Rows) -> Any:
     base = alt.Chart(alt.NamedData(name=_DATA))
-    x = alt.X("number:Q", title="trial at this shape", axis=alt.Axis(format="d", tickMinStep=1),
+    x = alt.X("number:Q", title="trial", axis=alt.Axis(format="d", tickMinStep=1),
               scale=alt.Scale(zero=False, nice=False, padding=8))  # fmt: skip
     wide = _wide([row["us"] for row in rows if "us" in row])
     scale = alt.Scale(type="log" if wide else "linear", nice=False, padding=8, zero=False)
@@ -161,7 +161,7 @@ def _sweep(alt: Any, rows: Rows) -> Any:
 
 
 def _panel(alt: Any, name: str, values: list[str], width: int, leads: bool, first: bool) -> Any:
-    legend = alt.Legend(labelExpr="datum.value ? 'published' : 'other'", title="trial") if first else None
+    legend = alt.Legend(labelExpr="datum.value ? 'best' : 'other'", title="trial") if first else None
     colour = alt.Scale(domain=[True, False], range=["#1b7837", "#6baed6"])
     turned = width > _PANEL
     return (

@@ -114,6 +114,8 @@ FORMS: dict[str, Form] = {
     "error": Form(("any", "error"), "", _significant),
     "number3": Form(("any",), "", lambda v: f"{float(v):.3f}"),
     "number": Form(("any", "ratio"), "", _significant),
+    "number4": Form(("any", "ratio"), "", lambda v: f"{float(v):.4g}"),
+    "gflops": _fixed("arithmetic", "Gflop/s", 1, 1, False),
     "whole": Form(("count", "bytes", "any"), "", _whole),
     "bytes+": Form(("count", "bytes", "any"), "B", lambda v: f"{_whole(v)} B"),
     "id": Form(("count", "any"), "", lambda v: f"{int(v)}"),
@@ -159,6 +161,9 @@ class ClaimBook:
             )  # fmt: skip
             self._known[key] = name
         return self.claims[self._known[key]].mark
+
+    def value(self, mark: str) -> Value:
+        return self.claims[mark[1:-1]].value
 
     def field(self, seq: int, path: str, form: str = "words", about: str = "") -> str:
         return self.mint("field", [seq], form, about, path=path)

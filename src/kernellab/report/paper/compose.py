@@ -15,7 +15,7 @@ from jinja2 import (
     TemplateNotFound,
     TemplateSyntaxError,
 )
-from jinja2.exceptions import TemplateError
+from jinja2.exceptions import TemplateError, TemplateRuntimeError
 from jinja2.sandbox import SandboxedEnvironment
 
 from kernellab.core.errors import UsageError
@@ -28,6 +28,7 @@ from kernellab.report.paper.tables import make_codes, make_tables
 
 MAIN = "paper.md.j2"
 _FIGURE_SHAPES = 6
+_MOST_REPEATED = 10_000
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,12 @@ def draw_figures(book: ClaimBook, facts: Facts) -> dict[str, Drawing]:
             f"convergence{_letter(shape.index)}", "convergence", {"shape": shape.index}, f"Convergence at {shape.label}.",
             f"Convergence at {where}: latency of every trial in order, the best so far, the fastest baseline and the floor.",
         ))  # fmt: skip
+        if facts.has["study"]:
+            continue
         wanted.append((
             f"sweep{_letter(shape.index)}", "sweep", {"shape": shape.index},
-            f"Parameters of the published source at {shape.label}.",
-            f"Sweep at {where}: ratio over the baseline by value of each parameter of the published kernel's source.",
+            f"Parameters of the best kernel's source at {shape.label}.",
+            f"Sweep at {where}: ratio over the baseline by value of each parameter of the best kernel's source.",
         ))  # fmt: skip
     drawn = {}
     for name, formula, args, caption, alt in wanted:
@@ -94,7 +97,7 @@ def _context(book: ClaimBook, facts: Facts, parts: Parts, polished: bool) -> dic
     return {
         **{name: getattr(facts, name) for name in (
             "task", "run", "device", "started", "root", "size", "environment", "tier", "trusts", "ended", "unit", "shapes",
-            "counts", "has", "marks", "published", "headline")},
+            "counts", "s", "has", "marks", "published", "headline")},
         "headline_trial": book.field(headline.best, "trial", "id") if headline and headline.best is not None else "",
         "missing": [book.mint("missing_baseline", [0], "words", name=name) for name in missing],
         "failed_baselines": [book.mint("failed_baseline", [seq], "words", name=name) for seq, name in sorted(failed)],
@@ -116,7 +119,7 @@ def _render(template: Path | None, context: Mapping[str, Any]) -> str:
             raise UsageError(f"the template {template} cannot be read: {error}", "give a text file") from None
     name = str(template or MAIN)
     # Text for our own markup, whose renderers escape: HTML escapes here would end up in the PDF.
-    environment = SandboxedEnvironment(
+    environment = _Bounded(
         loader=ChoiceLoader([DictLoader(own), PackageLoader("kernellab.report.paper", "templates")]),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False,
     )  # fmt: skip
@@ -130,10 +133,31 @@ def _render(template: Path | None, context: Mapping[str, Any]) -> str:
         raise UsageError(
             f"the template {name} includes '{error.name}', which is not there", "correct its name"
         ) from None
-    except (TemplateError, TypeError, AttributeError, KeyError, ValueError, ZeroDivisionError) as error:
+    except (
+        TemplateError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise UsageError(
             f"template error in {name}: {error}", f"names it may use: {', '.join(sorted(context))}"
         ) from None
+
+
+class _Bounded(SandboxedEnvironment):
+    """A slip of a key must not fill the memory: a text is repeated so often and no oftener, and powers stay small."""
+
+    intercepted_binops = frozenset(("*", "**"))
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        repeated = [len(side) for side in (left, right) if hasattr(side, "__len__")]
+        numbers = [abs(side) for side in (left, right) if isinstance(side, int)]
+        if (repeated or operator == "**") and max((*numbers, 1)) * max((*repeated, 1)) > _MOST_REPEATED:
+            raise TemplateRuntimeError(f"'{operator}' makes too much of it")
+        return super().call_binop(context, operator, left, right)
 
 
 def _letter(number: int) -> str:

@@ -41,6 +41,8 @@ class Confirmed:
     checked: str
     bytes: str
     ceiling: str
+    arithmetic: str
+    bound: str
     noise: str
     threshold: str
     win: bool
@@ -77,6 +79,7 @@ class Facts:
     unit: str
     shapes: list[ShapeFacts]
     counts: dict[str, str] = field(default_factory=dict)
+    s: dict[str, str] = field(default_factory=dict)
     has: dict[str, bool] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
 
@@ -114,6 +117,7 @@ def gather(book: ClaimBook) -> Facts:
     )
     facts._headline = _headline(ev, shapes)
     facts.counts = _counts(book)
+    facts.s = {name: "" if book.value(mark) == 1 else "s" for name, mark in facts.counts.items()}
     facts.has = _has(ev)
     facts.marks = _marks(book, facts)
     return facts
@@ -128,7 +132,7 @@ def _shape(book: ClaimBook, number: int, shape: Shape, unit: str) -> ShapeFacts:
     status, reason = "no result is recorded", ""
     if shape.result is not None:
         status = str(ev.body(shape.result)["status"])
-        reason = book.field(shape.result, "reason")
+        reason = book.field(shape.result, "reason", "quote")
     return ShapeFacts(
         index=number, label=label, shape=shape, status=status, reason=reason,
         confirmed=_confirmed(book, shape, *found, unit) if found else None,
@@ -168,6 +172,8 @@ def _confirmed(book: ClaimBook, shape: Shape, confirmation: int, calibration: in
         checked=claim("field", "whole", confirmation, path="timing.checked"),
         bytes=claim("field", "whole", calibration, path="bytes"),
         ceiling=claim("copy_ceiling", "gbps", calibration),
+        arithmetic=claim("flops_ceiling", "gflops", calibration),
+        bound=book.field(calibration, "bound"),
         noise=claim("noise", "percent2+", calibration),
         threshold=claim("threshold", "ratio", 0, calibration),
         win=bool(body["win"]),

@@ -43,16 +43,21 @@ def convergence(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
     baseline = _us(median(calibration["baselines"][calibration["fastest"]][0]))
     top = _digits(max(*measured.values(), baseline) * _HEADROOM)
     rows, best = [], None
-    for number, seq in enumerate(shape.trials, 1):
+    for seq in shape.trials:
         state = _STATES.get(evidence.body(seq)["status"])
         if state is None:
             continue
         latency = measured.get(seq)
         if latency is not None and (best is None or latency < best):
             best = latency
-        row: Row = {"entry": seq, "number": number, "state": state, "us": top if latency is None else latency}
+        row: Row = {
+            "entry": seq,
+            "number": evidence.body(seq)["trial"],
+            "state": state,
+            "us": top if latency is None else latency,
+        }
         rows.append(row if best is None else {**row, "best": best})
-    rows.append({"entry": shape.calibration, "state": "fastest baseline", "line": baseline})
+    rows.append({"entry": shape.calibration, "state": "baseline as calibrated", "line": baseline})
     rows.append({"entry": shape.calibration, "state": "floor", "line": _us(calibration["floor_s"])})
     return rows
 

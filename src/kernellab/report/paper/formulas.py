@@ -20,7 +20,7 @@ from kernellab.search.stage import noise_floor, win_threshold
 
 Value = float | int | str
 Args = Mapping[str, Any]
-Dimension = Literal["time", "rate", "ratio", "share", "count", "bytes", "error", "money", "text", "any"]
+Dimension = Literal["time", "rate", "arithmetic", "ratio", "share", "count", "bytes", "error", "money", "text", "any"]
 _Run = Callable[[Evidence, Sequence[int], Args], Value]
 _CHANGED_LINES = 60
 
@@ -171,6 +171,16 @@ def _of_floor(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
 @formula("copy_ceiling", "rate", "measured copy rate of the device, GB/s")
 def _copy_ceiling(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
     return float(ev.body(seqs[0])["ceilings"]["copy"] / 1e9)
+
+
+@formula("flops_ceiling", "arithmetic", "measured arithmetic rate of the device, Gflop/s")
+def _flops_ceiling(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
+    return float(ev.body(seqs[0])["ceilings"]["flops"] / 1e9)
+
+
+@formula("listed", "text", "the values of a recorded list")
+def _listed(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
+    return ", ".join(map(str, look(ev.body(seqs[0]), args["path"])))
 
 
 @formula("noise", "share", "the baseline measured against itself: how far the median ratio is from one")

@@ -54,7 +54,8 @@ def _lines(paper: PaperFile) -> Iterator[str]:
                     yield "|" + " --- |" * len(row)
         elif block.kind == "figure":
             figure = figures[block.name]
-            yield f"![{_SPECIAL.sub(' ', figure.alt)}]({figure_file(figure)})"
+            alt = _SPECIAL.sub(r"\\\1", figure.alt)
+            yield f"![{alt}]({figure_file(figure)})"
             yield from ("", f"{titles[block.id]} {text}")
         elif block.kind == "code":
             fence = "`" * 4

@@ -37,13 +37,13 @@ def make_tables(book: ClaimBook, facts: Facts) -> dict[str, Table]:
         "recipes": Table("What was tried, best first: trials of each kernel, and the highest median ratio that one of them "
                          "reached while searching (not a confirmed figure).",
                          ("kernel", "trials", "measured", "highest ratio in the search"), tuple(_recipes(book))),
-        "lineage": Table("How the published kernels were reached: each trial's lower bound lies above all before it.",
+        "lineage": Table("How the best kernels were reached: each trial's lower bound lies above all before it.",
                          ("shape", "trial", "kernel", "changed against the step before", "ratio in the search"),
                          tuple(_lineage(book, facts))),
         "negative": Table("Why trials were rejected or failed, with one example each.",
                           ("outcome", "trials", "example", "reason", "entry"), tuple(_negative(book))),
         "hypotheses": Table("Hypotheses on record before their trials, and what became of them.",
-                            ("hypothesis", "predicted", "observed", "verdict", "entry"), tuple(_hypotheses(book))),
+                            ("hypothesis", "predicted", "observed", "values", "verdict", "entry"), tuple(_hypotheses(book))),
         "costs": Table("What the run cost.", ("what", "recorded"), tuple(_costs(book, facts))),
         "environment": Table("The recorded environment.", ("what", "recorded"), tuple(_environment(book))),
     }  # fmt: skip
@@ -51,9 +51,10 @@ def make_tables(book: ClaimBook, facts: Facts) -> dict[str, Table]:
 
 
 def make_codes(book: ClaimBook, facts: Facts) -> dict[str, str]:
-    """Source of the headline kernel, and the diff to the step before where the two are versions of one text."""
+    """Source of the headline kernel, and the diff to the step before where the two are versions of one text. A study has
+    none: it looks for no best kernel."""
     shape = facts.headline
-    if shape is None or shape.best is None:
+    if shape is None or shape.best is None or facts.has["study"]:
         return {}
     codes: dict[str, str] = {}
     try:
@@ -74,6 +75,9 @@ def _asked(book: ClaimBook, facts: Facts) -> tuple[Row, ...]:
     rows = [("task", facts.task), *((("shape", s.label)) for s in facts.shapes)]
     rows += [("device", facts.device), ("purpose", book.field(0, "purpose"))]
     named = {"effort": "words", "sampler": "words", "seed": "id", "win_floor": "number", "threads": "id"}
+    if studies := book.evidence.of("study"):
+        rows.append(("seeds, a replicate each", book.mint("listed", [studies[-1].seq], "words", path="seeds")))
+        named = {"effort": "words", "threads": "id"}
     rows += [(name.replace("_", " "), book.field(0, f"settings.{name}", form)) for name, form in named.items()]
     for name in ("trials", "seconds", "gpu_seconds"):
         if look(book.evidence.genesis, f"settings.{name}"):
@@ -99,9 +103,8 @@ def _kernels(facts: Facts) -> tuple[Row, ...]:
 def _baselines(book: ClaimBook, facts: Facts) -> Table:
     """Baselines down, shapes across while they fit; many shapes go down instead."""
     unit = "ms" if facts.unit == "ms" else "us"
-    caption = (
-        f"Baselines in the calibration of each shape, {facts.unit} a call (median). The fastest is the one to beat."
-    )
+    which = "last calibration" if facts.has["study"] else "calibration"
+    caption = f"Baselines in the {which} of each shape, {facts.unit} a call (median). The fastest is the one to beat."
     columns: list[tuple[str, int, dict[str, str]]] = []
     for shape in facts.shapes:
         seq = shape.confirmed.calibration if shape.confirmed else shape.shape.calibration
@@ -174,7 +177,7 @@ def _recipes(book: ClaimBook) -> Iterator[Row]:
 
 def _lineage(book: ClaimBook, facts: Facts) -> Iterator[Row]:
     ev = book.evidence
-    for shape in facts.shapes:
+    for shape in facts.shapes if not facts.has["study"] else ():
         chain = shape.lineage[-_STEPS:]
         for before, seq in zip((None, *chain), chain, strict=False):
             kernel = book.field(seq, "proposal.name", "code")
@@ -221,6 +224,7 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
             book.field(seq, "experiment.hypothesis", "quote"),
             f"ratio of {low} to {high}",
             _interval(book, seq, "effect"),
+            book.field(seq, "effect.n", "whole") if look(entry.body, "effect.n") else "none",
             book.field(seq, "verdict"),
             book.mint("entry", [seq], "id"),
         )
@@ -239,6 +243,7 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
                 claim,
                 book.field(seq, f"{at}.prediction", "quote"),
                 _interval(book, seq, at),
+                book.field(seq, f"{at}.n", "whole") if part.get("n") else "none",
                 book.field(seq, f"{at}.verdict") if part["testable"] else book.field(seq, f"{at}.reason"),
                 book.mint("entry", [seq], "id"),
             )
@@ -247,7 +252,7 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
 def _interval(book: ClaimBook, seq: int, path: str) -> str:
     if not isinstance(look(book.evidence.body(seq), f"{path}.value"), (int, float)):
         return "nothing to compare"
-    value, low, high = (book.field(seq, f"{path}.{end}", "number") for end in ("value", "low", "high"))
+    value, low, high = (book.field(seq, f"{path}.{end}", "number4") for end in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"
 
 

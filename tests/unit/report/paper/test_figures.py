@@ -25,7 +25,7 @@ def test_convergence_has_a_dot_for_each_trial_and_a_falling_line(evidence: Evide
     assert len(dots) == sum(s != "duplicate" for s in statuses)
     best = [r["best"] for r in dots if "best" in r]
     assert best == sorted(best, reverse=True)
-    assert {r["state"] for r in rows if "line" in r} == {"fastest baseline", "floor"}
+    assert {r["state"] for r in rows if "line" in r} == {"baseline as calibrated", "floor"}
 
 
 def test_no_point_lies_above_the_roof(evidence: Evidence) -> None:

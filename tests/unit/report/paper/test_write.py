@@ -88,7 +88,7 @@ def test_the_same_ledger_gives_the_same_files(written: Written, tmp_path: Path) 
 
 def test_a_paper_has_what_a_reader_looks_for(paper: PaperFile) -> None:
     assert _headings(paper) == [
-        "Abstract", "What was asked", "Results", "How the search went", "Parameters of the published kernels", "Lineage",
+        "Abstract", "What was asked", "Results", "How the search went", "Parameters of the best kernels", "Lineage",
         "Negative results", "Costs", "Limitations", "Reproducibility", "AI contribution and autonomy", "Responsible AI",
         "Involvement checklist", "Paper checklist", "References",
     ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: 
     text = _text(made)
     assert "Hypotheses" in _headings(made)
     assert "Wider loads hide latency of eighty cycles" in text
-    assert f"{body['effect']['value']:.3g} [" in text
+    assert f"{body['effect']['value']:.4g} [" in text
     assert "1,234" in text
     assert "0.0123 USD" in text
     assert Auditor(run).audit(tmp_path / "out" / "paper.pdf").problems == []
@@ -137,9 +137,9 @@ def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: 
 
 def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
     study = {"id": "H9", "title": "Wide loads", "claim": "Loads of 16 bytes are ”faster“.", "prediction": "ratio above 1.02",
-             "rule": "confirmed if the 95 % interval lies above 1.02"}  # fmt: skip
+             "rule": "confirmed if the 95 % interval lies above 1.02", "seeds": [7, 8]}  # fmt: skip
     part = {"prediction": "ratio above 1.02", "value": 1.05, "low": 1.03, "high": 1.07, "verdict": "confirmed",
-            "testable": True, "reason": "as predicted"}  # fmt: skip
+            "testable": True, "reason": "as predicted", "n": 12}  # fmt: skip
     other = {
         **part,
         "value": None,
@@ -156,7 +156,13 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
     assert made.title.endswith(": confirmed")
     assert _headings(made)[:4] == ["Abstract", "What was asked", "Hypotheses", "Results"]
     assert not [b for b in made.blocks if b.kind == "note"]
+    rows = {b.name: b.rows for b in made.blocks if b.kind == "table"}
     assert "1.05 [1.03, 1.07]" in _text(made)
+    assert "7, 8" in _text(made)
+    assert rows["hypotheses"][0][3] == "values"
+    assert not {"lineage", "source", "sweepa"} & {b.name for b in made.blocks}
+    assert "sampler" not in {row[0] for row in rows["asked"]}
+    assert "published" not in _text(made)
     assert "not testable here: one device" in _text(made)
 
 
@@ -180,7 +186,7 @@ def test_statements_follow_the_records() -> None:
 
 @pytest.mark.parametrize("verdict", ["confirmed", "rejected", "inconclusive"])
 def test_a_study_says_who_designed_it_and_that_it_failed(make_run: MakeRun, verdict: str) -> None:
-    study = {"id": "H9", "title": "T", "claim": "C.", "prediction": "P", "rule": "R"}
+    study = {"id": "H9", "title": "T", "claim": "C.", "prediction": "P", "rule": "R", "seeds": [1]}
     ended = {"id": "H9", "verdict": verdict, "parts": []}
     run = make_run(lambda e: e.kind == "calibration" or e.body.get("status") == "measured",
                    [("study", study), ("borrowed", {}), ("study-verdict", ended)])  # fmt: skip
@@ -272,6 +278,27 @@ def test_a_template_of_ones_own_is_used_and_audited(tmp_path: Path) -> None:
     assert any("not made with" in p for p in Auditor(RUN, other).audit(file).problems)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% for i in range(10**12) %}x{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{{ 'x' * 10000000000 }}",
+        "{{ 10000000000 * 'x' }}",
+        "{{ ['x'] * 1000000000 }}",
+        "{{ 9 ** 99999999 }}",
+        "{{ 1 // 0 }}",
+        "{{ (1, 2)[5:][0] }}",
+    ],
+)
+def test_a_template_that_runs_wild_is_an_error_and_leaves_nothing(tmp_path: Path, text: str) -> None:
+    own = tmp_path / "own.md.j2"
+    own.write_text(f"# {{{{ task }}}}\n\n{text}\n")
+    with pytest.raises(UsageError, match="template"):
+        write_paper(RUN, tmp_path / "out", template=own)
+    _nothing_left(tmp_path)
+
+
 def test_a_template_that_gives_a_number_another_unit_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "own.md.j2"
     own.write_text("# {{ task }}\n\nIt takes {{ headline.confirmed.latency }} hours.\n")
@@ -330,7 +357,7 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_a_full_disk_leaves_the_old_paper(written: Written, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    out.mkdir()
+    shutil.copytree(written.folder, out)
     (out / "paper.pdf").write_bytes(b"old")
     plain: Callable[..., Any] = builtins.open
     real = Path.write_bytes
