@@ -21,7 +21,7 @@ C_TYPES = {
     "float16": "unsigned short", "bfloat16": "unsigned short",
 }  # fmt: skip
 _PARALLEL = re.compile(r'\bomp\s[^"\n]*\b(?:parallel|teams|target)\b[^"\n]*')
-_ALONE = re.compile(r"num_threads\s*\(\s*KLAB_THREADS\s*\)|\bif\s*\(\s*KLAB_THREADS\s*>\s*1\s*\)")
+_COUNT = re.compile(r"num_threads\s*\(\s*([^()]*?)\s*\)")
 _LAB_ONLY = ("-shared", "-g0", "-fno-ident", "-Wl,", "-Werror", "-fno-sanitize")
 
 
@@ -46,14 +46,24 @@ class CKernel:
     threads: int
 
     @property
+    def _counts(self) -> list[str]:
+        """What the parallel regions of the text say of their number of threads; '' where they say nothing."""
+        found = _PARALLEL.findall(self.source) if "-fopenmp" in self.flags else []
+        return [said[1] if (said := _COUNT.search(pragma)) else "" for pragma in found]
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether a region takes as many threads as it is given: the laboratory gives it the run's, an export must too."""
+        return "" in self._counts
+
+    @property
     def threaded(self) -> bool:
-        """Whether OpenMP may start threads in it: a parallel region that does not say to do without where there is one."""
+        """Whether OpenMP may start threads in it."""
         launches = [self.launch.lifted] if self.launch.lifted else [found for _, found in self.launch.table]
-        if "-fopenmp" not in self.flags:
-            return False
-        if self.threads > 1 and any(step.grid is not None for launch in launches for step in launch.steps):
-            return True
-        return any(self.threads > 1 or not _ALONE.search(pragma) for pragma in _PARALLEL.findall(self.source))
+        shared = "-fopenmp" in self.flags and any(step.grid is not None for launch in launches for step in launch.steps)
+        if self.threads > 1:
+            return shared or bool(self._counts)
+        return any(count not in ("", "1", "KLAB_THREADS") for count in self._counts)
 
 
 def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) -> CKernel:

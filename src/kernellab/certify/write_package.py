@@ -150,7 +150,7 @@ class _Writer:
         return self._render("kernel.c", {
             **self._c_facts(), "symbol": file.symbol(self.interface.package), "number": file.variant.number,
             "task": self.task.name, "kernel": certificate.kernel.name, "speed": _speed(certificate),
-            "defines": kernel.defines, "source": kernel.source.strip("\n") + "\n",
+            "defines": kernel.defines, "uncounted": kernel.uncounted, "source": kernel.source.strip("\n") + "\n",
             "names": sorted({step.kernel for launch in launches for step in launch.steps}),
             "inside": " && ".join(f"dim_{n} >= {low[n]} && dim_{n} <= {high[n]}" for n in low),
             "lifted": {"work": work_of(lifted), "body": body_of(lifted, "    ")} if lifted else None,

@@ -68,18 +68,23 @@ PLAIN = Lifted((), (LiftedStep("k", None, ()),), 1)
 
 
 @pytest.mark.parametrize(
-    ("source", "threads", "launch", "threaded"),
+    ("source", "threads", "launch", "threaded", "uncounted"),
     [
-        ("#pragma omp simd", 2, PLAIN, False),
-        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 1, PLAIN, False),
-        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 2, PLAIN, True),
-        ("#pragma omp parallel for schedule(static)", 1, PLAIN, True),
-        ('_Pragma("omp parallel for")', 1, PLAIN, True),
-        ("", 2, GRID, True),
-        ("", 1, GRID, False),
+        ("#pragma omp simd", 2, PLAIN, False, False),
+        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 1, PLAIN, False, False),
+        ("#pragma omp parallel for num_threads(KLAB_THREADS) if(KLAB_THREADS > 1)", 2, PLAIN, True, False),
+        ("#pragma omp parallel for num_threads(4)", 1, PLAIN, True, False),
+        ("#pragma omp parallel for schedule(static)", 1, PLAIN, False, True),
+        ("#pragma omp parallel for schedule(static)", 2, PLAIN, True, True),
+        ('_Pragma("omp parallel for")', 2, PLAIN, True, True),
+        ("", 2, GRID, True, False),
+        ("", 1, GRID, False, False),
     ],
 )
-def test_whether_openmp_may_start_threads(source: str, threads: int, launch: Lifted, threaded: bool) -> None:
+def test_whether_openmp_may_start_threads(
+    source: str, threads: int, launch: Lifted, threaded: bool, uncounted: bool
+) -> None:
     kernel = CKernel((), ("-O3", "-fopenmp"), source, Launch(launch, ()), threads)
-    assert kernel.threaded == threaded
-    assert not CKernel((), ("-O3",), source, Launch(launch, ()), threads).threaded
+    assert (kernel.threaded, kernel.uncounted) == (threaded, uncounted)
+    without = CKernel((), ("-O3",), source, Launch(launch, ()), threads)
+    assert (without.threaded, without.uncounted) == (False, False)

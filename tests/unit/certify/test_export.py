@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,34 @@ def test_after_a_fork_the_reference_answers_in_place_of_a_kernel_with_threads(
     assert "do not survive fork()" in (folder / "README.md").read_text()
     (folder / "fork.py").write_text(FORKED)
     assert "answered" in run_alone(folder, "fork.py", home)
+
+
+COUNTED = """
+import os, klab_softmax as k
+x = k.empty((96, 64), "f4")
+x[...] = 1
+before = len(os.listdir("/proc/self/task"))
+print(round(float(k.softmax(x)[0, 0]) * 64, 5), len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.backend_c
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_region_that_names_no_number_of_threads_gets_the_certified_one(
+    threads: int, promoted: Path, tmp_path: Path, home: Path
+) -> None:
+    order = take_order([promoted])
+    first = order.variants[0]
+    speed = first.certificate.speed.model_copy(update={"threads": threads})
+    text = re.sub(r"num_threads\(KLAB_THREADS\) if\(KLAB_THREADS > 1\)", "", first.candidate.text)
+    assert text != first.candidate.text
+    variant = replace(first, certificate=first.certificate.model_copy(update={"speed": speed}),
+                      candidate=replace(first.candidate, text=text))  # fmt: skip
+    folder = written(package_files(replace(order, variants=(variant,)), "module")[1], tmp_path / "out")
+    (folder / "count.py").write_text(COUNTED)
+    done = subprocess.run([sys.executable, "count.py"], cwd=folder, capture_output=True, text=True, check=True, timeout=300,
+                          env={**os.environ, "XDG_CACHE_HOME": str(home / "xdg"), "OMP_NUM_THREADS": "5"})  # fmt: skip
+    assert done.stdout.split() == ["1.0", str(threads - 1)]
 
 
 def two_shapes(promoted: Path) -> Order:
