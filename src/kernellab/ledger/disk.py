@@ -6,14 +6,9 @@ import errno
 import os
 from pathlib import Path
 
-from kernellab.core.errors import EnvironmentFault, LedgerFault
+from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
+from kernellab.core.files import reason, remedy
 from kernellab.ledger.entry import LEDGER_FILE
-
-_FULL = {
-    errno.ENOSPC: "free space on that disk",
-    errno.EDQUOT: "free some of your disk quota",
-    errno.EFBIG: "raise the file size limit (ulimit -f unlimited)",
-}
 
 
 def append_whole(fd: int, data: bytes) -> None:
@@ -24,15 +19,13 @@ def append_whole(fd: int, data: bytes) -> None:
 
 
 def write_fault(path: Path, folder: Path, error: OSError) -> LedgerFault:
-    remedy = _FULL.get(error.errno or 0, "check that disk")
-    return LedgerFault(f"cannot write {path}: {error.strerror or error}", fix=f"{remedy}, then: klab resume {folder}")
+    fix = f"{remedy(error, 'check that disk')}, then: klab resume {folder}"
+    return LedgerFault(f"cannot write {path}: {reason(path, error)}", fix=fix)
 
 
 def access_fault(folder: Path, error: OSError) -> EnvironmentFault:
-    remedy = _FULL.get(error.errno or 0, "make the folder writable")
-    return EnvironmentFault(
-        f"cannot write to {folder}: {error.strerror or error}", fix=f"{remedy}, or choose another --out"
-    )
+    fix = f"{remedy(error, 'make the folder writable')}, or choose another --out"
+    return EnvironmentFault(f"cannot write to {folder}: {reason(folder, error)}", fix=fix)
 
 
 def read_fault(path: Path, error: OSError) -> EnvironmentFault:
@@ -48,7 +41,7 @@ def require_ledger(folder: Path) -> None:
     except OSError as error:
         raise read_fault(folder, error) from error
     if not found:
-        raise LedgerFault(f"{folder} holds no ledger", fix="name the folder of a run (klab run --out FOLDER makes one)")
+        raise UsageError(f"{folder} holds no ledger", fix="name the folder of a run (klab run --out FOLDER makes one)")
 
 
 def sync_folder(folder: Path) -> None:

@@ -5,13 +5,12 @@ The ledger names blobs by hash alone, so a blob that was changed cannot pass for
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
 from kernellab.core.errors import LedgerFault
+from kernellab.core.files import replace_file
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.disk import write_fault
 
@@ -34,7 +33,8 @@ class Store:
         path = self.path(sha)
         try:
             if not _holds(path, sha):
-                _replace(path, data)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, data)
         except OSError as error:
             raise write_fault(path, self.folder, error) from error
         return sha
@@ -68,17 +68,3 @@ def _holds(path: Path, sha: str) -> bool:
         return sha256_hex(path.read_bytes()) == sha
     except FileNotFoundError:
         return False
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with aside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.rename(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise

@@ -13,6 +13,7 @@ from typing import Any
 from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
+from kernellab.core.files import write_file
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
@@ -288,9 +289,9 @@ def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: Result) ->
     """The winning source with its parameters, for people; the ledger stays the authority."""
     assert lab.store is not None
     name = f"best-{dims_label(trial.dims).replace(',', '-').replace('=', '')}"
-    (folder / f"{name}.py").write_bytes(lab.store.get(trial.proposal.source))
+    write_file(folder / f"{name}.py", lab.store.get(trial.proposal.source))
     facts = {"params": trial.proposal.params, "flags": trial.artifact.flags, **result.data}
-    (folder / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
+    write_file(folder / f"{name}.json", json.dumps(facts, indent=2) + "\n")
 
 
 def _own_candidate(locator: str) -> list[Candidate]:

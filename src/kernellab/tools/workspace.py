@@ -6,9 +6,7 @@ or a run's name is matched as a whole before it becomes a path, and links that l
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,7 @@ from pydantic import Field, ValidationError
 from kernellab.build.base import Built, Candidate
 from kernellab.build.plan import plan_bytes
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.files import replace_file
 from kernellab.core.ids import digest
 from kernellab.core.records import Artifact, Dims, Param, Record
 from kernellab.ledger.entry import LEDGER_FILE
@@ -155,13 +154,7 @@ def _plain(name: str) -> str:
 def write_whole(path: Path, data: bytes) -> None:
     """Whole or not at all: another session may be reading."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        aside.write_bytes(data)
-        os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    replace_file(path, data)
 
 
 def _read(kind: type[R], path: Path) -> R:

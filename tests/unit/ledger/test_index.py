@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernellab.core.errors import LedgerFault
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.index import TrialRow, best_trials, count_by_status, open_index, trials
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import SigningKey
@@ -123,6 +123,6 @@ def test_a_torn_tail_is_not_indexed_and_a_garbled_line_is_a_fault(tmp_path: Path
 
 
 def test_no_ledger_no_index(tmp_path: Path) -> None:
-    with pytest.raises(LedgerFault, match="holds no ledger"):
+    with pytest.raises(UsageError, match="holds no ledger"):
         open_index(tmp_path)
     assert not (tmp_path / "index.sqlite").exists()

@@ -202,7 +202,7 @@ def test_a_closed_ledger_takes_nothing_and_closes_again(tmp_path: Path, key: Sig
 
 
 def test_reading_refuses_what_is_missing_or_garbled(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(LedgerFault, match="holds no ledger") as fault:
+    with pytest.raises(UsageError, match="holds no ledger") as fault:
         read_entries(tmp_path)
     assert fault.value.fix
     written = lines(run / "ledger.jsonl")
