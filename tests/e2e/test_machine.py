@@ -12,7 +12,7 @@ import pytest
 from kernellab.report.audit import audit
 
 from .command import Klab, wait_until
-from .conftest import SHAPE, bodies
+from .conftest import Recorded, bodies
 
 pytestmark = pytest.mark.backend_c
 
@@ -64,24 +64,16 @@ def test_a_folder_that_cannot_be_made_is_an_environment_fault(
     assert (tmp_path / "file").read_text() == "not a folder"
 
 
-def test_a_home_that_cannot_be_written_does_not_stop_a_run(klab: Klab, files: Path, tmp_path: Path) -> None:
+def test_without_a_home_for_the_key_nothing_is_recorded_and_everything_is_read(
+    klab: Klab, search: Callable[..., list[object]], recorded: Recorded, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     nowhere = str(tmp_path / "file" / "home")
     env = {"HOME": nowhere, "KLAB_HOME": nowhere, "XDG_CONFIG_HOME": nowhere, "XDG_CACHE_HOME": nowhere}
-    done = klab(
-        "verify",
-        files / "slow.py",
-        "--task",
-        files / "cube.py",
-        "--shape",
-        SHAPE,
-        "--out",
-        tmp_path / "run",
-        "--json",
-        env=env,
-    )
-    assert done.code == 0, done.err
-    assert audit(tmp_path / "run").problems == []
+    klab(*search(tmp_path / "run"), "--json", env=env).failed(5, "signing key", "set KLAB_HOME")
+    assert not (tmp_path / "run").exists()
+    for command in (("show", recorded.folder), ("audit", recorded.folder), ("tasks",)):
+        assert klab(*command, env=env).code == 0
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is not None, reason="a compiler from PyPI is installed")

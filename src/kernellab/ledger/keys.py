@@ -1,7 +1,6 @@
 """The signing key of a person or machine: Ed25519, one file, readable by its owner only.
 
-A home that cannot be written must not stop a run, so the key then lives in memory and is marked ephemeral:
-the run's heads still verify against the public key in its first entry, but the run cannot be resumed later.
+A key that cannot be kept signs nothing: nobody could resume or certify such a run. Reading needs no key at all.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from kernellab.core.errors import EnvironmentFault
 
 KEY_FILE = "signing-key"
+_ELSEWHERE = "set KLAB_HOME to a folder that you can write to (KLAB_HOME=FOLDER klab ...)"
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,11 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class SigningKey:
-    """`ephemeral` keys die with the process: nobody can continue what they signed."""
-
     private: Ed25519PrivateKey
-    ephemeral: bool = False
 
     @classmethod
-    def generate(cls, *, ephemeral: bool = False) -> SigningKey:
-        return cls(Ed25519PrivateKey.generate(), ephemeral)
+    def generate(cls) -> SigningKey:
+        return cls(Ed25519PrivateKey.generate())
 
     @cached_property
     def public(self) -> PublicKey:
@@ -86,12 +83,18 @@ def default_key_path(environ: Mapping[str, str]) -> Path:
 
 
 def load_or_create_key(path: Path | None = None) -> SigningKey:
-    """The key at `path` (default: the user's), made on first use; ephemeral where it cannot be kept."""
+    """The key at `path` (default: the user's), made on first use; a fault where it cannot be kept or read."""
     try:
         path = path or default_key_path(os.environ)
         return _load(path) if path.exists() else _create(path)
-    except (OSError, RuntimeError):  # RuntimeError: no home folder is known for this user
-        return SigningKey.generate(ephemeral=True)
+    except RuntimeError as error:  # no home folder is known for this user
+        raise EnvironmentFault(f"there is no place for a signing key: {error}", fix=_ELSEWHERE) from error
+    except OSError as error:
+        raise EnvironmentFault(
+            f"the signing key {path} cannot be made or read: {error.strerror or error}; "
+            "a run without it could never be resumed or certified",
+            fix=_ELSEWHERE,
+        ) from error
 
 
 def _load(path: Path) -> SigningKey:

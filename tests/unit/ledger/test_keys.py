@@ -14,7 +14,6 @@ def test_the_key_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "signing-key"
     first, second = load_or_create_key(path), load_or_create_key(path)
     assert first.public == second.public
-    assert not first.ephemeral
     assert path.stat().st_mode & 0o777 == 0o600
     assert [child.name for child in path.parent.iterdir()] == ["signing-key"]
 
@@ -35,11 +34,14 @@ def test_of_many_creators_at_once_all_get_the_same_key(tmp_path: Path) -> None:
     assert len(set(found)) == 1
 
 
-def test_a_home_that_cannot_be_written_gives_an_ephemeral_key(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_a_fault_that_names_another_home(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    key = load_or_create_key(tmp_path / "file" / "kernellab" / "signing-key")
-    assert key.ephemeral
-    assert key.public.verifies(key.sign(b"data"), b"data")
+    path = tmp_path / "file" / "kernellab" / "signing-key"
+    with pytest.raises(EnvironmentFault) as fault:
+        load_or_create_key(path)
+    assert fault.value.exit_code == 5
+    assert str(path) in fault.value.what
+    assert "KLAB_HOME" in fault.value.fix
 
 
 def test_a_damaged_key_file_is_a_fault_with_a_fix_and_is_left_alone(tmp_path: Path) -> None:
