@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from .command import KLAB, Klab
+from .conftest import Recorded
 
 pytestmark = pytest.mark.backend_c
 TRIALS = 6
@@ -79,3 +80,35 @@ def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
     assert data["speedup"] > 0
     code, data, err = said("again")
     assert (code, data["problems"], data["ended"], data["trials"]) == (0, [], True, TRIALS)
+
+
+PAGES = """
+mount -t tmpfs -o size=64k tmpfs "$DISK" || exit 99
+cp "$PAGE" "$DISK/page.md"
+head -c 1000000 /dev/zero >"$DISK/filling" 2>/dev/null
+cd "$DISK"
+for command in "init mine" "study new mine" "results $RUN --out page.md"; do
+    "$KLAB" $command >>"$NOTES/out" 2>>"$NOTES/err"; echo $? >>"$NOTES/codes"
+done
+ls -A >"$NOTES/left"
+cp page.md "$NOTES/page.md"
+"""
+
+
+@pytest.mark.skipif(not namespaces(), reason="no private mounts on this machine")
+def test_a_full_disk_leaves_no_half_written_page_and_the_file_is_named(
+    klab: Klab, recorded: Recorded, tmp_path: Path
+) -> None:
+    disk, notes, page = tmp_path / "disk", tmp_path / "notes", tmp_path / "good.md"
+    disk.mkdir()
+    notes.mkdir()
+    page.write_text("a good page\n")
+    environment = {**klab.environment, "DISK": str(disk), "NOTES": str(notes), "KLAB": KLAB, "PAGE": str(page),
+                   "RUN": str(recorded.folder)}  # fmt: skip
+    done = subprocess.run([*namespaces(), "sh", "-c", PAGES], env=environment, capture_output=True, check=False)
+    assert done.returncode != 99, done.stderr
+    err = (notes / "err").read_text()
+    assert (notes / "codes").read_text().split() == ["5", "5", "5"], err
+    assert [f"cannot write {n}: No space left" in err for n in ("mine.py", "mine.toml", "page.md")] == [True] * 3, err
+    assert (notes / "left").read_text().split() == ["filling", "page.md"]
+    assert (notes / "page.md").read_text() == "a good page\n"

@@ -97,6 +97,10 @@ def test_show_tells_the_fate_of_every_trial(klab: Klab, recorded: Recorded) -> N
         "x [",
     ):
         assert words in done.out
+    confirmed = klab("show", recorded.folder, "--json").json["confirmed"]
+    marked = [line for line in done.out.splitlines() if line.startswith("#") and " confirmed" in line]
+    assert [int(line[1:].split()[0]) for line in marked] == sorted(confirmed)
+    assert re.search(rf"│ +#({'|'.join(map(str, confirmed))})$", done.out, re.M)
     one = klab("show", recorded.folder, "--trial", recorded.trial("measured"))
     assert '"speedup_low"' in one.out
     assert "def launch" in one.out

@@ -67,12 +67,18 @@ def test_a_hypothesis_of_ones_own_from_file_to_verdict(klab: Klab, study: Path, 
     assert klab("resume", run, "--json").json["ledger_root"] == done.json["ledger_root"]
     shown = klab("study", "show", run)
     assert "cubes confirmed" in shown.out
+    assert "cubes confirmed" in klab("show", run).out
     changed = study.with_name("changed.toml")
     changed.write_text(MINE.replace("bound = 1.2", "bound = 1.1"))
     klab("study", "run", changed, "--out", run).failed(2, "was changed after", "rule.bound: registered 1.2, now 1.1")
     assert klab("study", "list", run, "--json").json["studies"] == [
         {"run": str(run), "id": "cubes", "verdict": "confirmed"}
     ]
+    ledger = run / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b'"bound":1.2', b'"bound":0.5'))
+    assert "NOT SOUND" not in shown.out
+    assert "NOT SOUND" in klab("study", "show", run).out
+    assert klab("study", "show", run, "--json").json["status"] == "unsound"
 
 
 def test_list_show_and_new(klab: Klab, tmp_path: Path) -> None:

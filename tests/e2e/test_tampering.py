@@ -206,7 +206,7 @@ def test_a_changed_run_is_not_continued_and_not_touched(
 ) -> None:
     change(copied)
     before = {p.name: p.read_bytes() for p in copied.iterdir() if p.is_file() and p.name != "run.lock"}
-    klab("resume", copied, "--json").failed(5, "does not verify")
+    klab("resume", copied, "--json").failed(5, "is not sound", "klab audit")
     assert {p.name: p.read_bytes() for p in copied.iterdir() if p.is_file() and p.name != "run.lock"} == before
 
 

@@ -13,7 +13,8 @@ from rich.text import Text
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Device, Json, Out
 from kernellab.cli.pages import existing, print_json
-from kernellab.core.errors import LedgerFault
+from kernellab.cli.study import EXIT_CODES
+from kernellab.core.files import write_file
 
 _out = Console(highlight=False)
 
@@ -21,16 +22,19 @@ _out = Console(highlight=False)
 def analyse(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     follow_up: Annotated[bool, typer.Option("--follow-up", help="Run the studies that test the insights.")] = False,
-    most: Annotated[int, typer.Option(help="So many insights at most are followed up, the strongest first.")] = 3,
+    most: Annotated[
+        int, typer.Option(min=1, help="So many insights at most are followed up, the strongest first.")
+    ] = 3,
     device: Device = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Mine a run's ledger for patterns; those that hold become insights, and insights new hypotheses.
 
-    With --out (or --follow-up) the insights and the hypothesis files are written into a folder.
+    With --out (or --follow-up) the insights and the hypothesis files are written into a folder. Followed-up studies
+    end it with the exit code of the one that went worst: 0 confirmed, 3 rejected, 4 inconclusive.
     """
-    from kernellab.ledger.check import check
+    from kernellab.ledger.check import require_sound
     from kernellab.ledger.store import Store
     from kernellab.search.memory.specimen import reader_of, recall
     from kernellab.search.replay import read_trials
@@ -38,11 +42,7 @@ def analyse(
     from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
     from kernellab.study.mine.miner import mine
 
-    found = check(existing(run_folder))
-    if found.problems:
-        raise LedgerFault(
-            f"{run_folder} is not sound: {found.problems[0]}", f"see what was changed: klab audit {run_folder}"
-        )
+    found = require_sound(existing(run_folder), signed=True)
     site = Site(run_folder, read_trials(run_folder), reader_of(Store(run_folder)))
     analysis = mine(recall(site.trials, site.read))
     data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": found.root,
@@ -51,16 +51,17 @@ def analyse(
         _print(data)
     if analysis.insights and (follow_up or out):
         folder = out or default_folder(f"{run_folder.name}-analysis")
-        chosen = analysis.insights[: max(0, most)]
+        chosen = analysis.insights[:most]
         paths = [write_follow_up(hypothesis_of(i, n, site), site, folder) for n, i in enumerate(chosen, 1)]
         data["hypotheses"] = [str(p) for p in paths]
-        (folder / "insights.json").write_text(json.dumps(data, indent=2) + "\n")
+        write_file(folder / "insights.json", json.dumps(data, indent=2) + "\n")
         if not as_json:
             _out.print(f"\nhypotheses written: {', '.join(map(str, paths))}", markup=False, soft_wrap=True)
         if follow_up:
             data["follow_ups"] = [_run(path, folder / path.stem, device, as_json) for path in paths]
     if as_json:
         print_json(data)
+    raise typer.Exit(max((EXIT_CODES[f["status"]] for f in data["follow_ups"]), default=0))
 
 
 def _run(path: Path, folder: Path, device: str | None, as_json: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from kernellab.cli.options import (
     SandboxTier,
     Threads,
 )
-from kernellab.cli.paper import audit_paper, paper
+from kernellab.cli.paper import PAPERS, audit_paper, paper
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
@@ -52,6 +52,7 @@ from kernellab.core.errors import (
     KlabError,
     UsageError,
 )
+from kernellab.core.files import reason, remedy, write_file
 from kernellab.core.settings import Settings, load_settings
 
 app = typer.Typer(
@@ -64,6 +65,7 @@ app = typer.Typer(
 )
 _out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
+_RECORDING = ("run", "verify", "bench", "resume", "demo", "study run", "tune-verifier")
 
 
 def main() -> None:
@@ -78,15 +80,25 @@ def main() -> None:
     except MemoryError as err:
         code = _fail(f"this machine has too little memory: {err}", "choose a smaller shape", EXIT_ENVIRONMENT)
     except OSError as err:
-        code = _fail(f"{err.strerror or err}: {err.filename or ''}", "check rights and free space", EXIT_ENVIRONMENT)
+        place = Path(err.filename) if isinstance(err.filename, str) else Path()
+        fix = remedy(err, "check rights and free space")
+        code = _fail(f"{reason(place, err)}: {err.filename or ''}", fix, EXIT_ENVIRONMENT)
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
         if getattr(err, "exit_code", None) is None:
             raise
         message = err.format_message() if hasattr(err, "format_message") else str(err)
         code = _fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE)
     if code == 130:
-        code = _fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130)
+        code = _interrupted(sys.argv[1:])
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted(arguments: list[str]) -> int:
+    """Only what records trials can be resumed."""
+    command = " ".join(arguments[: 2 if arguments[:1] == ["study"] else 1])
+    if command in _RECORDING or (command == "analyse" and "--follow-up" in arguments):
+        return _fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130)
+    return _fail("interrupted", "start it again", 130)
 
 
 def _fail(what: str, fix: str, code: int) -> int:
@@ -201,17 +213,19 @@ def bench(
 @app.command()
 def resume(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    more: Annotated[int, typer.Option(help="So many further trials a shape.")] = 0,
+    more: Annotated[int, typer.Option(min=0, help="So many further trials a shape.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Continue a run after a crash, a kill or Ctrl-C."""
+    from kernellab.ledger.check import require_sound
     from kernellab.search.runs import resume_run
 
-    if is_study(pages.existing(run_folder)):
+    require_sound(pages.existing(run_folder))
+    if is_study(run_folder):
         resume_study(run_folder, as_json)
     if is_tuning(run_folder):
         resume_verifier(run_folder, as_json)
-    finish(watch(as_json, lambda listener: resume_run(pages.existing(run_folder), listener, more)), as_json)
+    finish(watch(as_json, lambda listener: resume_run(run_folder, listener, more)), as_json)
 
 
 @app.command()
@@ -231,9 +245,12 @@ def audit(
 
     if run_folder.is_file():
         audit_paper(run_folder, of_run, as_json, template, root, rerun)
+    if run_folder.suffix in PAPERS and not run_folder.exists():
+        raise UsageError(f"there is no file {run_folder}", "give a paper that 'klab paper' wrote, with --run RUN")
+    pages.existing(run_folder)
     if of_run or template:
         raise UsageError("--run and --template are for the audit of a paper", "klab audit PAPER --run RUN")
-    report = audit_run(pages.existing(run_folder), root)
+    report = audit_run(run_folder, root)
     rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
     agreed = all(row["agrees"] for row in rows)
     data = {**report.data(), "rerun": rows}
@@ -301,7 +318,7 @@ def init(
     path = Path(stem + ".py")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already", "choose another name, or --force to overwrite it")
-    path.write_text(render(Path(stem).name, str(path)))
+    write_file(path, render(Path(stem).name, str(path)))
     if as_json:
         pages.print_json({"status": "written", "file": str(path)})
     else:

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.cli.options import CandidateFile, Compiler, Dtype, ForTask, Json, OneShape, Parameter, SandboxTier
+from kernellab.cli.options import CandidateFile, Compiler, Dtype, ForTask, Json, OneShape, Parameter, SandboxTier, named
 from kernellab.cli.pages import parse_params, print_json
 from kernellab.core.errors import UsageError
+from kernellab.core.files import write_file
 from kernellab.tasks.spec import dims_label
 
 
@@ -28,7 +29,9 @@ def build(
     param: Parameter = None,
     ptx: Annotated[bool, typer.Option("--ptx", help="Write the PTX to --listing.")] = False,
     sass: Annotated[bool, typer.Option("--sass", help="Write the instructions to --listing.")] = False,
-    listing: Annotated[Path | None, typer.Option(help="The file for --ptx and --sass.")] = None,
+    listing: Annotated[
+        Path | None, typer.Option(parser=named, metavar="PATH", help="The file for --ptx and --sass.")
+    ] = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
     as_json: Json = False,
@@ -45,7 +48,7 @@ def build(
     )  # fmt: skip
     data = made.data()
     if listing is not None and made.listing:
-        listing.write_text(made.listing)
+        write_file(listing, made.listing)
         data["listing"] = str(listing)
     if as_json:
         print_json(data)

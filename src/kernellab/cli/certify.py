@@ -14,7 +14,7 @@ from kernellab.certify.band import Row
 from kernellab.certify.history import Decision
 from kernellab.certify.recheck import Recheck
 from kernellab.cli.display import make_display
-from kernellab.cli.options import Json
+from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
 from kernellab.tasks.spec import dims_label
 
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 def certify(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     trial: Annotated[int, typer.Argument(help="The number of a confirmed trial.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Default: RUN/certificates/trial-N.json.")] = None,
+    out: Annotated[Path | None, out_option("Default: RUN/certificates/trial-N.json.")] = None,
     as_json: Json = False,
 ) -> None:
     """Issue the signed certificate of a trial whose confirmation passed."""
@@ -195,7 +195,7 @@ def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> No
 def export(
     files: Annotated[list[Path], typer.Argument(metavar="CERT...", help="One certificate for each shape.")],
     form: Annotated[str, typer.Option("--as", help="module, torch-op or c.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    out: Annotated[Path, out_option("The folder to write.")],
     run: Runs = None,
     unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Not promoted yet: export, and say so.")] = False,
     as_json: Json = False,

@@ -150,8 +150,8 @@ class LiveDisplay:
         return Group(self._progress, *lines)
 
 
-def trial_line(trial: AnyTrial) -> Text:
-    """A trial in one line."""
+def trial_line(trial: AnyTrial, confirmation: Confirmation | None = None) -> Text:
+    """A trial in one line, with what came of its confirmation, if it had one."""
     head = f"#{trial.trial:<4}{trial.proposal.name:24.24} "
     if isinstance(trial, MeasuredTrial):
         t = trial.timing
@@ -164,6 +164,7 @@ def trial_line(trial: AnyTrial) -> Text:
             head,
             (figure, "green" if t.speedup_low > 1 else ""),
             (tail, "dim"),
+            _mark(confirmation),
             ("  " + _params(trial.proposal.params), "dim"),
         )
     if isinstance(trial, RejectedTrial):
@@ -171,6 +172,14 @@ def trial_line(trial: AnyTrial) -> Text:
     if isinstance(trial, DuplicateTrial):
         return Text.assemble(head, (f"same machine code as #{trial.of}", "dim"))
     return Text.assemble(head, (f"{trial.status}: ", "yellow"), trial.reason)
+
+
+def _mark(confirmation: Confirmation | None) -> tuple[str, str]:
+    if confirmation is None:
+        return "", ""
+    if isinstance(confirmation.verdict, Rejected):
+        return f" refuted: {confirmation.verdict.cause}", "red"
+    return (" confirmed", "bold green") if confirmation.win else (" confirmed, no win", "green")
 
 
 def _sentence(event: Event) -> str:
@@ -198,11 +207,12 @@ def _params(params: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in params.items())
 
 
-def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
-    """The figures of a run: no ratio without its interval, baseline, dtype, threads and share of the floor."""
+def results_table(shapes: list[dict[str, Any]], wide: bool = False, numbered: bool = False) -> Table:
+    """The figures of a run: no ratio without its interval, baseline, dtype, threads and share of the floor. `numbered`:
+    with the confirmed trial that each row is about, which a wide table has anyway."""
     table = Table(show_edge=False, pad_edge=False)
-    names = ["shape", "speed-up [95 %]", "over", "latency", "of floor"]
-    for name in [*names, "trial", "GB/s", "max ULP", "max error"] if wide else names:
+    names = ["shape", "speed-up [95 %]", "over", "latency", "of floor", *(["trial"] if wide or numbered else [])]
+    for name in [*names, "GB/s", "max ULP", "max error"] if wide else names:
         table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
     for s in shapes:
         dims = "x".join(str(v) for v in s["dims"].values())
@@ -217,6 +227,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False) -> Table:
             f"{s['latency_s'] * 1e3:.3f} ms",
             f"{s['of_floor'] * 100:.0f} %",
         ]
-        more = [f"#{s['trial']}", f"{s['gb_per_s']:.2f}", f"{s['max_ulp']:.1f}", f"{s['max_abs_err']:.2g}"]
+        row += [f"#{s['trial']}"] if wide or numbered else []
+        more = [f"{s['gb_per_s']:.2f}", f"{s['max_ulp']:.1f}", f"{s['max_abs_err']:.2g}"]
         table.add_row(*row, *(more if wide else []))
     return table

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernellab.cli.options import Compiler, SandboxTier
+from kernellab.cli.options import HERE, Compiler, SandboxTier, WorkspaceFolder
 
 
 def mcp(
@@ -18,7 +18,7 @@ def mcp(
     task: Annotated[
         list[Path] | None, typer.Option("--task", help="A task file that agents may use; repeatable.")
     ] = None,
-    workspace: Annotated[Path, typer.Option(help="The folder of kernels, artifacts and runs.")] = Path("klab-runs"),
+    workspace: WorkspaceFolder = HERE,
     model: Annotated[str, typer.Option(help="For generate_kernel: openai:NAME@URL, ... (default: KLAB_MODEL).")] = "",
     timeout_s: Annotated[float, typer.Option(help="Seconds that any one call may take; 0: no limit.")] = 0.0,
     compiler: Compiler = None,

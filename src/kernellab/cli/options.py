@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from kernellab.core.errors import UsageError
+
+
+def named(text: str | Path) -> Path:
+    """A path that names something: an empty one is most often a variable that was not set, and never "here"."""
+    if not str(text).strip():
+        raise UsageError("an empty path names no file and no folder", "give a path, as --out FOLDER")
+    return Path(text)
+
+
+def out_option(help_: str) -> Any:
+    """--out, wherever it stands."""
+    return typer.Option("--out", parser=named, metavar="PATH", help=help_)
+
+
 Json = Annotated[bool, typer.Option("--json", help="End with one JSON object on standard output.")]
-Out = Annotated[Path | None, typer.Option("--out", help="The run folder (default: klab-runs/<name>-<time>).")]
+Out = Annotated[Path | None, out_option("The run folder (default: klab-runs/<name>-<time>).")]
+HERE = Path("klab-runs")
+WorkspaceFolder = Annotated[
+    Path,
+    typer.Option("--workspace", parser=named, metavar="PATH", help="The folder of kernels, artifacts and runs."),
+]
 Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or full.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")

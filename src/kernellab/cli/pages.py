@@ -19,6 +19,7 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import Settings
+from kernellab.ledger.check import LedgerCheck
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.report.audit import Audit
 from kernellab.search.runs import Outcome, describe_task
@@ -39,6 +40,24 @@ def existing(folder: Path) -> Path:
             "give the folder that 'klab run' named; klab-runs/ holds them by default",
         )
     return folder
+
+
+def soundness(found: LedgerCheck) -> dict[str, Any]:
+    """How --json opens what is shown of a ledger."""
+    return {
+        "status": "unsound" if found.problems else "ok",
+        "problems": list(found.problems),
+        "run": found.run,
+        "ended": found.ended,
+        "ledger_root": found.root,
+    }
+
+
+def not_sound(console: Console, folder: Path, found: LedgerCheck) -> None:
+    """The warning under everything that is shown of a ledger that does not verify."""
+    if found.problems:
+        text = f"NOT SOUND: {found.problems[0]} (klab audit {folder} says more)"
+        console.print(text, style="bold red", markup=False, soft_wrap=True)
 
 
 def parse_params(given: list[str] | None) -> dict[str, Param]:

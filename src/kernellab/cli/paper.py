@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from kernellab.cli.options import Json
+from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
+from kernellab.ledger.entry import LEDGER_FILE
 
 if TYPE_CHECKING:
     from kernellab.report.paper.check import PaperAudit, Status
 
 EXIT_PARTIAL = 6  # nothing is wrong, and something could not be made again
 _out = Console(highlight=False)
+PAPERS = (".json", ".pdf", ".html", ".md")
 _EXITS: dict[Status, int] = {"ok": 0, "partial": EXIT_PARTIAL, "failed": EXIT_ENVIRONMENT}
 _HEADLINES: dict[Status, tuple[str, str]] = {
     "ok": ("audit passed", "bold green"),
@@ -27,7 +29,7 @@ _HEADLINES: dict[Status, tuple[str, str]] = {
 
 def paper(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    out: Annotated[Path, typer.Option("--out", help="The folder for paper.pdf, .html, .md and .json.")],
+    out: Annotated[Path, out_option("The folder for paper.pdf, .html, .md and .json.")],
     model: Annotated[str | None, typer.Option(help="Let a model polish paragraphs: openai:NAME[@URL], ...")] = None,
     budget_tokens: Annotated[int, typer.Option(help="Tokens for the polishing, at most.")] = 200_000,
     template: Annotated[Path | None, typer.Option(help="A Jinja2 template in place of the shipped one.")] = None,
@@ -39,6 +41,8 @@ def paper(
     from kernellab.report.paper.polish import polisher_of
     from kernellab.report.paper.write import write_paper
 
+    if font == "":
+        raise UsageError("--font is empty", f"name an installed typeface, or leave --font out for {FONT}")
     polisher = polisher_of(model, budget_tokens) if model else None
     written = write_paper(existing(run_folder), out, polisher, template, font or FONT)
     made = written.paper
@@ -65,6 +69,11 @@ def audit_paper(
     """`klab audit FILE --run RUN`: derive every number of a paper again, and compare it with what is printed."""
     from kernellab.report.paper.check import Auditor
 
+    if file.suffix not in PAPERS:
+        if (file.parent / LEDGER_FILE).is_file():
+            raise UsageError(f"{file} is a file of a run, not a paper", f"klab audit {file.parent} checks the run")
+        raise UsageError(f"{file} is neither a paper ({', '.join(PAPERS)}) nor the folder of a run",
+                         "give the folder of a run, or a paper with --run RUN")  # fmt: skip
     if run_folder is None:
         raise UsageError(f"{file} is a paper: its numbers are checked against a run", "add --run RUN")
     if rerun:

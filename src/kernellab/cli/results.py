@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kernellab.cli.options import Json
+from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
+from kernellab.core.files import write_file
 
 
 def results(
     run_folders: Annotated[list[Path], typer.Argument(metavar="RUN...")],
-    out: Annotated[Path, typer.Option("--out", help="The Markdown file to write.")],
+    out: Annotated[Path, out_option("The Markdown file to write.")],
     title: Annotated[str, typer.Option(help="The page's heading.")] = "Results",
     as_json: Json = False,
 ) -> None:
@@ -21,7 +22,7 @@ def results(
     from kernellab.report.results import results_page
 
     page = results_page([existing(folder) for folder in run_folders], title, str(out))
-    out.write_text(page.text)
+    write_file(out, page.text)
     if as_json:
         print_json({"status": "written", "file": str(out), "shapes": page.shapes, "ledger_roots": list(page.roots)})
     else:

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads
-from kernellab.cli.pages import existing, print_json
-from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
+from kernellab.cli.pages import existing, not_sound, print_json, soundness
+from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, KlabError, LedgerFault, UsageError
+from kernellab.core.files import write_file
 from kernellab.core.records import dump
 from kernellab.core.settings import load_settings
 
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from kernellab.study.conduct import Report
     from kernellab.study.hypothesis import Hypothesis
     from kernellab.study.judgement import StudyVerdict
+    from kernellab.study.register import Registered
 
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
 )
 _out = Console(highlight=False)
-_EXIT = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
+EXIT_CODES = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
 _STYLE = {"confirmed": "bold green", "rejected": "bold red", "inconclusive": "bold yellow"}
 Name = Annotated[str, typer.Argument(help="A shipped hypothesis (H1, ...) or the path of a file.")]
 
@@ -52,7 +54,7 @@ def new(
     path = Path(f"{stem}.toml")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already", "choose another name, or --force to overwrite it")
-    path.write_text(template(Path(stem).name))
+    write_file(path, template(Path(stem).name))
     if as_json:
         print_json({"status": "written", "file": str(path)})
     else:
@@ -110,10 +112,10 @@ def finish(report: Report, as_json: bool) -> None:
         print_json(report.data())
     else:
         _out.print()
-        _verdict(report.hypothesis, report.verdict)
+        _verdict(_out, report.hypothesis, report.verdict)
         _out.print(f"\nledger root {report.ledger_root}\nrun folder  {report.folder}   (klab study show, klab audit)",
                    markup=False, soft_wrap=True)  # fmt: skip
-    raise typer.Exit(_EXIT[report.verdict.verdict])
+    raise typer.Exit(EXIT_CODES[report.verdict.verdict])
 
 
 @study.command()
@@ -123,26 +125,61 @@ def show(
 ) -> None:
     """A hypothesis in words; of a study's folder, what was registered and what came of it."""
     from kernellab.study.library import find, read
-    from kernellab.study.register import read_study
 
     if Path(name).is_dir():
-        found = read_study(Path(name))
-        if found.hypothesis is None:
-            raise UsageError(f"{name} holds no study", "'klab show RUN' shows other runs")
-        hypothesis, verdict = found.hypothesis, found.verdict
-    else:
-        hypothesis, verdict = read(find(name)), None
+        _show_folder(Path(name), as_json)
+        return
+    hypothesis = read(find(name))
+    print_json(_shown(hypothesis, None, "not registered")) if as_json else _hypothesis(hypothesis)
+
+
+def _show_folder(folder: Path, as_json: bool) -> None:
+    from kernellab.ledger.check import check
+
+    sound = check(folder)
+    try:
+        hypothesis, verdict = _registered(folder)
+    except KlabError as fault:
+        if not sound.problems:
+            raise
+        told = f"{fault.what}; {sound.problems[0]}"
+        raise LedgerFault(f"NOT SOUND: {told}", f"see what was changed: klab audit {folder}") from None
     if as_json:
-        judged = dump(verdict) if verdict else None
-        state = verdict.verdict if verdict else "registered" if Path(name).is_dir() else "not registered"
-        print_json(
-            {"status": state, "digest": hypothesis.digest, "hypothesis": hypothesis.content(), "verdict": judged}
-        )
+        state = "unsound" if sound.problems else verdict.verdict if verdict else "registered"
+        print_json({**soundness(sound), **_shown(hypothesis, verdict, state)})
         return
     _hypothesis(hypothesis)
-    if verdict is not None:
-        _out.print()
-        _verdict(hypothesis, verdict)
+    _out.print()
+    _outcome(_out, hypothesis, verdict)
+    not_sound(_out, folder, sound)
+
+
+def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None]:
+    from kernellab.search.archive import well_formed
+    from kernellab.study.register import read_study
+
+    with well_formed(folder):
+        found = read_study(folder)
+    if found.hypothesis is None:
+        raise UsageError(f"{folder} holds no study", "'klab show RUN' shows other runs")
+    return found.hypothesis, found.verdict
+
+
+def _shown(hypothesis: Hypothesis, verdict: StudyVerdict | None, state: str) -> dict[str, Any]:
+    judged = dump(verdict) if verdict else None
+    return {"status": state, "digest": hypothesis.digest, "hypothesis": hypothesis.content(), "verdict": judged}
+
+
+def outcome(console: Console, folder: Path) -> None:
+    """What came of a study, as 'klab show' tells it."""
+    _outcome(console, *_registered(folder))
+
+
+def _outcome(console: Console, hypothesis: Hypothesis, verdict: StudyVerdict | None) -> None:
+    if verdict is None:
+        console.print(f"{hypothesis.id} has no verdict yet", style="yellow", markup=False, soft_wrap=True)
+    else:
+        _verdict(console, hypothesis, verdict)
 
 
 @study.command("list")
@@ -152,11 +189,10 @@ def list_(
 ) -> None:
     """The shipped hypotheses, the statistics there are, and the verdicts of the given studies."""
     from kernellab.study.library import read, shipped
-    from kernellab.study.register import read_study
     from kernellab.study.statistics import STATISTICS
 
     known = [read(path) for path in shipped().values()]
-    studies = [(folder, read_study(existing(folder))) for folder in folders or []]
+    studies = [(folder, _listed(existing(folder))) for folder in folders or []]
     if as_json:
         print_json({"status": "ok", "hypotheses": [_brief(h) for h in known],
                     "statistics": {name: s.about for name, s in STATISTICS.items()},
@@ -169,6 +205,17 @@ def list_(
         if found.hypothesis is not None:
             state = found.verdict.verdict if found.verdict else "not finished"
             _out.print(f"\n{folder}: {found.hypothesis.id} {state}", markup=False, soft_wrap=True)
+
+
+def _listed(folder: Path) -> Registered:
+    """Only what is sound is listed beside the others."""
+    from kernellab.ledger.check import require_sound
+    from kernellab.search.archive import well_formed
+    from kernellab.study.register import read_study
+
+    require_sound(folder)
+    with well_formed(folder):
+        return read_study(folder)
 
 
 def _brief(h: Hypothesis) -> dict[str, Any]:
@@ -206,12 +253,12 @@ def _hypothesis(h: Hypothesis) -> None:
     _rows(rows)
 
 
-def _verdict(h: Hypothesis, verdict: StudyVerdict) -> None:
-    _out.print(Text.assemble((f"{h.id} {verdict.verdict}", _STYLE[verdict.verdict]), f"  {h.claim}"), soft_wrap=True)
+def _verdict(console: Console, h: Hypothesis, verdict: StudyVerdict) -> None:
+    console.print(Text.assemble((f"{h.id} {verdict.verdict}", _STYLE[verdict.verdict]), f"  {h.claim}"), soft_wrap=True)
     for part in verdict.parts:
         state = part.verdict if part.testable else "-"
-        _out.print(Text(f"  {part.name}: {state}; {part.reason}"), soft_wrap=True)
-    _out.print(Text(f"  evidence: {_span(verdict.trials)}"), soft_wrap=True)
+        console.print(Text(f"  {part.name}: {state}; {part.reason}"), soft_wrap=True)
+    console.print(Text(f"  evidence: {_span(verdict.trials)}"), soft_wrap=True)
 
 
 def _span(trials: list[int]) -> str:

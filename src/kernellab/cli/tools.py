@@ -7,13 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from kernellab.cli.options import Compiler, Dtype, Json, OneShape, Parameter, SandboxTier
+from kernellab.cli.options import (
+    HERE,
+    Compiler,
+    Dtype,
+    Json,
+    OneShape,
+    Parameter,
+    SandboxTier,
+    WorkspaceFolder,
+    out_option,
+)
 from kernellab.cli.pages import existing, parse_params, print_json
 from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_VERIFIED, UsageError
+from kernellab.core.files import write_file
 from kernellab.core.records import Param, Record, dump
-
-WorkspaceFolder = Annotated[Path, typer.Option("--workspace", help="The folder of kernels, artifacts and runs.")]
-_HERE = Path("klab-runs")
 
 
 def generate(
@@ -24,8 +32,8 @@ def generate(
     space: Annotated[list[str] | None, typer.Option(help="Choices of a parameter, as NAME=1,2,4; repeatable.")] = None,
     backend: Annotated[str, typer.Option(help="auto, c, triton or cuda.")] = "auto",
     model: Annotated[str, typer.Option(help="openai:NAME@URL, anthropic:NAME, replay:RUN (default: KLAB_MODEL).")] = "",
-    out: Annotated[Path | None, typer.Option("--out", help="Write the source to this file too.")] = None,
-    workspace: WorkspaceFolder = _HERE,
+    out: Annotated[Path | None, out_option("Write the source to this file too.")] = None,
+    workspace: WorkspaceFolder = HERE,
     as_json: Json = False,
 ) -> None:
     """A kernel source for a task, from a recipe or a model; kept under an id that 'klab compile' takes."""
@@ -37,7 +45,7 @@ def generate(
     given = {"spec": spec, "meta_space": _space(space), "strategy": strategy, "backend": backend, "base": base}
     record = checked(GenerateKernel, given, "").run(desk)
     if isinstance(record, Generated) and out is not None:
-        out.write_text(desk.workspace.candidate(desk.workspace.kernel(record.kernel)).text)
+        write_file(out, desk.workspace.candidate(desk.workspace.kernel(record.kernel)).text)
     _finish(record, as_json, 0 if isinstance(record, Generated) else EXIT_NOTHING_VERIFIED)
 
 
@@ -50,7 +58,7 @@ def compile_(
     flag: Annotated[list[str] | None, typer.Option(help="A further compiler flag; may be repeated.")] = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
-    workspace: WorkspaceFolder = _HERE,
+    workspace: WorkspaceFolder = HERE,
     as_json: Json = False,
 ) -> None:
     """'klab build' that keeps the artifact: machine code and plans under an id, for the tools."""
@@ -85,15 +93,20 @@ def select(
 def best(
     run_folders: Annotated[list[Path] | None, typer.Argument(metavar="[RUN...]")] = None,
     task: Annotated[str, typer.Option("--task", help="Only this task.")] = "",
-    workspace: WorkspaceFolder = _HERE,
+    workspace: WorkspaceFolder = HERE,
     as_json: Json = False,
 ) -> None:
     """The best confirmed kernel for each task and shape, over the given runs or all of the workspace."""
+    from kernellab.ledger.check import require_sound
     from kernellab.tools.memory import best as best_of
     from kernellab.tools.workspace import Workspace
 
     place = Workspace(workspace)
-    _finish(best_of([existing(f) for f in run_folders or []] or [place.run(n) for n in place.runs()], task), as_json)
+    for folder in (
+        run_folders or []
+    ):  # of those that somebody names; one of the workspace that is not sound claims nothing
+        require_sound(existing(folder))
+    _finish(best_of(run_folders or [place.run(n) for n in place.runs()], task), as_json)
 
 
 def explain(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernellab.core.errors import LedgerFault
 from kernellab.ledger.disk import require_ledger
 from kernellab.ledger.entry import (
     AFTERWARDS,
@@ -37,7 +38,8 @@ _SHOWN_PER_SORT = 5
 
 @dataclass(frozen=True)
 class LedgerCheck:
-    """`problems` is empty for a sound ledger. `torn`: a killed writer's last line, which resume cuts off."""
+    """`problems` is empty for a sound ledger. `torn`: a killed writer's last line, which resume cuts off. `changes`: the
+    problems but for a tail that nobody signed."""
 
     size: int
     root: str
@@ -46,12 +48,14 @@ class LedgerCheck:
     fingerprint: str
     heads: int
     problems: tuple[str, ...]
+    changes: tuple[str, ...]
     torn: bool
     ended: bool
 
 
 def check(folder: Path) -> LedgerCheck:
     scan = Scan(folder)
+    changes = scan.changes()
     unsigned = (scan.unsigned_problem(),) if scan.unsigned and scan.key else ()
     return LedgerCheck(
         size=scan.frontier.size,
@@ -60,10 +64,21 @@ def check(folder: Path) -> LedgerCheck:
         public_key=scan.key.hex if scan.key else "",
         fingerprint=scan.key.fingerprint if scan.key else "",
         heads=scan.head_count,
-        problems=(*scan.problems.told(), *unsigned),
+        problems=(*changes, *unsigned),
+        changes=changes,
         torn=bool(scan.entries.torn or scan.heads.torn),
         ended=scan.last_kind == END,
     )
+
+
+def require_sound(folder: Path, signed: bool = False) -> LedgerCheck:
+    """For whoever builds on what a run recorded. A tail that a killed writer left unsigned is let pass, unless all of it
+    has to be `signed`."""
+    found = check(folder)
+    wrong = found.problems if signed else found.changes
+    if wrong:
+        raise LedgerFault(f"{folder} is not sound: {wrong[0]}", fix=f"see what was changed: klab audit {folder}")
+    return found
 
 
 @dataclass
@@ -117,6 +132,13 @@ class Scan:
     @property
     def unsigned(self) -> int:
         return max(0, self.frontier.size - self.promised)
+
+    def changes(self) -> tuple[str, ...]:
+        """What no killed writer leaves behind."""
+        told = self.problems.told()
+        if not self.promised and self.frontier.size > 1:
+            told += (f"{HEADS_FILE} has no good head at all, which no killed writer leaves behind",)
+        return told
 
     def unsigned_problem(self) -> str:
         first, last = self.promised, self.frontier.size - 1

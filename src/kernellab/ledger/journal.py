@@ -335,10 +335,7 @@ def _place(path: Path, data: bytes, undo: ExitStack) -> None:
 
 
 def _refuse_unsound(folder: Path, scan: Scan, key: SigningKey) -> None:
-    problems = scan.problems.told()
-    if not scan.promised and scan.frontier.size > 1:
-        problems += (f"{HEADS_FILE} has no good head at all, which no killed writer leaves behind",)
-    if problems:
+    if problems := scan.changes():
         raise LedgerFault(
             f"{folder} does not verify: {'; '.join(problems[:3])}",
             fix=f"nothing was changed: see klab audit {folder}, keep it as evidence, use another --out",

@@ -18,11 +18,23 @@ from kernellab.core.records import TRIAL, Confirmation, MeasuredTrial, Passed, T
 from kernellab.ledger.journal import Entry, read_entries
 from kernellab.measure.stats import median
 from kernellab.report.audit import Audit, audit
-from kernellab.search.archive import AnyTrial
+from kernellab.search.archive import AnyTrial, well_formed
 
 _STATUSES = ("measured", "rejected", "invalid", "build-failed", "duplicate")
 _CONDITIONS = {"sm_mhz": "SM {} MHz", "memory_mhz": "memory {} MHz", "celsius": "{} °C", "watts": "{} W",
                "held_back_by": "held back by {}"}  # fmt: skip
+_OVERVIEW = (
+    "task",
+    "dtype",
+    "shape",
+    "kernel",
+    "latency, us",
+    "GB/s",
+    "of copy ceiling",
+    "ratio [95 %]",
+    "over",
+    "record",
+)
 _INTRODUCTION = """\
 Every figure on this page is read from the signed ledgers named at its end, each of which passed its audit (chain,
 signatures, stored evidence, every derived figure computed again from the raw samples). Latencies are medians of paired
@@ -74,14 +86,18 @@ def results_page(folders: Sequence[Path], title: str = "Results", out: str = "RE
     """Raises LedgerFault for a run that does not pass its audit."""
     if not folders:
         raise UsageError("no run is given", "name one or more run folders")
-    runs = [_read(folder) for folder in folders]
+    runs: list[_Run] = []
+    rows: list[list[str]] = []
+    sections: list[str] = []
+    for folder in folders:
+        with well_formed(folder):
+            run = _read(folder)
+            runs.append(run)
+            rows += _overview(run)
+            sections += _section(run)
     names = " ".join(shlex.quote(run.name) for run in runs)
     command = f"klab results {names} --out {shlex.quote(Path(out).name)} --title {shlex.quote(title)}"
-    lines = [f"# {title}", "", _INTRODUCTION, "", "## Overview", "", *_overview(runs)]
-    for run in runs:
-        lines += ["", f"## Run {run.report.run}", "", *_environment(run)]
-        for shape in run.shapes.values():
-            lines += ["", f"### {shape.task}, {shape.label}", "", *_shape(shape)]
+    lines = [f"# {title}", "", _INTRODUCTION, "", "## Overview", "", *_table(_OVERVIEW, rows), *sections]
     lines += ["", "## Ledgers", "", *_ledgers(runs), "", "This page is derived again, byte for byte, by", "",
               f"    {command}", ""]  # fmt: skip
     return Page("\n".join(lines), sum(len(r.shapes) for r in runs), tuple(r.report.root for r in runs))
@@ -122,34 +138,26 @@ def _file(run: _Run, entry: Entry) -> None:
         (shape.profiles if entry.kind == "profile" else shape.sanitizer).append((seq, body))
 
 
-def _overview(runs: Sequence[_Run]) -> list[str]:
-    rows = []
-    for run in runs:
-        for shape in run.shapes.values():
-            what = [f"`{shape.task}`", _dtype(shape), shape.label]
-            found = _published(shape)
-            if found is None:
-                status = shape.result[1]["status"] if shape.result else "no result recorded"
-                where = f"{run.report.run} @{shape.result[0]}" if shape.result else run.report.run
-                rows.append([*what, status, "", "", "", "", "", where])
-                continue
-            seq, confirmation, trial, timing = found
-            rows.append([*what, f"`{trial.proposal.name}`", _us(timing.latency_s), f"{timing.gb_per_s:.1f}",
-                         _pct(timing.of_memory_floor), _ratio(timing) + ("" if confirmation.win else " (no win)"),
-                         timing.baseline, f"{run.report.run} #{trial.trial} @{seq}"])  # fmt: skip
-    head = [
-        "task",
-        "dtype",
-        "shape",
-        "kernel",
-        "latency, us",
-        "GB/s",
-        "of copy ceiling",
-        "ratio [95 %]",
-        "over",
-        "record",
-    ]
-    return _table(head, rows)
+def _section(run: _Run) -> Iterator[str]:
+    yield from ("", f"## Run {run.report.run}", "", *_environment(run))
+    for shape in run.shapes.values():
+        yield from ("", f"### {shape.task}, {shape.label}", "", *_shape(shape))
+
+
+def _overview(run: _Run) -> Iterator[list[str]]:
+    """A row for each shape."""
+    for shape in run.shapes.values():
+        what = [f"`{shape.task}`", _dtype(shape), shape.label]
+        found = _published(shape)
+        if found is None:
+            status = shape.result[1]["status"] if shape.result else "no result recorded"
+            where = f"{run.report.run} @{shape.result[0]}" if shape.result else run.report.run
+            yield [*what, status, "", "", "", "", "", where]
+            continue
+        seq, confirmation, trial, timing = found
+        yield [*what, f"`{trial.proposal.name}`", _us(timing.latency_s), f"{timing.gb_per_s:.1f}",
+               _pct(timing.of_memory_floor), _ratio(timing) + ("" if confirmation.win else " (no win)"),
+               timing.baseline, f"{run.report.run} #{trial.trial} @{seq}"]  # fmt: skip
 
 
 def _environment(run: _Run) -> list[str]:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
 from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.search.archive import well_formed
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,25 @@ class Pruned:
 
 def prune(folder: Path) -> Pruned:
     """Only the laboratory that made a run can prune it: the entry is signed with its key."""
+    require_sound(folder)
+    with well_formed(folder):
+        unclaimed = _unclaimed(folder)
+    store = Store(folder)
+    gone = sorted(sha for sha in unclaimed if store.path(sha).exists())
+    freed = sum(store.path(sha).stat().st_size for sha in gone)
+    ledger = Ledger.resume(folder, load_or_create_key())
+    try:
+        if gone:
+            ledger.append("pruned", {"blobs": gone})
+        for sha in gone:
+            store.path(sha).unlink()
+        return Pruned(len(gone), freed, ledger.root)
+    finally:
+        ledger.close()
+
+
+def _unclaimed(folder: Path) -> set[str]:
+    """The evidence of trials that were never confirmed, but for what something else needs."""
     blobs, kept = set(), set()
     trials = []
     for entry in read_entries(folder):
@@ -44,15 +65,4 @@ def prune(folder: Path) -> Pruned:
             kept |= {str(entry.body[k]) for k in ("request", "reply") if k in entry.body}
         elif entry.kind == "run":
             kept |= {str(c["source"]) for c in entry.body["candidates"]}
-    store = Store(folder)
-    gone = sorted(sha for sha in blobs - kept if store.path(sha).exists())
-    freed = sum(store.path(sha).stat().st_size for sha in gone)
-    ledger = Ledger.resume(folder, load_or_create_key())
-    try:
-        if gone:
-            ledger.append("pruned", {"blobs": gone})
-        for sha in gone:
-            store.path(sha).unlink()
-        return Pruned(len(gone), freed, ledger.root)
-    finally:
-        ledger.close()
+    return blobs - kept

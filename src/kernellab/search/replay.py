@@ -9,11 +9,12 @@ from typing import Any
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.search.archive import AnyTrial
+from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import Lab, genesis, task_of
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
@@ -23,11 +24,12 @@ _APART = 1.15
 
 
 def read_trials(folder: Path) -> list[AnyTrial]:
-    return [TRIAL.validate_python(e.body) for e in read_entries(folder) if e.kind == "trial"]
+    return Archive.read(folder).trials
 
 
 def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str, Any]:
     """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
+    require_sound(folder)
     trials = read_trials(folder)
     if not 0 <= number < len(trials):
         raise UsageError(
@@ -77,12 +79,14 @@ def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[
 
 def _lab(folder: Path, emit: Listener, name: str) -> Lab:
     """For the run's own task, or for another built-in one that its record names (a study may have several)."""
-    task, locator = task_of(folder)
-    if task.name != name:
-        task, locator = load_task(name), name
-    recorded = genesis(folder)["settings"]
-    kept = {k: recorded[k] for k in ("effort", "device", "threads", "sample_s", "build_timeout_s") if k in recorded}
-    return Lab(Settings(**kept), task, locator, emit, _with_torch(folder))
+    with well_formed(folder):
+        task, locator = task_of(folder)
+        if task.name != name:
+            task, locator = load_task(name), name
+        recorded = genesis(folder)["settings"]
+        kept = {k: recorded[k] for k in ("effort", "device", "threads", "sample_s", "build_timeout_s") if k in recorded}
+        settings, with_torch = Settings(**kept), _with_torch(folder)
+    return Lab(settings, task, locator, emit, with_torch)
 
 
 def _with_torch(folder: Path) -> bool:

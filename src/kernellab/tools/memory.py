@@ -10,11 +10,11 @@ from typing import Any
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Confirmation, MeasuredTrial, Passed
-from kernellab.ledger.check import check
+from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.archive import AnyTrial
+from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import task_of
 from kernellab.search.memory import select
 from kernellab.search.memory.contrast import contrast
@@ -36,6 +36,7 @@ def contrastive_select(
     if not 1 <= n <= MOST:
         raise UsageError(f"{n} exemplars cannot be shown", f"ask for 1 to {MOST}")
     folder = Path(db)
+    require_sound(folder)
     trials = read_trials(folder)
     read = reader_of(Store(folder))
     try:
@@ -52,7 +53,9 @@ def best(folders: Sequence[Path], task: str = "") -> BestList:
     without = []
     for folder in folders:
         try:
-            rows = [row for row in _confirmed_rows(folder) if task in ("", row.task)]
+            require_sound(folder)
+            with well_formed(folder):
+                rows = [row for row in _confirmed_rows(folder) if task in ("", row.task)]
         except (LedgerFault, UsageError):  # damaged, or of another version's task: nothing in it is a claim here
             rows = []
         without += [] if rows else [folder.name]
@@ -66,11 +69,12 @@ def best(folders: Sequence[Path], task: str = "") -> BestList:
 def explain(run: str | Path, trial: int | None = None) -> Explanation:
     """One trial in words; without a number the confirmed best, or the last one."""
     folder = Path(run)
-    trials = read_trials(folder)
-    if not trials:
+    ledger = require_sound(folder)
+    archive = Archive.read(folder)
+    if not archive.trials:
         raise UsageError(f"run {folder.name} holds no trials", "klab resume goes on with a run that was cut")
+    trials, confirmed = archive.trials, {c.trial: c for c in archive.confirmations}
     entries = [(e.kind, dict(e.body)) for e in read_entries(folder)]
-    confirmed = {b["trial"]: Confirmation.model_validate(b) for k, b in entries if k == "confirmation"}
     number = trial if trial is not None else _headline(entries, trials)
     if not 0 <= number < len(trials):
         raise UsageError(f"run {folder.name} has no trial {number}", f"it has trials 0 to {len(trials) - 1}")
@@ -86,7 +90,7 @@ def explain(run: str | Path, trial: int | None = None) -> Explanation:
         words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top)}")
     return Explanation(
         run=folder.name, trial=number, status=chosen.trial.status, words=tuple(words),
-        best=top.number if top is not None else None, ledger_root=check(folder).root,
+        best=top.number if top is not None else None, ledger_root=ledger.root,
     )  # fmt: skip
 
 
@@ -134,8 +138,8 @@ def _rank(row: BestRow) -> tuple[bool, float]:
 
 
 def _headline(entries: Sequence[tuple[str, dict[str, Any]]], trials: Sequence[AnyTrial]) -> int:
-    named = [body["trial"] for kind, body in entries if kind == "result" and body.get("trial") is not None]
-    return int(named[-1]) if named else trials[-1].trial
+    named = [t for kind, body in entries if kind == "result" and isinstance(t := body.get("trial"), int)]
+    return named[-1] if named else trials[-1].trial
 
 
 def _best_beside(specimens: Sequence[Specimen], chosen: Specimen) -> Specimen | None:
@@ -180,8 +184,8 @@ def _time(
     timing = confirmation.timing if confirmation is not None and confirmation.timing is not None else chosen.timing
     if timing is None:
         return []
-    calibrations = [b for k, b in entries if k == "calibration" and b["dims"] == chosen.trial.dims]
-    bound = calibrations[-1]["bound"] if calibrations else "memory"
+    calibrations = [b for k, b in entries if k == "calibration" and b.get("dims") == chosen.trial.dims]
+    bound = calibrations[-1].get("bound", "memory") if calibrations else "memory"
     near = "near it" if timing.of_floor > 0.8 else "half of it or better" if timing.of_floor > 0.5 else "far from it"
     return [
         f"time: {_duration(timing.latency_s)} a call, {timing.speedup:.3f}x of {timing.baseline} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -79,14 +80,83 @@ def test_the_memory_running_out_is_an_environment_fault(main: Main, monkeypatch:
     assert "36.4 TiB" in err
 
 
-def test_ctrl_c_names_resume_and_gives_130(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "resumable"),
+    [
+        (["run", "softmax"], True), (["study", "run", "H1"], True), (["analyse", "RUN", "--follow-up"], True),
+        (["tasks"], False), (["paper", "RUN"], False), (["audit", "run"], False), (["recheck", "run"], False),
+        (["study", "show", "run"], False), (["analyse", "RUN"], False), ([], False),
+    ],
+)  # fmt: skip
+def test_ctrl_c_gives_130_and_names_resume_where_trials_are_recorded(
+    arguments: list[str], resumable: bool, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.pages, "tasks", interrupted)
-    code, _, err = main("tasks")
+    monkeypatch.setattr(cli, "app", interrupted)
+    code, _, err = main(*arguments)
     assert code == 130
-    assert "klab resume" in err
+    assert "interrupted" in err
+    assert ("klab resume" in err) == resumable
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "softmax", "--out", ""], ["verify", "x.py", "--task", "softmax", "--out", ""], ["demo", "--out", " "],
+        ["study", "run", "H1", "--out", ""], ["analyse", ".", "--out", ""], ["results", ".", "--out", ""],
+        ["paper", ".", "--out", ""], ["certify", ".", "0", "--out", ""], ["export", "x", "--as", "c", "--out", ""],
+        ["generate", "softmax", "--out", ""], ["best", "--workspace", ""], ["paper", ".", "--out", "x", "--font", ""],
+    ],
+)  # fmt: skip
+def test_an_empty_path_or_name_is_refused_wherever_one_is_given(arguments: list[str], main: Main) -> None:
+    code, _, err = main(*arguments)
+    assert code == 2
+    assert "empty" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [(["run", "softmax", "--trials", "0"], "--trials"), (["analyse", ".", "--most", "0"], "--most")],
+)
+def test_numbers_that_leave_nothing_to_do_are_refused(arguments: list[str], option: str, main: Main) -> None:
+    code, _, err = main(*arguments)
+    assert code == 2
+    assert option in err
+
+
+def test_the_audit_of_what_is_neither_a_run_nor_a_paper_says_so(main: Main, tmp_path: Path) -> None:
+    code, _, err = main("audit", "nosuch.pdf", "--run", str(tmp_path))
+    assert (code, err.splitlines()[0]) == (2, "klab: there is no file nosuch.pdf")
+    (tmp_path / "my_op.py").write_text("")
+    code, _, err = main("audit", str(tmp_path / "my_op.py"))
+    assert code == 2
+    assert "neither a paper" in err
+    (tmp_path / "ledger.jsonl").write_text("")
+    code, _, err = main("audit", str(tmp_path / "ledger.jsonl"))
+    assert code == 2
+    assert f"klab audit {tmp_path} checks the run" in err
+
+
+def test_a_missing_folder_and_one_without_a_ledger_are_the_same_sort_of_mistake(main: Main, tmp_path: Path) -> None:
+    for command in (["show"], ["audit"], ["explain"], ["study", "show"], ["replay", "RUN", "0"]):
+        for folder in (tmp_path / "nowhere", tmp_path):
+            words = [str(folder) if w == "RUN" else w for w in command]
+            code, _, err = main(*(words if "RUN" in command else [*words, str(folder)]))
+            assert code == 2, (command, err)
+
+
+def test_a_file_where_a_folder_is_needed_is_named(main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    def failing(*_: object) -> None:
+        (tmp_path / "file" / "sub").mkdir(parents=True)
+
+    monkeypatch.setattr(cli.pages, "tasks", failing)
+    code, _, err = main("tasks")
+    assert code == 5
+    assert f"{tmp_path / 'file'} is a file, not a folder" in err
 
 
 def test_the_exit_code_of_a_command_is_klabs(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernellab.core.errors import LedgerFault
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.ids import canonical_json
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import Head
@@ -251,7 +251,7 @@ def test_a_thousand_foreign_lines_do_not_make_a_thousand_problems(run: Path) -> 
 
 
 def test_a_folder_without_a_ledger_is_a_fault_with_a_fix(tmp_path: Path) -> None:
-    with pytest.raises(LedgerFault, match="holds no ledger") as fault:
+    with pytest.raises(UsageError, match="holds no ledger") as fault:
         check(tmp_path)
     assert fault.value.fix
 

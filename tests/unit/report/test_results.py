@@ -16,7 +16,6 @@ from kernellab.core.records import Confirmation
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.report.results import results_page
-from kernellab.search.replay import read_trials
 from kernellab.search.runs import run_search
 
 pytestmark = pytest.mark.backend_c
@@ -119,11 +118,10 @@ def test_no_run_is_a_usage_error() -> None:
 
 
 def test_show_mentions_profiles(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    console = Console(width=160, record=True, quiet=False)
-    overview(console, run, read_trials(run), None, False)
-    text = console.export_text()
+    console = Console(width=160)
+    overview(console, run)
+    text = capsys.readouterr().out
     assert text.count("profile of trial") == 2
     assert "arithmetic floor" in text
-    capsys.readouterr()
-    overview(console, run, read_trials(run), None, True)
+    overview(console, run, as_json=True)
     assert len(json.loads(capsys.readouterr().out)["profiles"]) == 2

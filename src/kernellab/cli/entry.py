@@ -1,0 +1,23 @@
+"""Where klab starts: Ctrl-C means the same while the commands are still being loaded as it does later."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    usual = signal.getsignal(signal.SIGINT)
+    if usual != signal.SIG_IGN:  # whoever started klab in the background may have it so
+        signal.signal(signal.SIGINT, _leave)
+    from kernellab.cli.app import main as commands
+
+    signal.signal(signal.SIGINT, usual)
+    commands()
+
+
+def _leave(*_: object) -> None:
+    """Nothing was begun: an import that is cut short would end in any error but the right one."""
+    os.write(sys.stderr.fileno(), b"klab: interrupted before anything was begun\nfix:  start it again\n")
+    os._exit(130)

@@ -1,0 +1,38 @@
+"""Ctrl-C before the commands are loaded, in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.{before})
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "kernellab.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["klab", "--version"]
+from kernellab.cli.entry import main
+main()
+"""
+
+
+def start(before: str) -> subprocess.CompletedProcess[str]:
+    code = INTERRUPTED.format(before=before)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_ctrl_c_while_the_commands_are_loaded_ends_in_words() -> None:
+    done = start("default_int_handler")
+    assert done.returncode == 130
+    assert done.stderr.splitlines() == ["klab: interrupted before anything was begun", "fix:  start it again"]
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    done = start("SIG_IGN")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("kernellab ")
