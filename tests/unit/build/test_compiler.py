@@ -126,3 +126,12 @@ def test_only_zig_gets_an_environment() -> None:
     assert plain.environment == {}
     assert set(zig.environment) == {"ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR", "PATH"}
     assert not os.path.isabs(zig.environment["ZIG_GLOBAL_CACHE_DIR"])
+
+
+def test_what_is_linked_with_is_the_laboratorys_alone() -> None:
+    flags = ["-shared", "-Wl,-z,defs", "-fPIC", "-fopenmp", "-O3", "-ffast-math", "-DROWS=4"]
+    compiling, linking = Compiler(("cc",), "cc 1", True, "").commands(flags, "a.c", "a.so")
+    assert compiling == ["cc", "-fPIC", "-fopenmp", "-O3", "-ffast-math", "-DROWS=4", "-c", "a.c", "-o", "a.c.o"]
+    assert linking == ["cc", "-shared", "-Wl,-z,defs", "-fopenmp", "a.c.o", "-o", "a.so", "-lm"]
+    zig = Compiler(("sh", "-c", "x", "zig"), "zig cc 1", False, "", self_exe="/zig")
+    assert zig.commands(flags, "a.c", "a.so") == [["sh", "-c", "x", "zig", *flags, "a.c", "-o", "a.so", "-lm"]]
