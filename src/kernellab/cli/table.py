@@ -10,6 +10,7 @@ from rich.console import Console
 
 from kernellab.cli.options import Json
 from kernellab.cli.pages import print_json
+from kernellab.cli.paper import EXIT_PARTIAL
 from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_VERIFIED, UsageError
 
 if TYPE_CHECKING:
@@ -17,23 +18,30 @@ if TYPE_CHECKING:
 
 _out = Console(highlight=False)
 _SHOWN = 20
+_EXITS = {
+    "consistent": 0,
+    "unchecked": EXIT_NOTHING_VERIFIED,
+    "contradictions": EXIT_ENVIRONMENT,
+    "partial": EXIT_PARTIAL,
+}
+_CLOSING = {"unchecked": ": nothing could be checked", "partial": ": nothing wrong, but not everything was checked"}
 
 
 def audit_table(
     file: Annotated[Path, typer.Argument(help="CSV or Markdown: shape, dtype, latency, GB/s, speed-up, peak.")],
     moves: Annotated[
-        float, typer.Option(help="How often an element is moved at least (read and written once: 2).")
-    ] = 2,
+        float | None, typer.Option(help="How often an element is moved at least (read and written once: 2).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List what cannot be true in a table of kernel figures, whoever printed it, and what could not be checked.
 
-    Exit code 0: consistent as far as it was checked, 4: nothing could be checked, 5: contradictions.
+    Exit code 0: consistent, 4: nothing could be checked, 5: contradictions, 6: nothing wrong, but not all was checked.
     """
     from kernellab.report.foreign.table import read_tables
     from kernellab.report.foreign.verdict import audit_tables
 
-    if not 0 < moves < 1e6:
+    if moves is not None and not 0 < moves < 1e6:
         raise UsageError(
             f"--moves {moves} makes no sense", "2 for an operator that reads and writes every element once"
         )
@@ -46,7 +54,7 @@ def audit_table(
                     "ignored_columns": audit.ignored})  # fmt: skip
     else:
         _show_table_audit(audit)
-    raise typer.Exit({"consistent": 0, "unchecked": EXIT_NOTHING_VERIFIED}.get(audit.status, EXIT_ENVIRONMENT))
+    raise typer.Exit(_EXITS[audit.status])
 
 
 def _show_table_audit(audit: TableAudit) -> None:
@@ -64,5 +72,5 @@ def _show_table_audit(audit: TableAudit) -> None:
     made = ", ".join(f"{count} {sort}" for sort, count in sorted(audit.comparisons.items()))
     say(f"compared: {made or 'nothing'}", "dim")
     style = {"contradictions": "bold red", "consistent": "bold green"}.get(audit.status, "bold yellow")
-    nothing = ": nothing could be checked" if audit.status == "unchecked" else ""
-    say(f"{audit.rows} rows, {audit.checked} checked, {len(audit.found)} contradictions{nothing}", style)
+    closing = _CLOSING.get(audit.status, "")
+    say(f"{audit.rows} rows, {audit.checked} checked, {len(audit.found)} contradictions{closing}", style)

@@ -21,11 +21,12 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Gap:
-    """A figure that was held against nothing, and why."""
+    """A figure that was held against nothing, and why. Without `figure` the cell only says that there is none."""
 
     where: str
     column: str
     why: str
+    figure: bool = True
 
 
 @dataclass
@@ -40,7 +41,10 @@ class TableAudit:
     ignored: list[str] = field(default_factory=list)
 
     @property
-    def status(self) -> Literal["contradictions", "consistent", "unchecked"]:
+    def status(self) -> Literal["contradictions", "consistent", "partial", "unchecked"]:
+        """Consistent only where every figure took part in a comparison."""
         if self.found:
             return "contradictions"
-        return "consistent" if self.comparisons else "unchecked"
+        if not self.comparisons:
+            return "unchecked"
+        return "partial" if any(g.figure for g in self.gaps) else "consistent"

@@ -72,7 +72,7 @@ def read_tables(file: Path) -> list[ForeignTable]:
     tables = [t for t in tables if t.rows or t.unfit]
     if not tables:
         raise UsageError(f"{file} holds no table", "give CSV with a heading line, or a Markdown table with | and ---")
-    known = {"latency", "rate", "speedup", "share", "count", "median"}
+    known = {"latency", "base-latency", "rate", "speedup", "slowdown", "share", "count", "median"}
     if not any(c.role in known for t in tables for c in t.columns):
         raise UsageError(f"{file} has no column that can be checked",
                          "name columns as 'latency (ms)', 'GB/s', 'speed-up', 'peak (GB/s)', '% of peak'")  # fmt: skip
