@@ -13,7 +13,7 @@ from rich.text import Text
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Device, Json, Out
 from kernellab.cli.pages import existing, print_json
-from kernellab.cli.study import EXIT_CODES
+from kernellab.cli.study import exit_code
 from kernellab.core.files import write_file
 
 _out = Console(highlight=False)
@@ -61,7 +61,7 @@ def analyse(
             data["follow_ups"] = [_run(path, folder / path.stem, device, as_json) for path in paths]
     if as_json:
         print_json(data)
-    raise typer.Exit(max((EXIT_CODES[f["status"]] for f in data["follow_ups"]), default=0))
+    raise typer.Exit(exit_code(*(study["status"] for study in data["follow_ups"])))
 
 
 def _run(path: Path, folder: Path, device: str | None, as_json: bool) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def audit_paper(
     file: Path, run_folder: Path | None, as_json: bool, template: Path | None = None, root: str = "", rerun: int = 0
 ) -> NoReturn:
     """`klab audit FILE --run RUN`: derive every number of a paper again, and compare it with what is printed."""
+    from kernellab.ledger.check import require_sound
     from kernellab.report.paper.check import Auditor
 
     if file.suffix not in PAPERS:
@@ -81,7 +82,11 @@ def audit_paper(
                          f"klab audit {run_folder} --rerun {rerun}")  # fmt: skip
     if template is not None and not template.is_file():
         raise UsageError(f"there is no template {template}", "give the file that 'klab paper --template' was given")
-    report = Auditor(existing(run_folder), template, root).audit(file)
+    try:
+        report = Auditor(existing(run_folder), template, root).audit(file)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        require_sound(run_folder)  # a changed record is the reason, or else it is a mistake of klab's own
+        raise
     if as_json:
         print_json(report.data())
     else:

@@ -131,7 +131,7 @@ def _trial_data(folder: Path, held: _Held, number: int) -> dict[str, Any]:
 
 
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
-    console.print(trial_line(held.trials[number], held.confirmations.get(number)))
+    console.print(trial_line(held.trials[number], held.confirmations.get(number)), soft_wrap=True)
     console.print_json(json.dumps(data["trial"]))
     console.print(data["source"], markup=False, soft_wrap=True)
 

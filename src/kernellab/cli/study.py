@@ -28,7 +28,7 @@ study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
 )
 _out = Console(highlight=False)
-EXIT_CODES = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
+_EXIT = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
 _STYLE = {"confirmed": "bold green", "rejected": "bold red", "inconclusive": "bold yellow"}
 Name = Annotated[str, typer.Argument(help="A shipped hypothesis (H1, ...) or the path of a file.")]
 
@@ -107,6 +107,11 @@ def is_study(folder: Path) -> bool:
     return genesis(folder).get("purpose") == PURPOSE
 
 
+def exit_code(*verdicts: str) -> int:
+    """Of the study that went worst; 0 where there was none."""
+    return max((_EXIT[verdict] for verdict in verdicts), default=0)
+
+
 def finish(report: Report, as_json: bool) -> None:
     if as_json:
         print_json(report.data())
@@ -115,7 +120,7 @@ def finish(report: Report, as_json: bool) -> None:
         _verdict(_out, report.hypothesis, report.verdict)
         _out.print(f"\nledger root {report.ledger_root}\nrun folder  {report.folder}   (klab study show, klab audit)",
                    markup=False, soft_wrap=True)  # fmt: skip
-    raise typer.Exit(EXIT_CODES[report.verdict.verdict])
+    raise typer.Exit(exit_code(report.verdict.verdict))
 
 
 @study.command()

@@ -172,5 +172,14 @@ def test_no_command_breaks_on_records_of_another_version(source: Path, way: str,
                 ledger.append(kind, record)
         (folder / "artifacts").symlink_to(source / "artifacts")
         for name, arguments in COMMANDS.items():
-            if name not in ("prune", "resume", "replay"):  # they go on where the change does not matter
+            if name not in ("prune", "resume", "replay", "paper"):  # they go on where the change does not matter
                 main(*(str(folder) if a == "RUN" else a for a in arguments))
+
+
+def test_the_audit_of_a_paper_does_not_break_on_a_changed_ledger(main: Main, tmp_path: Path) -> None:
+    assert main("paper", str(PLAIN), "--out", "paper")[0] == 0
+    for old, new in ((b'"params"', b'"Params"'), (b'"latency_s"', b'"Latency_s"'), (b'"dims"', b'"Dims"')):
+        folder = copy(PLAIN, tmp_path / f"run-{new.decode()}")
+        (folder / "ledger.jsonl").write_bytes((PLAIN / "ledger.jsonl").read_bytes().replace(old, new))
+        code, out, _ = main("audit", "paper/paper.json", "--run", str(folder))
+        assert code == 5, out

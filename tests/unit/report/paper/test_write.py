@@ -313,7 +313,20 @@ def test_a_paper_is_not_put_into_a_run(make_run: MakeRun) -> None:
     with pytest.raises(UsageError, match="folder of a run") as caught:
         write_paper(RUN, run)
     assert "--out" in caught.value.fix
+    with pytest.raises(UsageError, match="lies in the folder of a run"):
+        write_paper(RUN, run / "sub" / "paper")
     assert sorted(run.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_klab_did_not_write_is_not_replaced(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('{"mine": 1}')
+    with pytest.raises(UsageError, match=f"{name} is there already, and klab did not write it"):
+        write_paper(RUN, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file is a file"):
+        write_paper(RUN, tmp_path / "file" / "paper")
 
 
 def test_names_in_any_script_pass_the_audit(tmp_path: Path) -> None:
