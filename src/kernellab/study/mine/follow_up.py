@@ -9,22 +9,28 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
+from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.lab import TASK_FILE, genesis
-from kernellab.search.memory.specimen import Reader
+from kernellab.search.memory.specimen import Reader, recall
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
-from kernellab.study.mine.factors import PARAM
+from kernellab.study.mine.factors import PARAM, WRITTEN
 from kernellab.study.mine.miner import Insight
+from kernellab.study.mine.pairing import matched
+from kernellab.study.mine.table import rows_of
 from kernellab.tasks.spec import dims_label
 
 _CONTEXTS = 10
+_OF_A_CANDIDATE = 5
 _SHAPES = 2
+"""Of each task. Another shape is another look at the same pairs; their number comes from contexts and candidates."""
 _REPLICATES = 2
 _SAMPLE = 6
 
@@ -39,22 +45,13 @@ class Site:
 
 
 def hypothesis_of(insight: Insight, number: int, site: Site) -> Hypothesis:
-    """A new hypothesis, complete with population, statistic, rule and seeds."""
+    """A new hypothesis, complete with population, statistic, rule and seeds. It has pairs enough to be decided, or is
+    refused with the reason."""
+    if insight.effect.n < _SAMPLE:
+        few = f"{insight.effect.n} pairs, and a verdict takes {_SAMPLE}"
+        raise UsageError(f"no follow-up of '{insight.claim}' can be made: {few}", "run more trials first")
     seen = [t for t in site.trials if t.trial in set(insight.trials)]
-    device = "cuda" if re.search(r"sm_\d+", seen[0].device) else "cpu"
     factor = insight.factor
-    levels = [insight.faster, insight.slower]
-    names = [factor.scope] if factor.scope else sorted({t.proposal.name for t in seen})
-    of_param = factor.kind == PARAM
-    population = Population(
-        device="cuda" if device == "cuda" else "cpu",
-        tasks=[_task(site.folder, seen[0].task)],
-        shapes=list(dict.fromkeys(dims_label(t.dims) for t in seen))[:_SHAPES],
-        candidates=[_candidate(name, seen, site, device) for name in names],
-        space={factor.name: levels} if of_param else {},
-        vary=factor.name if of_param else "",
-        most=_CONTEXTS if of_param else 2 * _CONTEXTS,
-    )
     bound = math.exp(math.log(insight.effect.low) / 2)
     options: dict[str, Param] = {"kind": factor.kind, "name": factor.name, "scope": factor.scope,
                                  "faster": insight.faster, "slower": insight.slower}  # fmt: skip
@@ -67,7 +64,7 @@ def hypothesis_of(insight: Insight, number: int, site: Site) -> Hypothesis:
         level=0.9,
         sample=_SAMPLE,
         seeds=[start + n for n in range(_REPLICATES)],
-        population=[population],
+        population=_populations(insight, seen, site),
         part=[
             Part(
                 name="effect",
@@ -78,6 +75,43 @@ def hypothesis_of(insight: Insight, number: int, site: Site) -> Hypothesis:
             )
         ],
     )
+
+
+def _populations(insight: Insight, seen: Sequence[AnyTrial], site: Site) -> list[Population]:
+    """Those of each task by itself: its own candidates at its own shapes."""
+    found = []
+    for task in dict.fromkeys(t.task for t in seen):
+        here = [t for t in seen if t.task == task]
+        device: Literal["cuda", "cpu"] = "cuda" if re.search(r"sm_\d+", here[0].device) else "cpu"
+        names = sorted({t.proposal.name for t in here})
+        common = Population(
+            device=device,
+            tasks=[_task(site.folder, task)],
+            shapes=list(dict.fromkeys(dims_label(t.dims) for t in here))[:_SHAPES],
+            candidates=[_candidate(name, here, site, device) for name in names],
+            most=_OF_A_CANDIDATE,
+        )
+        found += [common.model_copy(update=tried) for tried in _tried(insight, here, site)]
+    return found
+
+
+def _tried(insight: Insight, here: Sequence[AnyTrial], site: Site) -> list[dict[str, Any]]:
+    """What is tried of a candidate: a parameter at both levels in contexts drawn anew; of a structure of the artifact the
+    recorded pairs, since nobody knows which other combinations have it; of a source a few combinations."""
+    factor = insight.factor
+    if factor.kind == PARAM:
+        levels = [insight.faster, insight.slower]
+        return [{"space": {factor.name: levels}, "vary": factor.name, "most": _CONTEXTS}]
+    if factor.kind == WRITTEN:
+        return [{}]
+    params = {t.trial: t.proposal.params for t in here}
+    pairs = matched(rows_of(recall(here, site.read)), factor, insight.faster, insight.slower)[:_CONTEXTS]
+    spaces = [_space([params[n] for n in pair.trials]) for pair in pairs]
+    return [{"space": space, "most": math.prod(map(len, space.values()))} for space in spaces]
+
+
+def _space(combinations: Sequence[Mapping[str, Param]]) -> dict[str, list[Param]]:
+    return {name: list(dict.fromkeys(c[name] for c in combinations)) for name in combinations[0]}
 
 
 def write_follow_up(hypothesis: Hypothesis, site: Site, folder: Path) -> Path:
@@ -126,4 +160,8 @@ def _candidate(name: str, seen: Sequence[AnyTrial], site: Site, device: str) -> 
     """Its name where the recorded source is the built-in one, else a file that is written beside the hypothesis."""
     trial = next(t for t in seen if t.proposal.name == name)
     builtin = {c.name: c.text for c in builtin_candidates(trial.task, device)}
-    return name if builtin.get(name) == site.read(trial.proposal.source) else f"{name}.py"
+    text = site.read(trial.proposal.source)
+    if not text:
+        raise UsageError(f"no follow-up can be made: the source of {name} is no longer in {site.folder}",
+                         "analyse a run that was not pruned")  # fmt: skip
+    return name if builtin.get(name) == text else f"{name}.py"

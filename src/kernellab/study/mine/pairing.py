@@ -1,28 +1,35 @@
-"""Matched pairs: two kernels of one arena, alike but for one factor. No kernel is in two pairs of a comparison.
+"""Matched pairs: two units alike but for one factor, one value a pair. No unit is in two pairs of a comparison.
+
+A unit is what has its level by itself: a combination of parameters of a candidate or, for a structure of the source, the
+whole candidate, since all of its trials share that. What a pair gains is averaged over the arenas in which both were
+tried: another shape is another look at the same two units, not another pair.
 
 - A parameter: the same candidate with all other parameters equal; where there are fewer than ENOUGH such pairs (a
   search seldom leaves many), further ones in which one or two other parameters differ.
 - A structure of the artifact (registers, spills): the same candidate, as few other parameters different as possible.
-- A structure of the source (passes, vector width): between candidates, and all trials of a candidate share it; so the
-  unit is a pair of candidates in an arena, each with the median of its trials, never a pair of trials.
+- A structure of the source (passes, vector width): between candidates, each with the median of its trials in an arena.
 
-Pairs are chosen by parameters and names alone, never by outcomes: exchanging the outcomes within a pair is then as
-likely as not where the factor does nothing, which is all that the test in signs.py needs.
+Pairs are chosen by parameters, names and order alone, never by outcomes. A search, though, goes on from what came out
+well, so that of two neighbours the first was flattered by the luck that led to the second. Hence `improving`: only
+looks in which the slower level was tried first, where this luck speaks against the claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from kernellab.core.records import Param
 from kernellab.measure.stats import median
-from kernellab.study.mine.factors import BUILT, PARAM, Factor
-from kernellab.study.mine.table import Row
+from kernellab.study.mine.factors import PARAM, WRITTEN, Factor
+from kernellab.study.mine.table import Arena, Row
 
 ENOUGH = 12
 _MOST_OTHER = 2
 """Parameters in which a pair may differ beside its factor."""
+_Look = tuple[list[Row], list[Row]]
+"""The rows of two units in one arena."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +41,21 @@ class Pair:
     exact: bool = False
 
 
-def matched(rows: Sequence[Row], factor: Factor, first: Param, second: Param) -> list[Pair]:
-    pairing = {PARAM: _same_but_for, BUILT: _nearest}.get(factor.kind, _between_candidates)
-    return pairing([r for r in rows if _is(factor, r, first)], [r for r in rows if _is(factor, r, second)], factor)
+@dataclass
+class _Unit:
+    """`others`: its parameters but for the factor, in the order of their names."""
+
+    name: str
+    others: tuple[tuple[str, Param], ...]
+    rows: dict[Arena, list[Row]] = field(default_factory=dict)
+
+
+def matched(rows: Sequence[Row], factor: Factor, faster: Param, slower: Param, improving: bool = False) -> list[Pair]:
+    first, second = (_units([r for r in rows if _is(factor, r, level)], factor) for level in (faster, slower))
+    if factor.kind == WRITTEN:
+        return _nearest(first, second, factor, 0, False)
+    pairs = _nearest(first, second, factor, 0, improving) if factor.kind == PARAM else []
+    return pairs if len(pairs) >= ENOUGH else _nearest(first, second, factor, _MOST_OTHER, improving)
 
 
 def _is(factor: Factor, row: Row, level: Param) -> bool:
@@ -44,39 +63,50 @@ def _is(factor: Factor, row: Row, level: Param) -> bool:
     return found == level and isinstance(found, bool) == isinstance(level, bool)
 
 
-def _same_but_for(first: Sequence[Row], second: Sequence[Row], factor: Factor) -> list[Pair]:
-    pairs = _near(first, second, factor, 0)
-    return pairs if len(pairs) >= ENOUGH else _near(first, second, factor, _MOST_OTHER)
+def _units(rows: Sequence[Row], factor: Factor) -> list[_Unit]:
+    """In the ledger's order; candidates in that of their names."""
+    found: dict[object, _Unit] = {}
+    for row in sorted(rows, key=lambda r: r.name) if factor.kind == WRITTEN else rows:
+        named = {} if factor.kind == WRITTEN else row.params
+        others = tuple(sorted((k, v) for k, v in named.items() if (factor.kind, factor.name) != (PARAM, k)))
+        unit = found.setdefault((row.name, others), _Unit(row.name, others))
+        unit.rows.setdefault(row.arena, []).append(row)
+    return list(found.values())
 
 
-def _nearest(first: Sequence[Row], second: Sequence[Row], factor: Factor) -> list[Pair]:
-    return _near(first, second, factor, _MOST_OTHER)
-
-
-def _near(first: Sequence[Row], second: Sequence[Row], factor: Factor, most: int) -> list[Pair]:
+def _nearest(first: Sequence[_Unit], second: Sequence[_Unit], factor: Factor, most: int, improving: bool) -> list[Pair]:
     """Greedy, nearest pairs first, ties by the ledger's order."""
     homes: dict[object, list[int]] = {}
-    for j, row in enumerate(second):
-        homes.setdefault((row.arena, row.name), []).append(j)
-    near = []
-    for i, a in enumerate(first):
-        for j in homes.get((a.arena, a.name), []):
-            unlike = _unlike(a, second[j], factor, most)
-            if unlike <= most:
+    for j, unit in enumerate(second):
+        homes.setdefault(_home(unit, factor, most), []).append(j)
+    near: list[tuple[int, int, int]] = []
+    looks: dict[tuple[int, int], list[_Look]] = {}
+    for i, one in enumerate(first):
+        for j in homes.get(_home(one, factor, most), []):
+            unlike = _unlike(one, second[j]) if most else 0
+            if unlike <= most and (shared := _shared(one, second[j], improving)):
                 near.append((unlike, i, j))
-    exact = factor.kind == PARAM
-    return [_pair(first[i], second[j], exact and not unlike) for unlike, i, j in _disjoint(sorted(near))]
+                looks[i, j] = shared
+    return [_pair(looks[i, j], factor.kind == PARAM and not unlike) for unlike, i, j in _disjoint(sorted(near))]
 
 
-def _unlike(a: Row, b: Row, factor: Factor, most: int) -> int:
-    """In how many other parameters two rows differ; counting stops beyond `most`."""
-    count = 0
-    for name in {*a.params, *b.params}:
-        if (factor.kind, factor.name) != (PARAM, name) and a.params.get(name) != b.params.get(name):
-            count += 1
-            if count > most:
-                break
-    return count
+def _home(unit: _Unit, factor: Factor, most: int) -> object:
+    """Units of different homes make no pair."""
+    if factor.kind == WRITTEN:
+        return ()
+    return unit.name if most else (unit.name, unit.others)
+
+
+def _unlike(one: _Unit, other: _Unit) -> int:
+    """In how many other parameters two units of a candidate differ."""
+    return sum(a != b for a, b in zip(one.others, other.others, strict=False)) + abs(
+        len(one.others) - len(other.others)
+    )
+
+
+def _shared(one: _Unit, other: _Unit, improving: bool) -> list[_Look]:
+    looks = [(rows, other.rows[arena]) for arena, rows in one.rows.items() if arena in other.rows]
+    return [look for look in looks if not improving or look[1][0].trials[0] < look[0][0].trials[0]]
 
 
 def _disjoint(near: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -91,19 +121,6 @@ def _disjoint(near: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]
     return chosen
 
 
-def _between_candidates(first: Sequence[Row], second: Sequence[Row], factor: Factor) -> list[Pair]:
-    pairs = []
-    for arena in dict.fromkeys(r.arena for r in first):
-        one, other = (_by_name([r for r in side if r.arena == arena]) for side in (first, second))
-        for a, b in zip(one, other, strict=False):
-            gain = median([r.score for r in one[a]]) - median([r.score for r in other[b]])
-            pairs.append(Pair(gain, tuple(n for r in (*one[a], *other[b]) for n in r.trials)))
-    return pairs
-
-
-def _by_name(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    return {name: [r for r in rows if r.name == name] for name in sorted({r.name for r in rows})}
-
-
-def _pair(a: Row, b: Row, exact: bool) -> Pair:
-    return Pair(a.score - b.score, (*a.trials, *b.trials), exact)
+def _pair(looks: Sequence[_Look], exact: bool) -> Pair:
+    gain = fmean(median([r.score for r in one]) - median([r.score for r in other]) for one, other in looks)
+    return Pair(gain, tuple(n for look in looks for side in look for r in side for n in r.trials), exact)
