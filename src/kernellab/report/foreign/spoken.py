@@ -34,6 +34,13 @@ _TIMES = re.compile(rf"(?:{_FIGURE}|\b({'|'.join(_WORDS)}))\s?-?(?:[x×](?![\w\d
 _FASTER = re.compile(r"faster|speed-?\s?ups?\b|speeds? up|quicker|slower|slow-?downs?", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"compil(?:es|ing|ation)|tokens|memory|training|\bprior\b|previous|report", re.IGNORECASE)
 _REACHED = re.compile(r"reach|achiev|attain|sustain|deliver|obtain|\bhits?\b|\bgets?\b|up to", re.IGNORECASE)
+_A_LIMIT = re.compile(r"theoretical|maxim|limit|available|\bspec|\bhbm|dram", re.IGNORECASE)
+_OUT_OF = re.compile(
+    r"(?<!bandwidth )(?<!throughput )\bof (?:the |its |a )?$",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"(?:\bover|more than|at least|exceed\w*|beyond|>)\s*(?:a |an )?$", re.IGNORECASE)
+_ABOUT = re.compile(r"(?:nearly|almost|about|around|roughly|approximately|close to|~|≈)\s*(?:a |an )?$", re.IGNORECASE)
 _MEAN = re.compile(r"average|\bmean\b|geomean|median|overall", re.IGNORECASE)
 _THAN = re.compile(
     r"(?:\bthan|\bover|\bvs\.?|\bversus|\brelative to|\bcompared (?:to|with))\s+(?:the\s+)?([A-Za-z][\w.+-]*)"
@@ -44,9 +51,13 @@ _Reader = Callable[[re.Match[str]], Span | None]
 
 @dataclass(frozen=True)
 class _Said:
+    """`before`: the words that lead to it; `around`: those and some that follow."""
+
     text: str
     sentence: str
     span: Span
+    before: str
+    around: str
 
 
 def peaks(sheet: Sheet) -> list[Span]:
@@ -74,7 +85,7 @@ def _rates(sheet: Sheet, rates: Sequence[_Said], rows: Sequence[Span]) -> Iterat
     for said in rates:
         if any(said.span.meets(s) for s in rows):
             sheet.note("caption")
-        elif rows and _REACHED.search(said.sentence) and not _is_mean(said, rows):
+        elif rows and _REACHED.search(said.sentence) and not _is_mean(said, rows) and not _is_limit(said):
             sheet.note("caption")
             what = f"it says {said.text}, and no row does; the highest is {rounded(highest(rows) / 1e9)} GB/s"
             yield sheet.say("caption", None, what)
@@ -121,11 +132,16 @@ def _speedups(sheet: Sheet) -> Iterator[Contradiction]:
 
 
 def _is_it(said: _Said, ratio: Span) -> bool:
-    """As printed; a word such as 'three times' may be rounded, and 'x % faster' is not meant here."""
+    """As printed; a word such as 'three times', or one that is 'about', may be rounded, and 'over' is from there on."""
     span = said.span
-    if not re.search(r"\d", said.text):
+    if not re.search(r"\d", said.text) or _ABOUT.search(said.before):
         span = Span(span.middle * 0.8, span.middle * 1.2)
-    return span.meets(ratio)
+    return span.meets(ratio) or bool(_MORE.search(said.before) and ratio.high >= span.low)
+
+
+def _is_limit(said: _Said) -> bool:
+    """Whether it is what could be reached: 'of the 1555 GB/s', '2.0 TB/s HBM'."""
+    return bool(_A_LIMIT.search(said.around) or _OUT_OF.search(said.before))
 
 
 def _is_mean(said: _Said, every: Sequence[Span]) -> bool:
@@ -163,7 +179,8 @@ def _said(text: str, pattern: re.Pattern[str], read: _Reader) -> list[_Said]:
         for match in pattern.finditer(sentence):
             span = read(match)
             if span is not None:
-                found.append(_Said(match[0], sentence, span))
+                before, after = sentence[max(0, match.start() - 30) : match.start()], sentence[match.end() :][:20]
+                found.append(_Said(match[0], sentence, span, before, f"{before} {after}"))
     return found
 
 
