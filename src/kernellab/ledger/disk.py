@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
-from kernellab.core.files import reason, remedy
+from kernellab.core.files import reason, remedy, replace_file
 from kernellab.ledger.entry import LEDGER_FILE
 
 
@@ -26,6 +26,14 @@ def write_fault(path: Path, folder: Path, error: OSError) -> LedgerFault:
 def access_fault(folder: Path, error: OSError) -> EnvironmentFault:
     fix = f"{remedy(error, 'make the folder writable')}, or choose another --out"
     return EnvironmentFault(f"cannot write to {folder}: {reason(folder, error)}", fix=fix)
+
+
+def keep_file(folder: Path, name: str, data: bytes) -> None:
+    """A file for people beside the ledger, which stays the authority."""
+    try:
+        replace_file(folder / name, data)
+    except OSError as error:
+        raise write_fault(folder / name, folder, error) from error
 
 
 def read_fault(path: Path, error: OSError) -> EnvironmentFault:

@@ -13,10 +13,10 @@ from typing import Any
 from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.files import write_file
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
+from kernellab.ledger.disk import keep_file
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
@@ -289,9 +289,9 @@ def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: Result) ->
     """The winning source with its parameters, for people; the ledger stays the authority."""
     assert lab.store is not None
     name = f"best-{dims_label(trial.dims).replace(',', '-').replace('=', '')}"
-    write_file(folder / f"{name}.py", lab.store.get(trial.proposal.source))
+    keep_file(folder, f"{name}.py", lab.store.get(trial.proposal.source))
     facts = {"params": trial.proposal.params, "flags": trial.artifact.flags, **result.data}
-    write_file(folder / f"{name}.json", json.dumps(facts, indent=2) + "\n")
+    keep_file(folder, f"{name}.json", json.dumps(facts, indent=2).encode() + b"\n")
 
 
 def _own_candidate(locator: str) -> list[Candidate]:
