@@ -33,7 +33,7 @@ rule = { side = "at-least", bound = 1.2 }
 """
 IDLE = '''"""Twice the cube, and some idling."""
 FLAGS = ["-O3"]
-SPACE = {"WORK": [0, 3], "PAD": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+SPACE = {"WORK": [0, 3], "PAD": list(range(1, 17))}
 SOURCE = r"""
 const int pad = PAD;
 void cube(const float *restrict x, float *restrict y, long n) {
@@ -98,7 +98,7 @@ def test_what_a_run_shows_is_mined_and_followed_up(klab: Klab, study: Path, tmp_
     run, out = tmp_path / "run", tmp_path / "analysis"
     idle = study.with_name("idle.py")
     searched = klab("run", study.with_name("cube.py"), "--shape", "4096", "--candidate", idle, "--effort", "quick",
-                    "--sampler", "exhaustive", "--trials", 18, "--out", run, "--json")  # fmt: skip
+                    "--sampler", "exhaustive", "--trials", 32, "--out", run, "--json")  # fmt: skip
     assert searched.code in (0, 3), searched.err
     done = klab("analyse", run, "--follow-up", "--most", 1, "--out", out, "--device", "cpu", "--json", timeout=200)
     assert done.code == 0, done.err
