@@ -15,6 +15,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from kernellab.sandbox import libc
 
@@ -22,6 +23,7 @@ SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 SCRATCH = "/scratch"
+PROCESSOR = "/proc/cpuinfo"  # where gcc finds what -march=native means on aarch64; x86-64 asks the processor itself
 
 _MOUNT_SETATTR = 442
 _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
@@ -116,6 +118,7 @@ def _private_root(trees: list[str], self_exe: str) -> None:
     root = "/tmp" if os.path.isdir("/tmp") else "/var/tmp"
     # The new root is staged on a tmpfs over a folder that every machine has, seen by this namespace alone. What lies
     # below that folder is then reached through descriptors opened before.
+    told = Path(PROCESSOR).read_bytes() if os.uname().machine == "aarch64" else b""
     sources = [(path, os.open(path, os.O_PATH | os.O_NOFOLLOW)) for path in (*trees, *DEVICES) if os.path.lexists(path)]
     libc.mount("tmpfs", root, "tmpfs", libc.MS_NOSUID, "size=1m,mode=755")
     for path, fd in sources:
@@ -123,6 +126,7 @@ def _private_root(trees: list[str], self_exe: str) -> None:
         os.close(fd)
     for folder in (SCRATCH, "/proc/self"):
         os.makedirs(root + folder, exist_ok=True)
+    Path(root + PROCESSOR).write_bytes(told)
     if self_exe:
         os.symlink(self_exe, root + "/proc/self/exe")
     os.chdir(root)

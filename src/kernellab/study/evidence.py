@@ -89,10 +89,11 @@ class Evidence:
         return recall(self.trials, self.read)
 
     def places(self) -> dict[Place, dict[int, dict[Config, Specimen]]]:
-        """Timed trials by place, then by replicate (seed), then by configuration; in the order of the record."""
+        """Timed trials by place, then by replicate (seed), then by configuration; in the order of the record. What was timed
+        on a machine too busy to measure on is left out."""
         found: dict[Place, dict[int, dict[Config, Specimen]]] = {}
         for specimen in self.specimens():
-            if specimen.timing is not None:
+            if specimen.timing is not None and not specimen.timing.disturbed:
                 trial = specimen.trial
                 cells = found.setdefault((trial.task, dims_label(trial.dims)), {})
                 cells.setdefault(trial.seed, {})[config_of(trial)] = specimen
@@ -111,7 +112,9 @@ class Evidence:
         """What was tried and gave no timing, in words; '' where everything did."""
         failed = sum(isinstance(t, FailedTrial) for t in self.trials)
         rejected = sum(isinstance(t, RejectedTrial) for t in self.trials)
-        parts = [f"{n} {word}" for n, word in ((failed, "could not be built"), (rejected, "were rejected")) if n]
+        busy = sum(isinstance(t, MeasuredTrial) and t.timing.disturbed for t in self.trials)
+        causes = ((failed, "could not be built"), (rejected, "were rejected"), (busy, "found the machine too busy"))
+        parts = [f"{n} {word}" for n, word in causes if n]
         return f"{' and '.join(parts)} of {len(self.trials)} trials" if parts else ""
 
 

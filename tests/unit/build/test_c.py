@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,14 @@ from typing import Any
 import pytest
 
 from kernellab.build.base import Built, NotBuilt
-from kernellab.build.c import CBuilder
+from kernellab.build.c import PRELOAD, CBuilder
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler
 from kernellab.build.exchange import MAX_STATIC
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import Artifact, Param
 from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.spec import Task
 
 pytestmark = pytest.mark.backend_c
@@ -311,3 +313,25 @@ def test_build_logs_are_named_by_their_hash(attempt: Any) -> None:
     assert isinstance(built.artifact, Artifact)
     assert "look here" in built.log
     assert built.artifact.log == sha256_hex(built.log.encode())
+
+
+@pytest.mark.parametrize("tier", ["T1", "T2", "T3"])
+def test_native_means_this_processor_inside_the_sandbox_too(
+    tier: str, compiler: Compiler, double_task: Task, make_candidate: Any
+) -> None:
+    """What the compiler says of the processor outside stands in the candidate's text as a condition to be compiled."""
+    told = subprocess.run(
+        [*compiler.command, compiler.native, "-dM", "-E", "-x", "c", "/dev/null"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    names = [
+        w[1]
+        for w in map(str.split, told.splitlines())
+        if w[1].startswith(("__ARM_FEATURE_", "__AVX", "__SSE", "__BMI"))
+    ]
+    assert names
+    asked = "".join(f"#ifndef {name}\n#error no {name}\n#endif\n" for name in names)
+    with open_sandbox(tier, PRELOAD, compiler.trees) as sandbox:
+        builder = CBuilder(sandbox, compiler, CodeCache(None))
+        built = builder.build(double_task, make_candidate(asked + K, LAUNCH, ""), {}, SHAPES)
+    assert isinstance(built, Built), built
