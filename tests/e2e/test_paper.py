@@ -73,7 +73,7 @@ def test_a_paper_needs_its_run(made: Path, klab: Klab) -> None:
 
 def test_what_cannot_be_a_paper_is_an_error_with_a_fix(klab: Klab, tmp_path: Path) -> None:
     klab("paper", tmp_path / "nowhere", "--out", tmp_path / "out").failed(2, "no run folder")
-    klab("paper", tmp_path, "--out", tmp_path / "out").failed(5)
+    klab("paper", tmp_path, "--out", tmp_path / "out").failed(2, "holds no ledger")
     klab("paper", RUN, "--out", tmp_path / "out", "--model", "gpt").failed(2, "names no model")
     klab("audit", TABLES / "softmax_table.csv", "--run", RUN).failed(2, "not a paper")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Where klab starts: Ctrl-C means the same while the commands are still being loaded as it does later."""
+"""The first step of every command: Ctrl-C means the same while the commands are still being loaded as it does later."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def audit_paper(
     if file.suffix not in PAPERS:
         if (file.parent / LEDGER_FILE).is_file():
             raise UsageError(f"{file} is a file of a run, not a paper", f"klab audit {file.parent} checks the run")
-        raise UsageError(f"{file} is neither a paper ({', '.join(PAPERS)}) nor the folder of a run",
+        raise UsageError(f"{file} is not a paper ({', '.join(PAPERS)}) and not the folder of a run",
                          "give the folder of a run, or a paper with --run RUN")  # fmt: skip
     if run_folder is None:
         raise UsageError(f"{file} is a paper: its numbers are checked against a run", "add --run RUN")

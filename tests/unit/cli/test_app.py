@@ -132,7 +132,7 @@ def test_the_audit_of_what_is_neither_a_run_nor_a_paper_says_so(main: Main, tmp_
     (tmp_path / "my_op.py").write_text("")
     code, _, err = main("audit", str(tmp_path / "my_op.py"))
     assert code == 2
-    assert "neither a paper" in err
+    assert "is not a paper" in err
     (tmp_path / "ledger.jsonl").write_text("")
     code, _, err = main("audit", str(tmp_path / "ledger.jsonl"))
     assert code == 2

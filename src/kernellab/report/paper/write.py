@@ -147,7 +147,7 @@ def _refuse_taken(out: Path) -> None:
             raise UsageError(f"{out} {inside} the folder of a run", "give a folder of the paper's own with --out")
     taken = [out / name for name in NAMES if (out / name).exists()]
     if taken and not _is_claims(out / "paper.json"):
-        raise UsageError(f"{taken[0]} is there already, and klab did not write it (it has no claims beside it)",
+        raise UsageError(f"{taken[0]} is there already and not a paper of KernelLab (no claims beside it)",
                          "move it away, or give another --out")  # fmt: skip
 
 

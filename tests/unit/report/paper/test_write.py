@@ -321,7 +321,7 @@ def test_a_paper_is_not_put_into_a_run(make_run: MakeRun) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_that_klab_did_not_write_is_not_replaced(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text('{"mine": 1}')
-    with pytest.raises(UsageError, match=f"{name} is there already, and klab did not write it"):
+    with pytest.raises(UsageError, match=f"{name} is there already and not a paper"):
         write_paper(RUN, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == [name]
     (tmp_path / "file").write_text("")
