@@ -121,7 +121,7 @@ def false_discoveries(tables: Sequence[list[Row]], ledgers: int, first: int) -> 
     for seed in range(first, first + ledgers):
         dice = random.Random(seed)
         rows = tables[seed % len(tables)]
-        found = mine_rows(shuffled(sampled(rows, dice), dice))
+        found = mine_rows(shuffled(sampled(rows, dice), dice), searched=False)
         with_any += bool(found.insights)
         insights += len(found.insights)
         tested += found.tested
@@ -181,7 +181,7 @@ def searches_without_effect(ledgers: int, first: int) -> None:
             false = found = 0
             for seed in range(first, first + ledgers):
                 rows = searched_ledger(seed, shapes, sampler, warm, lambda p, step=step: step * float(p))
-                insights = mine_rows(rows).insights
+                insights = mine_rows(rows, searched=sampler != "random").insights
                 false += any(i.factor.name != "P" or not step or i.faster < i.slower for i in insights)
                 found += any(i.factor.name == "P" and i.faster > i.slower for i in insights)
             real = f", P gains 16 % a step (found in {found})" if step else ", nothing has an effect"
@@ -199,7 +199,7 @@ def planted_effects(tables: Sequence[list[Row]], ledgers: int, first: int) -> No
             factor, a, b = dice.choice(places[seed % len(tables)])
             natural = median([p.gain for p in matched(rows, factor, a, b)])
             whole = planted(rows, factor, a, natural, size)
-            mined = mine_rows(sampled(whole, dice))
+            mined = mine_rows(sampled(whole, dice), searched=False)
             hit = [i for i in mined.insights if (i.factor, i.faster, i.slower) == (factor, a, b)]
             found += bool(hit)
             covered += bool(hit) and hit[0].effect.low <= size <= hit[0].effect.high

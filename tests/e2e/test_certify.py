@@ -65,6 +65,14 @@ def test_a_tampered_run_is_refused(klab: Klab, copied: Path, confirmed: int) -> 
     assert not (copied / "certificates").exists()
 
 
+def test_nobody_accepts_a_certificate_whose_run_was_changed(klab: Klab, copied: Path, confirmed: int) -> None:
+    file = klab("certify", copied, confirmed, "--json").json["file"]
+    ledger = copied / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace('"speedup":', '"speedup" :', 1))
+    klab("review", "accept", file, "--reason", "looks good").failed(5, "does not verify")
+    assert klab("review", "reject", file, "--reason", "its run was changed", "--json").json["status"] == "rejected"
+
+
 def test_a_recheck_on_the_same_machine_finds_everything_as_it_was(klab: Klab, issued: Done) -> None:
     done = klab("recheck", issued.json["file"], "--json")
     assert done.code in (0, 3), done.err  # 3: right, and the machine is too noisy to say that it is faster

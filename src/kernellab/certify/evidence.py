@@ -37,7 +37,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.stats import paired_speedup
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import task_of
-from kernellab.search.stage import win_threshold
+from kernellab.search.stage import too_busy, win_threshold
 from kernellab.tasks.spec import in_order
 
 CERTIFICATES = "certificates"
@@ -54,7 +54,7 @@ class _Found:
     confirmation: Confirmation | None = None
     confirmed_in: dict[str, Any] = field(default_factory=dict)
     calibrations: dict[str, dict[str, Any]] = field(default_factory=dict)
-    noise: float = 0.0
+    calibration: dict[str, Any] = field(default_factory=dict)
     unclean: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,7 +74,10 @@ def prove_trial(folder: Path, number: int) -> Proof:
     assert confirmation is not None
     assert isinstance(confirmation.verdict, Passed)
     assert confirmation.timing is not None
-    threshold = win_threshold(found.genesis["settings"]["win_floor"], found.noise)
+    if too_busy(confirmation.timing, found.calibration):
+        raise UsageError(f"trial {number} was confirmed on a machine too busy to measure on: nothing follows from it",
+                         "run it again on a quiet machine")  # fmt: skip
+    threshold = win_threshold(found.genesis["settings"]["win_floor"], found.calibration["noise_floor"])
     _check_figures(confirmation, threshold, number)
     store = Store(folder)
     source = store.get(trial.proposal.source).decode()
@@ -100,7 +103,7 @@ def _walk(folder: Path, number: int) -> _Found:
         elif entry.kind == "confirmation" and body["trial"] == number:
             found.confirmation = Confirmation.model_validate(body)
             found.confirmed_in = found.environment
-            found.noise = found.calibrations[str(sorted(body["dims"].items()))]["noise_floor"]
+            found.calibration = found.calibrations[str(sorted(body["dims"].items()))]
         elif entry.kind == "sanitizer" and body.get("findings"):
             found.unclean[body["artifact"]] = str(body["findings"][0])
     return found

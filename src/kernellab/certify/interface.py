@@ -9,7 +9,7 @@ from typing import Any
 
 from kernellab.certify.c_text import C_TYPES
 from kernellab.certify.carry import NotCarried, carry
-from kernellab.certify.names import fresh, fresh_function, taken_locally
+from kernellab.certify.names import fresh, fresh_function, plain_name, taken_locally
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.spec import Buffer, Dims, Task
@@ -40,7 +40,7 @@ class Interface:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.function = fresh_function(task.name)
-        self.package = f"klab_{re.sub(r'[^0-9A-Za-z_]', '_', task.name)}"
+        self.package = f"klab_{plain_name(task.name)}"
         self.dims = task.dim_names
         self.about = task.about[0].upper() + task.about[1:]
         places = {name: _place(task, name) for name in self.dims}

@@ -27,9 +27,17 @@ def fresh(name: str, taken: Iterable[str]) -> str:
     return name
 
 
+def plain_name(name: str) -> str:
+    """A task's name in the signs that package indexes and C compilers take: others by their numbers, so that names which
+    differ stay different."""
+    return "".join(
+        sign if re.fullmatch("[0-9A-Za-z_]", sign) else "_" if sign.isascii() else f"u{ord(sign):x}" for sign in name
+    )
+
+
 def fresh_function(name: str) -> str:
     """A task's name as that of a function beside everything that the exported modules define, import or call."""
-    plain = re.sub(r"\W", "_", name)
+    plain = plain_name(name)
     taken = plain in _everywhere() or plain in _MODULES or keyword.iskeyword(plain) or hasattr(builtins, plain)
     return f"task_{plain}" if taken or not plain.isidentifier() else plain
 

@@ -36,15 +36,15 @@ def analyse(
     """
     from kernellab.ledger.check import require_sound
     from kernellab.ledger.store import Store
-    from kernellab.search.memory.specimen import reader_of, recall
+    from kernellab.search.memory.specimen import reader_of
     from kernellab.search.replay import read_trials
     from kernellab.search.runs import default_folder
     from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
-    from kernellab.study.mine.miner import mine
+    from kernellab.study.mine.miner import mine_run
 
     found = require_sound(existing(run_folder), signed=True)
     site = Site(run_folder, read_trials(run_folder), reader_of(Store(run_folder)))
-    analysis = mine(recall(site.trials, site.read))
+    analysis = mine_run(run_folder)
     data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": found.root,
                             **analysis.data(), "hypotheses": [], "follow_ups": []}  # fmt: skip
     if not as_json:

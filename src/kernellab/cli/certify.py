@@ -163,9 +163,12 @@ def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", run: Run = 
 
 def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | None, as_json: bool) -> None:
     from kernellab.certify.certificate import read_certificate
+    from kernellab.certify.evidence import find_run, prove_certificate
     from kernellab.certify.history import kept_with_run, review
 
     certificate = read_certificate(file)
+    if decision == "accept" and (folder := find_run(file, certificate, run)) is not None:
+        prove_certificate(certificate, folder)
     history = review(file, certificate, decision, reason, by, run)
     with_run = kept_with_run(file, certificate, run)
     if as_json:

@@ -84,7 +84,11 @@ def _lab(folder: Path, emit: Listener, name: str) -> Lab:
         if task.name != name:
             task, locator = load_task(name), name
         recorded = genesis(folder)["settings"]
-        kept = {k: recorded[k] for k in ("effort", "device", "threads", "sample_s", "build_timeout_s") if k in recorded}
+        kept = {
+            k: recorded[k]
+            for k in ("effort", "device", "target", "threads", "sample_s", "build_timeout_s")
+            if k in recorded
+        }
         settings, with_torch = Settings(**kept), _with_torch(folder)
     return Lab(settings, task, locator, emit, with_torch)
 

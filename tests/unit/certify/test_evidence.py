@@ -35,6 +35,16 @@ def test_what_failed_is_refused(status: str, words: str, softmax_run: Path) -> N
         prove_trial(softmax_run, trial_of(softmax_run, status))
 
 
+def test_what_was_confirmed_on_a_machine_too_busy_is_refused(copied: Path, confirmed: int) -> None:
+    def busy(kind: str, body: dict[str, Any]) -> None:
+        if kind == "confirmation" and body["trial"] == confirmed:
+            body["timing"]["disturbed"] = True
+            body["win"] = False
+
+    with pytest.raises(UsageError, match="too busy"):
+        prove_trial(resigned(copied, busy), confirmed)
+
+
 def test_a_trial_that_was_never_confirmed_is_refused(softmax_run: Path) -> None:
     confirmed = {e.body["trial"] for e in read_entries(softmax_run) if e.kind == "confirmation"}
     number = next(t.trial for t in read_trials(softmax_run) if t.status == "measured" and t.trial not in confirmed)

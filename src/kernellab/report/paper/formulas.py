@@ -200,7 +200,7 @@ def _pairs(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("dropped", "count", "pairs set aside because a process was preempted")
 def _dropped(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
-    return sum(len(_timing(ev, seq)["dropped"]) for seq in seqs)
+    return sum(len(_timing(ev, seq).get("dropped", [])) for seq in seqs)
 
 
 @formula("count", "count", "entries of a kind whose fields have given values")
@@ -229,7 +229,7 @@ def _clocked(ev: Evidence, seqs: Sequence[int], args: Args) -> Value:
     found = []
     for seq in seqs:
         timing = _timing(ev, seq)
-        dropped = [t for pair in timing["dropped"] for t in pair]
+        dropped = [t for pair in timing.get("dropped", []) for t in pair]
         found.append(timing["calls"] * math.fsum((*timing["candidate_s"], *timing["baseline_s"], *dropped)))
     return math.fsum(found)
 

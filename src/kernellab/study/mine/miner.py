@@ -1,8 +1,8 @@
 """The miner: every factor of a ledger compared by matched pairs; what holds after the correction becomes an insight.
 
 Covered: chance (the correction), selection (widened intervals), single candidates and single combinations at many shapes
-posing as a pattern (see pairing), and that a search tries more of what looked good: pairs in which the slower was tried
-first have to say the same by themselves. The error rate under such searches is simulated (docs/studies.md), not proven.
+posing as a pattern (see pairing), and that a search tries more of what looked good: there, pairs in which the slower was
+tried first have to say the same by themselves. The error rate under searches is simulated (docs/studies.md), not proven.
 Not covered: whatever else distinguishes candidates of different structure. Hence every insight comes with the study
 that tests it.
 """
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernellab.core.records import Param
+from kernellab.core.records import AnyTrial, Param
 from kernellab.ledger.store import Store
 from kernellab.measure.stats import Estimate, estimate
+from kernellab.search.lab import genesis
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
@@ -132,16 +133,25 @@ class _Test:
         return signed_rank_p(self.gains) if self.alone <= LEVEL_SLOWER_FIRST else 1.0
 
 
-def mine(specimens: Sequence[Specimen], rate: float = RATE) -> Analysis:
-    return mine_rows(rows_of(specimens), rate)
+def mine(specimens: Sequence[Specimen], rate: float = RATE, searched: bool = True) -> Analysis:
+    return mine_rows(rows_of(specimens), rate, searched)
 
 
 def mine_run(folder: Path, rate: float = RATE) -> Analysis:
-    return mine(recall(read_trials(folder), reader_of(Store(folder))), rate)
+    trials = read_trials(folder)
+    searched = _searched(genesis(folder), trials)
+    return mine(recall(trials, reader_of(Store(folder))), rate, searched)
 
 
-def mine_rows(rows: Sequence[Row], rate: float = RATE) -> Analysis:
-    tests = _tests(rows, rate)
+def _searched(asked: Mapping[str, Any], trials: Sequence[AnyTrial]) -> bool:
+    """Whether what was tried followed from what had come out before; a study's design does not, nor a random sampler."""
+    fixed = asked.get("purpose") == "study" or asked["settings"]["sampler"] in ("random", "exhaustive")
+    return not fixed or any(t.proposal.origin in ("llm", "warm-start") for t in trials)
+
+
+def mine_rows(rows: Sequence[Row], rate: float = RATE, searched: bool = True) -> Analysis:
+    """`searched`: what was tried followed from what had come out before."""
+    tests = _tests(rows, rate, searched)
     corrected = adjusted([t.p for t in tests])
     chosen = [(t, q) for t, q in zip(tests, corrected, strict=True) if q <= rate]
     level = level_after_selection(len(chosen), len(tests), rate)
@@ -152,25 +162,26 @@ def mine_rows(rows: Sequence[Row], rate: float = RATE) -> Analysis:
     return Analysis(tuple(found), len(rows), len(tests), rate)
 
 
-def _tests(rows: Sequence[Row], rate: float) -> list[_Test]:
+def _tests(rows: Sequence[Row], rate: float, searched: bool) -> list[_Test]:
     """Every claim, in either direction, for which the ledger has pairs enough to carry it through the correction."""
     claims = [
         test
         for factor in factors_of(rows)
         for one, other in comparisons(factor, rows)
         for faster, slower in ((one, other), (other, one))
-        if (test := _test(rows, factor, faster, slower)) is not None
+        if (test := _test(rows, factor, faster, slower, searched)) is not None
     ]
     least = worth_testing([len(c.pairs) for c in claims], rate)
     return [c for c in claims if len(c.pairs) >= least]
 
 
-def _test(rows: Sequence[Row], factor: Factor, faster: Param, slower: Param) -> _Test | None:
-    """None with too few pairs, or too few of them with the slower first. Candidates are compared whatever their order."""
+def _test(rows: Sequence[Row], factor: Factor, faster: Param, slower: Param, searched: bool) -> _Test | None:
+    """None with too few pairs, or too few of them with the slower first. Candidates are compared whatever their order, and
+    so are trials that nobody chose by outcomes."""
     pairs = matched(rows, factor, faster, slower)
     if len(pairs) < LEAST_PAIRS:
         return None
-    if factor.kind == WRITTEN:
+    if factor.kind == WRITTEN or not searched:
         return _Test(factor, faster, slower, pairs, 0.0)
     slower_first = matched(rows, factor, faster, slower, improving=True)
     alone = signed_rank_p([p.gain for p in slower_first])
