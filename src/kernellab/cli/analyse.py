@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +15,12 @@ from kernellab.cli.display import make_display
 from kernellab.cli.options import Device, Json, Out
 from kernellab.cli.pages import existing, print_json
 from kernellab.cli.study import exit_code
+from kernellab.core.errors import UsageError
 from kernellab.core.files import write_file
+
+if TYPE_CHECKING:
+    from kernellab.study.mine.follow_up import Site
+    from kernellab.study.mine.miner import Insight
 
 _out = Console(highlight=False)
 
@@ -39,29 +45,46 @@ def analyse(
     from kernellab.search.memory.specimen import reader_of
     from kernellab.search.replay import read_trials
     from kernellab.search.runs import default_folder
-    from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
+    from kernellab.study.mine.follow_up import Site
     from kernellab.study.mine.miner import mine_run
 
     found = require_sound(existing(run_folder), signed=True)
     site = Site(run_folder, read_trials(run_folder), reader_of(Store(run_folder)))
     analysis = mine_run(run_folder)
     data: dict[str, Any] = {"status": "ok", "run": str(run_folder), "ledger_root": found.root,
-                            **analysis.data(), "hypotheses": [], "follow_ups": []}  # fmt: skip
+                            **analysis.data(), "hypotheses": [], "refused": [], "follow_ups": []}  # fmt: skip
     if not as_json:
         _print(data)
     if analysis.insights and (follow_up or out):
         folder = out or default_folder(f"{run_folder.name}-analysis")
         chosen = analysis.insights[:most]
-        paths = [write_follow_up(hypothesis_of(i, n, site), site, folder) for n, i in enumerate(chosen, 1)]
+        paths, data["refused"] = _write(chosen, site, folder)
         data["hypotheses"] = [str(p) for p in paths]
         write_file(folder / "insights.json", json.dumps(data, indent=2) + "\n")
         if not as_json:
+            for what in data["refused"]:
+                _out.print(what, style="yellow", markup=False, soft_wrap=True)
             _out.print(f"\nhypotheses written: {', '.join(map(str, paths))}", markup=False, soft_wrap=True)
         if follow_up:
             data["follow_ups"] = [_run(path, folder / path.stem, device, as_json) for path in paths]
     if as_json:
         print_json(data)
     raise typer.Exit(exit_code(*(study["status"] for study in data["follow_ups"])))
+
+
+def _write(insights: Sequence[Insight], site: Site, folder: Path) -> tuple[list[Path], list[str]]:
+    """The hypothesis files, and why there is none for some of the insights; an error where there is none at all."""
+    from kernellab.study.mine.follow_up import hypothesis_of, write_follow_up
+
+    paths, refused = [], []
+    for number, insight in enumerate(insights, 1):
+        try:
+            paths.append(write_follow_up(hypothesis_of(insight, number, site), site, folder))
+        except UsageError as error:
+            refused.append(error.what)
+            if len(refused) == len(insights):
+                raise
+    return paths, refused
 
 
 def _run(path: Path, folder: Path, device: str | None, as_json: bool) -> dict[str, Any]:
