@@ -70,7 +70,6 @@ def test_nobody_accepts_a_certificate_whose_run_was_changed(klab: Klab, copied: 
     ledger = copied / "ledger.jsonl"
     ledger.write_text(ledger.read_text().replace('"speedup":', '"speedup" :', 1))
     klab("review", "accept", file, "--reason", "looks good").failed(5, "does not verify")
-    assert klab("review", "reject", file, "--reason", "its run was changed", "--json").json["status"] == "rejected"
 
 
 def test_a_recheck_on_the_same_machine_finds_everything_as_it_was(klab: Klab, issued: Done) -> None:

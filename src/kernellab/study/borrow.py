@@ -35,7 +35,7 @@ def described(folder: Path) -> Other:
 def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
     """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
     found, store = _sound(folder), Store(folder)
-    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
+    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial) and not t.timing.disturbed]
     chosen: dict[int, MeasuredTrial] = {}
     for ward in wards:
         for dims in ward.shapes:
