@@ -24,14 +24,15 @@ h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
 .byline { color: #555; margin: 0 0 1.4rem; }
 .note { border-left: 4px solid #b00020; background: #fdf1f2; padding: .6rem .9rem; font-weight: 600; }
 code, pre { font: .84em/1.45 "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-code { overflow-wrap: anywhere; }
+code { overflow-wrap: anywhere; } table code { overflow-wrap: break-word; }
 pre { background: #f6f6f4; border: 1px solid #e2e2de; padding: .8rem; overflow-x: auto; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin: 1.2rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4; }
 th { text-align: left; border-bottom: 2px solid #333; padding: .35rem .55rem; vertical-align: bottom; }
 td { border-bottom: 1px solid #ddd; padding: .35rem .55rem; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 caption, figcaption { text-align: left; font-size: .9rem; color: #333; padding: .3rem 0 .5rem; caption-side: top; }
+caption { max-width: calc(100vw - 2.6rem); }
 figure { margin: 1.4rem 0; }
 figure svg { max-width: 100%; height: auto; }
 svg text { font-family: "Libertinus Serif", "Iowan Old Style", Georgia, "Times New Roman", serif; }
