@@ -175,9 +175,8 @@ def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
         task, _ = task_of(proof.folder)
         task = task.on(proof.genesis["settings"]["device"])
         exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
-    except (
-        UsageError
-    ):  # the task has another text today, as recheck says: its range is nobody's word but the certificate's
+    except UsageError:
+        # The task has another text today, as recheck says: its range is nobody's word but the certificate's.
         exact, shapes = certificate.subject.exact, certificate.shapes.model_copy(update={"timed": proof.trial.dims})
     drafted = draft(proof, exact, shapes, certificate.anchor, certificate.issued)
     return drafted.model_copy(update={"evidence": certificate.evidence, "signature": certificate.signature})

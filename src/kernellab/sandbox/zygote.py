@@ -219,7 +219,7 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     limits.drop_capabilities()
     libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
     if tier in LANDLOCKED:
-        readable = ["/"] if tier == "T1" else [*trees, *namespaces.DEVICES[1:], namespaces.PROCESSOR, folder]
+        readable = ["/"] if tier == "T1" else [*trees, "/dev/urandom", "/dev/zero", namespaces.PROCESSOR, folder]
         landlock.restrict(readable, [folder] if build else [], ["/dev/null"] if build else [])
     seccomp.install(seccomp.build_filter(tier in NAMESPACED) if build else seccomp.run_filter(request.threads > 1))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.build.base import Candidate
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import UsageError
 from kernellab.core.records import MeasuredTrial
-from kernellab.ledger.check import LedgerCheck, check
+from kernellab.ledger.check import require_sound
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.search.lab import genesis
@@ -28,13 +28,13 @@ class Loan:
 
 
 def described(folder: Path) -> Other:
-    body, found = genesis(folder), _sound(folder)
+    body, found = genesis(folder), require_sound(folder, signed=True)
     return Other(run=found.run, root=found.root, device=str(body["environment"]["device"]))
 
 
 def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
     """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
-    found, store = _sound(folder), Store(folder)
+    found, store = require_sound(folder, signed=True), Store(folder)
     trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial) and not t.timing.disturbed]
     chosen: dict[int, MeasuredTrial] = {}
     for ward in wards:
@@ -54,18 +54,11 @@ def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
     ]
 
 
-def _sound(folder: Path) -> LedgerCheck:
-    found = check(folder)
-    if found.problems:
-        raise LedgerFault(f"{folder} is not sound: {found.problems[0]}", f"see what was changed: klab audit {folder}")
-    return found
-
-
 def refuse_repeated(others: Sequence[Path]) -> None:
     """A run that is given twice, under whatever path, would be two witnesses with one voice."""
     known: dict[str, Path] = {}
     for folder in others:
-        run = _sound(folder).run
+        run = require_sound(folder, signed=True).run
         if run in known:
             raise UsageError(f"{folder} is given twice: it is run {run}, as {known[run]} is", "give each run once")
         known[run] = folder

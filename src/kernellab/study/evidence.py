@@ -85,15 +85,15 @@ class Evidence:
         return Evidence(kept, [e for e in self.examinations if e.trial in numbers], self.borrowed, self.read)
 
     def specimens(self) -> list[Specimen]:
-        """Duplicates with the outcome of their twin."""
-        return recall(self.trials, self.read)
+        """Duplicates with the outcome of their twin. What was timed on a machine too busy to measure on is left out."""
+        found = recall(self.trials, self.read)
+        return [s for s in found if s.timing is None or not s.timing.disturbed]
 
     def places(self) -> dict[Place, dict[int, dict[Config, Specimen]]]:
-        """Timed trials by place, then by replicate (seed), then by configuration; in the order of the record. What was timed
-        on a machine too busy to measure on is left out."""
+        """Timed trials by place, then by replicate (seed), then by configuration; in the order of the record."""
         found: dict[Place, dict[int, dict[Config, Specimen]]] = {}
         for specimen in self.specimens():
-            if specimen.timing is not None and not specimen.timing.disturbed:
+            if specimen.timing is not None:
                 trial = specimen.trial
                 cells = found.setdefault((trial.task, dims_label(trial.dims)), {})
                 cells.setdefault(trial.seed, {})[config_of(trial)] = specimen

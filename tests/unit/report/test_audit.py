@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.resign import Bodies, resigned
 
 from kernellab.build.base import Candidate
 from kernellab.core.settings import Settings
-from kernellab.ledger.journal import Ledger, read_entries
-from kernellab.ledger.keys import SigningKey
+from kernellab.ledger.journal import read_entries
 from kernellab.report.audit import audit
 from kernellab.search.prune import prune
 from kernellab.search.runs import run_search
 
 pytestmark = pytest.mark.backend_c
-Bodies = list[tuple[str, dict[str, Any]]]
 Change = Callable[[Bodies], object]
 TWIN = '''
 SOURCE = r"""
@@ -43,19 +42,6 @@ def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcome = run_search(str(task_file), settings, folder, [{"N": 4096}], [Candidate(TWIN, "twin")])
     assert outcome.status == "better"
     return folder
-
-
-def resigned(run: Path, target: Path, change: Change) -> Path:
-    """The run as its owner could have written it, had this been the content."""
-    entries: Bodies = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(run)]
-    entries[0][1].pop("public_key")
-    entries[0][1].pop("nonce")
-    change(entries)
-    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
-        for kind, body in entries[1:]:
-            ledger.append(kind, body)
-    shutil.copytree(run / "artifacts", target / "artifacts")
-    return target
 
 
 def first(entries: Bodies, kind: str, status: str = "") -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.support.resign import Bodies as Entries
+from tests.support.resign import resigned as resigned_run
+
 from kernellab.core.settings import Settings
-from kernellab.ledger.journal import Ledger, read_entries
-from kernellab.ledger.keys import SigningKey
+from kernellab.ledger.journal import read_entries
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import SHIPPED, checked, find, read
 from kernellab.study.mine.follow_up import as_toml
 
-Entries = list[tuple[str, dict[str, Any]]]
 QUICK = Settings(device="cpu", sample_s=0.0002)
 TINY: dict[str, dict[str, Any]] = {
     "H1": {
@@ -58,15 +58,7 @@ def kinds(folder: Path) -> list[str]:
 
 def resigned(report: Report, target: Path, change: Callable[[Entries], object]) -> Path:
     """The study as its owner could have signed it, had this been the content."""
-    entries = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(report.folder)]
-    entries[0][1].pop("public_key")
-    entries[0][1].pop("nonce")
-    change(entries)
-    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
-        for kind, body in entries[1:]:
-            ledger.append(kind, body)
-    shutil.copytree(report.folder / "artifacts", target / "artifacts")
-    return target
+    return resigned_run(report.folder, target, change)
 
 
 def body_of(entries: Entries, kind: str) -> dict[str, Any]:

@@ -1,0 +1,27 @@
+"""A run as its owner could have signed it, had its content been another."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import SigningKey
+
+Bodies = list[tuple[str, dict[str, Any]]]
+"""Kind and body of each entry."""
+
+
+def resigned(run: Path, target: Path, change: Callable[[Bodies], object]) -> Path:
+    entries: Bodies = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(run)]
+    entries[0][1].pop("public_key")
+    entries[0][1].pop("nonce")
+    change(entries)
+    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
+        for kind, body in entries[1:]:
+            ledger.append(kind, body)
+    shutil.copytree(run / "artifacts", target / "artifacts")
+    return target
