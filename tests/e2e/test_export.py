@@ -106,13 +106,17 @@ from kernellab.tasks import STANDARD, Buffer, Task
 def reference(x, x_at, zip, y_out):
     return x + x_at + zip + y_out
 
+def scale(x, x_at, zip, y_out):
+    return abs(x) + abs(x_at) + abs(zip) + abs(y_out)
+
 def with_numpy(x, x_at, zip, y_out, y):
     y[...] = np.array(x + x_at) + np.sqrt(zip * zip + 0) * np.sign(zip) + y_out
 
 TASK = Task(name="class", about="a sum", inputs=tuple(Buffer(n, ("axes", "len")) for n in ("x", "x_at", "zip", "y_out")),
             outputs=(Buffer("y", ("axes", "len")),), reference=reference, baselines={"numpy": with_numpy},
             tune=({"axes": 64, "len": 64},), held_out=({"axes": 50, "len": 3},),
-            edge=({"axes": 1, "len": 1}, {"axes": 7, "len": 5}), distributions=STANDARD)
+            edge=({"axes": 1, "len": 1}, {"axes": 7, "len": 5}), distributions=STANDARD,
+            scale=scale)
 SOURCE = """void add(const float *a, const float *b, const float *c, const float *d, float *restrict y, long n) {
     for (long i = 0; i < n; i++) y[i] = a[i] + b[i] + c[i] + d[i];
 }"""

@@ -11,27 +11,26 @@ from kernellab.certify.c_text import C_TYPES
 from kernellab.certify.carry import NotCarried, carry
 from kernellab.certify.names import fresh, fresh_function, plain_name, taken_locally
 from kernellab.core.errors import UsageError
-from kernellab.tasks.dtypes import is_short, limits
+from kernellab.tasks.dtypes import limits
 from kernellab.tasks.spec import Buffer, Dims, Task
 
-_WORST_ULP = """    with np.errstate(all="ignore"):
+_WORST = """    with np.errstate(all="ignore"):
         given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
         found = reference.reference(*given)
         wanted = found if isinstance(found, tuple) else (found,)
         SCALES
         worst = 0.0
-        for got, value, size, (eps, tiny, quiet, share) in zip(outputs, wanted, sizes, LIMITS):
+        for got, value, size, (eps, tiny, quiet), (ulp, slack) in zip(outputs, wanted, sizes, LIMITS, ALLOWED[dims]):
             got, value = np.asarray(got, np.float64), np.asarray(value, np.float64)
-            size = size if share is None else np.abs(value) + share * size
+            size = size if slack is None else np.abs(value) + slack * size
             same = (got == value) | (np.isnan(got) & np.isnan(value))
-            off = np.maximum(np.abs(got - value) - quiet, 0) / (eps * np.maximum(size, tiny))
+            off = np.maximum(np.abs(got - value) - quiet, 0) / (ulp * eps * np.maximum(size, tiny))
             off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
             worst = max(worst, float(off.max()))
         return worst"""
 _WORST_EXACT = """    wanted = reference.answers(*inputs)
     same = all(np.array_equal(got, value, equal_nan=True) for got, value in zip(outputs, wanted))
     return 0.0 if same else np.inf"""
-_FLOAT32_SLACK = 1024.0  # float32 ULPs that computing may cost before a 16-bit result is rounded
 
 
 class Interface:
@@ -103,7 +102,7 @@ class Interface:
             if task.exact
             else 'a.astype(numpy.float64) if a.dtype.kind not in "iu" else a.copy()',
             "bfloat16": any(b.dtype == "bfloat16" for b in (*ins, *outs)),
-            "worst_ulp": self._worst_ulp(),
+            "worst": self._worst(),
         }
 
     def signature(self) -> str:
@@ -156,19 +155,16 @@ class Interface:
 
         return f"({_tuple([named(e) for e in buffer.extents])})"
 
-    def _worst_ulp(self) -> str:
+    def _worst(self) -> str:
         if self.task.exact:
             return _WORST_EXACT
         if self.task.scale is not None:
             scales = "found = reference.scale(*given)\n        sizes = found if isinstance(found, tuple) else (found,)"
         else:
             scales = "sizes = [np.abs(v) for v in wanted]"
-        rows = []
-        for buffer in self.task.outputs:
-            known = limits(buffer.dtype)
-            share = _FLOAT32_SLACK * limits("float32").eps / known.eps if is_short(buffer.dtype) else None
-            rows.append((known.eps, known.tiny, known.quiet, share))
-        return _WORST_ULP.replace("SCALES", scales).replace("LIMITS", repr(rows))
+        known = [limits(b.dtype) for b in self.task.outputs]
+        rows = [(k.eps, k.tiny, k.quiet) for k in known]
+        return _WORST.replace("SCALES", scales).replace("LIMITS", repr(rows))
 
 
 def _carries(task: Task, name: str) -> bool:

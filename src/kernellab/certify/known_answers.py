@@ -1,4 +1,4 @@
-"""Inputs and accepted intervals as C arrays, for the test of an exported C library."""
+"""What the tests of exported packages accept: intervals as C arrays, or the error allowed for inputs drawn again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kernellab.certify.c_text import C_TYPES
-from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.dtypes import is_float, is_short
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.oracle import expect
+from kernellab.tasks.oracle import expect, float32_slack
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
 
 _A_LINE = 8
@@ -22,6 +22,35 @@ def known_answers(task: Task, shapes: Sequence[Dims], outside: Dims) -> dict[str
     cases = [_case(task, dims, number, lines) for number, dims in enumerate(shapes)]
     outputs = [{"name": b.name, "type": C_TYPES[b.dtype]} for b in task.outputs]
     return {"cases": cases, "lines": lines, "outputs": outputs, "outside": _extents(outside)}
+
+
+def allowed_errors(task: Task, shapes: Sequence[Dims], least: float) -> list[str]:
+    """Lines of a table: by the shape, for each output, the ULPs it may be off and the float32 share of its scale.
+
+    A budget is one of its inputs: where terms cancel, other inputs of the same shape lose many times as much. These are
+    of the very inputs that the test draws; never below `least`, which the certified kernels were held to.
+    """
+    return [] if task.exact else [_allowed(task, dims, least) for dims in shapes]
+
+
+def _allowed(task: Task, dims: Dims, least: float) -> str:
+    expected = expect(task, dims, drawn_again(task, dims))
+    pairs = [
+        (max(least, e.budget_ulp), float32_slack(task, dims, b.dtype) if is_short(b.dtype) else None)
+        for e, b in zip(expected, task.outputs, strict=True)
+    ]
+    return f"{tuple(dims.values())!r}: {pairs!r},"
+
+
+def drawn_again(task: Task, dims: Dims, seed: int = 0) -> list[Array]:
+    """What `draw` in the exported tests gives; 16-bit floats by way of float32, as torch converts."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for buffer in task.inputs:
+        shape, kind = buffer.shape(dims), np.float32 if is_short(buffer.dtype) else np.dtype(buffer.dtype)
+        values = rng.standard_normal(shape).astype(kind) if is_float(buffer.dtype) else rng.integers(0, 100, shape)
+        made.append(values.astype(buffer.dtype))
+    return made
 
 
 def _case(task: Task, dims: Dims, number: int, lines: list[str]) -> dict[str, Any]:

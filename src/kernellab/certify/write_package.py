@@ -11,7 +11,7 @@ from kernellab.certify.certificate import Certificate, text_of
 from kernellab.certify.export import Form, Order, Variant
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.interface import Interface, elements
-from kernellab.certify.known_answers import known_answers
+from kernellab.certify.known_answers import allowed_errors, known_answers
 from kernellab.certify.names import TEMPLATES
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
@@ -75,8 +75,9 @@ class _Writer:
                  "language": _LANGUAGE[backend], "alignment": _ALIGNMENT[backend],
                  "variants": [self._variant(v) for v in self.order.variants]}  # fmt: skip
         inside = self._inside(_LARGEST_TEST[self.form])
+        least = max(v.certificate.accuracy.budget_ulp for v in self.order.variants)
         tests = {
-            "budget": max(v.certificate.accuracy.budget_ulp for v in self.order.variants),
+            "allowed": allowed_errors(self.task, [*inside, self._outside()], least),
             "inside": repr([tuple(d.values()) for d in inside]),
             "outside": repr(tuple(self._outside().values())),
         }

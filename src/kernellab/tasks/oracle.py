@@ -71,15 +71,14 @@ def expect(
     `budgets` (in ULP, one for each output) spares the trusted implementations where they are known for such inputs.
     `band`: how many elements are looked at together where the task has a halo; `workers` share the bands.
     """
-    terms = task.reduction(dims) if task.reduction else 1
-    floor = min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
+    floor = floor_ulp(task, dims)
     bands = _bands(task, dims, band)
     if len(bands) == 1 or task.exact:
         values = _checked(task, dims, run_reference(task, inputs))
         if task.exact:
             cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
             return [Expected(v, v, 0.0, v, v, True) for v in cast]
-        scales = _scales(task, inputs, values, floor)
+        scales = _scales(task, dims, inputs, values)
         found = budgets or _budgets(task, dims, inputs, values, scales, floor)
         return [_interval(*each) for each in _columns(task, values, scales, found)]
     share: Callable[..., Any] = map if workers is None else workers.map
@@ -87,6 +86,17 @@ def expect(
     found = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
     pieces = share(lambda part: [_interval(*each) for each in _columns(task, part[0], part[1], found)], parts)
     return [_joined(column) for column in zip(*pieces, strict=True)]
+
+
+def float32_slack(task: Task, dims: Dims, dtype: str) -> float:
+    """The share of the task's scale, in ULPs of a 16-bit dtype, that computing in float32 may cost before rounding."""
+    return floor_ulp(task, dims) * limits("float32").eps / limits(dtype).eps
+
+
+def floor_ulp(task: Task, dims: Dims) -> float:
+    """The error, in ULPs of the scale, that any honest float32 or float64 kernel may make."""
+    terms = task.reduction(dims) if task.reduction else 1
+    return min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
 
 
 def _checked(task: Task, dims: Dims, values: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -136,7 +146,7 @@ def _band_terms(
     given = [a[band.first : band.last] for a in inputs]
     here = {**dims, str(task.inputs[0].extents[0]): band.last - band.first}
     values = _checked(task, here, run_reference(task, given))
-    scales = _scales(task, given, values, floor)
+    scales = _scales(task, dims, given, values)
     kept = slice(band.start - band.first, band.end - band.first)
     cut_values, cut_scales = [v[kept] for v in values], [s[kept] for s in scales]
     if not own:
@@ -183,7 +193,7 @@ def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, 
     return float(difference.max()), float(ulps.flat[worst]), worst
 
 
-def _scales(task: Task, inputs: list[Array], values: tuple[Array, ...], floor: float) -> list[Array]:
+def _scales(task: Task, dims: Dims, inputs: list[Array], values: tuple[Array, ...]) -> list[Array]:
     if task.scale is None:
         scales = [np.abs(v) for v in values]
     else:
@@ -192,12 +202,12 @@ def _scales(task: Task, inputs: list[Array], values: tuple[Array, ...], floor: f
         arrays = given if isinstance(given, tuple) else (given,)
         scales = [np.broadcast_to(np.asarray(s, np.float64), v.shape) for s, v in zip(arrays, values, strict=True)]
     triples = zip(values, scales, task.outputs, strict=True)
-    return [_short_scale(v, s, floor, b.dtype) if is_short(b.dtype) else s for v, s, b in triples]
+    return [_short_scale(v, s, float32_slack(task, dims, b.dtype)) if is_short(b.dtype) else s for v, s, b in triples]
 
 
-def _short_scale(value: Array, scale: Array, floor: float, dtype: str) -> Array:
+def _short_scale(value: Array, scale: Array, slack: float) -> Array:
     """One ULP of it is one rounding to the dtype and the float32 floor: computing costs float32 ULPs, not 16-bit ones."""
-    return np.asarray(np.abs(value) + floor * limits("float32").eps / limits(dtype).eps * scale)
+    return np.asarray(np.abs(value) + slack * scale)
 
 
 def _run_plain(task: Task, inputs: list[Array]) -> list[Array] | None:

@@ -16,13 +16,15 @@ import pytest
 
 from kernellab.certify import write_package
 from kernellab.certify.certificate import Certificate, write_certificate
-from kernellab.certify.export import Order, export, take_order
+from kernellab.certify.export import Form, Order, export, take_order
 from kernellab.certify.history import REVIEWS, review
 from kernellab.certify.issue import certify
+from kernellab.certify.known_answers import drawn_again
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.run.driver import present
+from kernellab.tasks.load import load_task
 
 from .conftest import accept
 
@@ -239,6 +241,44 @@ def test_a_gpu_module_answers_on_a_cpu_by_its_reference(
     export([path], "module", tmp_path / "out")
     said = run_alone(tmp_path / "out", "test_klab_softmax_bf16.py", home)
     assert "ok test_the_reference_answers_on_a_cpu_and_outside_the_certified_range" in said
+
+
+YARDSTICK = """
+import glob, json, runpy
+import numpy as np
+import torch
+own = runpy.run_path(glob.glob("test_klab_*.py")[0], run_name="yardstick")
+wide = own.get("wide", lambda array: array.astype(np.float64))
+back = torch.from_numpy if "wide" in own else np.asarray
+dims = own["INSIDE"][-1]
+inputs = own["draw"](dims, "cpu") if "place" in own["draw"].__code__.co_varnames else own["draw"](dims)
+right = [wide(a) for a in own["call"](inputs)]
+errors = [own["worst"]([back(a * (1 + off)) for a in right], inputs, dims) for off in (0, 1e-4, 0.05)]
+print(json.dumps({"dims": dims, "drawn": [wide(a).ravel()[:999].tolist() for a in inputs], "errors": errors}))
+"""
+
+
+@pytest.mark.backend_c
+@pytest.mark.parametrize(("run", "form"), [("", "module"), ("", "torch-op"), ("softmax-bf16-quick", "module")])
+def test_an_exported_test_allows_what_its_own_inputs_allow(
+    run: str,
+    form: Form,
+    issued: tuple[Certificate, Path],
+    signed_again: Callable[[str], Path],
+    tmp_path: Path,
+    home: Path,
+) -> None:
+    pytest.importorskip("torch")
+    path = certify(signed_again(run), 5)[1] if run else issued[1]
+    export([path], form, tmp_path / "out", unreviewed=True)
+    (tmp_path / "out" / "yardstick.py").write_text(YARDSTICK)
+    said = json.loads(run_alone(tmp_path / "out", "yardstick.py", home))
+    task = load_task("softmax", "bf16" if run else "")
+    dims = dict(zip(task.dim_names, said["dims"], strict=True))
+    assert said["drawn"] == [a.astype(float).ravel()[:999].tolist() for a in drawn_again(task, dims)]
+    right, off_by_little, off_by_much = said["errors"]
+    assert right <= 1 < off_by_much
+    assert (off_by_little > 1) == (not run)
 
 
 EMPTY = """

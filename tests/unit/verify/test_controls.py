@@ -61,6 +61,37 @@ def test_a_plain_elementwise_task_is_proven() -> None:
     assert prove(make(lambda x: np.tanh(x) + x)) == len(CONTROLS)
 
 
+TERMS = tuple(Buffer(name, ("M", "N")) for name in "abcd")
+SUMS: dict[str, tuple[Any, Any]] = {
+    "sum": (lambda a, b, c, d: a + b + c + d, lambda *terms: sum(np.abs(t) for t in terms)),
+    "products": (lambda a, b, c, d: a * b - c * d, lambda a, b, c, d: np.abs(a * b) + np.abs(c * d)),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("tune", [{"M": 64, "N": 64}, {"M": 4096, "N": 4096}])
+def test_cancelling_terms_need_a_scale_or_luck_would_judge(name: str, tune: dict[str, int]) -> None:
+    reference, scale = SUMS[name]
+    task = make(reference, inputs=TERMS, tune=(tune,), edge=({"M": 1, "N": 1}, {"M": 7, "N": 13}))
+    found = refused(task)
+    assert "luck would judge" in str(found)
+    assert "scale=" in found.fix
+    assert prove(replace(task, scale=scale)) == len(CONTROLS)
+
+
+def test_a_baseline_that_overflows_is_no_yardstick() -> None:
+    def naive(x: Array) -> Array:
+        return np.asarray(x / (1 + np.exp(-x)))
+
+    assert "luck would judge" in str(refused(make(naive)))
+    assert prove(make(naive, scale=np.abs)) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("function", [np.subtract, np.multiply, np.hypot, np.maximum])
+def test_functions_that_round_once_need_no_scale(function: Any) -> None:
+    assert prove(make(lambda a, b: function(a, b), inputs=TERMS[:2])) == len(CONTROLS)
+
+
 def spoil(x: Array) -> Array:
     x[...] = 0
     return x
@@ -139,7 +170,8 @@ def test_a_halo_of_enough_rows_is_accepted(halo: int | None) -> None:
 
 def test_rows_that_all_depend_on_each_other_have_no_halo() -> None:
     assert "rows depend on more than 1 rows" in refused(make(lambda x: x + x.sum(axis=0), halo=1)).what
-    assert prove(make(lambda x: x + x.sum(axis=0), halo=None, reduction=lambda d: d["M"])) == len(CONTROLS)
+    terms = {"reduction": lambda d: d["M"], "scale": lambda x: np.abs(x) + np.abs(x).sum(axis=0)}
+    assert prove(make(lambda x: x + x.sum(axis=0), halo=None, **terms)) == len(CONTROLS)
 
 
 def test_a_task_that_looks_at_how_many_rows_there_are_has_no_halo() -> None:
