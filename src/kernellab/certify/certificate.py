@@ -7,14 +7,13 @@ Not covered: who holds the key. A certificate says which key signed it; whether 
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.files import replace_file
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.records import Dims, Param, Record, Trust, dump
 from kernellab.ledger.disk import access_fault
@@ -206,15 +205,8 @@ def write_certificate(path: Path, certificate: Certificate) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """The file appears with all of its contents or not at all."""
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("x") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise access_fault(path.parent, error) from error
-    finally:
-        aside.unlink(missing_ok=True)

@@ -56,7 +56,7 @@ class Review(Record):
 
 @dataclass(frozen=True)
 class History:
-    """The reviews that count for one certificate, in their order. `promoted`: a promotion followed the last of them.
+    """The reviews that count for one certificate, in their order. `promoted`: no rejection followed its promotion.
 
     `known` is false where neither the run nor the laboratory's home could say.
     """
@@ -80,7 +80,8 @@ def read_history(path: Path, certificate: Certificate, run: Path | None = None) 
     every = _read(places, certificate)
     counted = [r for r in every if r.decision == "reject" or r.certificate == certificate.id]
     reviews = tuple(r for r in counted if r.decision != "promote")
-    promoted = bool(counted) and counted[-1].decision == "promote"
+    rejected = max((n for n, r in enumerate(counted) if r.decision == "reject"), default=-1)
+    promoted = any(r.decision == "promote" for r in counted[rejected + 1 :])
     return History(reviews, promoted, known=bool(every) or kept_with_run(path, certificate, run))
 
 

@@ -30,10 +30,12 @@ def test_the_last_review_counts_and_all_are_kept(issued: tuple[Certificate, Path
     assert review(path, certificate, "accept", "measured again", "Bob").state == "accepted"
     assert promote(path, certificate).state == "promoted"
     assert promote(path, certificate).state == "promoted"
+    assert review(path, certificate, "accept", "still fine", "Cid").state == "promoted"
     history = review(path, certificate, "reject", "found a fault", "Ann")
     assert history.state == "rejected"
     assert [(r.decision, r.reason, r.by) for r in history.reviews] == [
-        ("reject", "too noisy", "Ann"), ("accept", "measured again", "Bob"), ("reject", "found a fault", "Ann"),
+        ("reject", "too noisy", "Ann"), ("accept", "measured again", "Bob"), ("accept", "still fine", "Cid"),
+        ("reject", "found a fault", "Ann"),
     ]  # fmt: skip
     assert review(path, certificate, "accept", "fault was none").state == "accepted"  # and has to be promoted anew
 
