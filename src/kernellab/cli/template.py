@@ -50,6 +50,7 @@ TASK = Task(
     distributions=STANDARD,  # normal, offset, heavy-tail, large, constant-rows; add your own draw(rng, buffer, dims)
     flops=lambda dims: 5 * dims["M"] * dims["N"],
     reduction=lambda dims: dims["N"],  # how many terms are summed into one output element
+    # scale=lambda x, gain: ...,  # where terms of both signs are summed: the sum of their absolute values
 )
 
 
