@@ -7,7 +7,7 @@ a function of its inputs, or when its byte model would switch the time floor off
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -167,8 +167,10 @@ def _steady(task: Task, seed: int) -> None:
         return
     dims, rounds = _ample(task)
     for number, distribution in enumerate(sorted(task.distributions) * rounds):
-        inputs = draw_inputs(task, dims, distribution, np.random.default_rng([seed, number, _AMPLE]))
-        for buffer, wanted in zip(task.outputs, expect(task, dims, inputs), strict=True):
+        rng = np.random.default_rng([seed, number, _AMPLE])
+        inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, dims, distribution, rng))
+        expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
+        for buffer, wanted in zip(task.outputs, expected, strict=True):
             if wanted.budget_ulp > min(_MOST_FLOORS * floor_ulp(task, dims), _MOST_ULP):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
 
@@ -183,15 +185,21 @@ def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefus
 
 
 def _ample(task: Task) -> tuple[Dims, int]:
-    """The smallest shape with enough elements to show a rare error; else the largest, and how often to draw it."""
+    """The smallest shape with outputs enough to show a rare error; else the one with the most, and how often to draw it."""
 
-    def outputs(dims: Dims) -> int:
-        return sum(math.prod(b.shape(dims)) for b in task.outputs)
+    def elements(buffers: Sequence[Buffer], dims: Dims) -> int:
+        return sum(math.prod(b.shape(dims)) for b in buffers)
 
-    shapes = sorted((*task.edge, *task.tune), key=outputs)
-    quick = [d for d in shapes if outputs(d) <= _QUICK] or shapes[:1]
-    chosen = next((d for d in quick if outputs(d) >= _AMPLE), quick[-1])
-    return chosen, min(_AMPLE // max(1, outputs(chosen)), _MOST_ROUNDS) + 1
+    def work(dims: Dims) -> int:
+        return elements((*task.inputs, *task.outputs), dims)
+
+    shapes = sorted((*task.edge, *task.tune), key=work)
+    quick = [d for d in shapes if work(d) <= _QUICK] or shapes[:1]
+    ample = (d for d in quick if elements(task.outputs, d) >= _AMPLE)
+    chosen = next(ample, max(quick, key=partial(elements, task.outputs)))
+    return chosen, 1 + min(
+        _AMPLE // max(1, elements(task.outputs, chosen)), _QUICK // max(1, work(chosen)), _MOST_ROUNDS
+    )
 
 
 def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:

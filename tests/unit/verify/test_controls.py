@@ -87,6 +87,32 @@ def test_a_baseline_that_overflows_is_no_yardstick() -> None:
     assert prove(make(naive, scale=np.abs)) == len(CONTROLS)
 
 
+def test_a_reference_that_fails_at_a_searched_shape_is_refused_in_words() -> None:
+    def small_only(x: Array) -> Array:
+        assert x.size < 4096, "too large for me"
+        return np.tanh(x) + x
+
+    assert "the reference fails: AssertionError: too large for me" in refused(make(small_only)).what
+
+
+def test_long_sums_are_looked_at_without_long_work() -> None:
+    drawn: list[int] = []
+
+    def draw(rng: np.random.Generator, buffer: Buffer, dims: dict[str, int]) -> Array:
+        drawn.append(dims["M"] * dims["N"])
+        return draw_normal(rng, buffer, dims)
+
+    rows = {
+        "outputs": (Buffer("y", ("M",)),),
+        "reduction": lambda d: d["N"],
+        "distributions": {"normal": draw, "again": draw},
+    }
+    task = make(lambda x: x.sum(axis=1), tune=({"M": 8, "N": 1 << 22},), scale=lambda x: np.abs(x).sum(axis=1), **rows)
+    assert prove(task) == len(CONTROLS)
+    assert max(drawn) < 1 << 20
+    assert sum(drawn) < 1 << 22
+
+
 @pytest.mark.parametrize("function", [np.subtract, np.multiply, np.hypot, np.maximum])
 def test_functions_that_round_once_need_no_scale(function: Any) -> None:
     assert prove(make(lambda a, b: function(a, b), inputs=TERMS[:2])) == len(CONTROLS)
