@@ -4,13 +4,13 @@
 demo: setup
 	.venv/bin/klab demo
 
-# Two files of tests at a time: kernels are timed in pairs, so a busy second core costs tests time, not their outcome.
+# Two tests at a time, and no worker idle at the end: kernels are timed in pairs, so a busy second core costs tests time, not their outcome.
 WORKERS ?= 2
 
 test:
 	sh scripts/setup.sh dev
 	sh scripts/check.sh
-	.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST)
+	.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 setup:
 	sh scripts/setup.sh run
