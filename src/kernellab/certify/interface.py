@@ -45,12 +45,14 @@ class Interface:
         places = {name: _place(task, name) for name in self.dims}
         buffers = range(len(task.inputs) + len(task.outputs))
         self._addresses, self._sizes = [f"at_{n}" for n in buffers], [f"size_{n}" for n in buffers]
-        taken = {*taken_locally(), *self._addresses, *self._sizes, *self.dims}
+        self._outs = [f"out_{n}" for n in range(len(task.outputs))]
+        own = {*taken_locally(), *self._addresses, *self._sizes, *self._outs}
+        taken = {*own, *self.dims}
         self._named: dict[str, str] = {}
         for buffer in task.inputs:
             self._named[buffer.name] = fresh(buffer.name, {*taken, *self._named.values()})
         self._dims: dict[str, str] = {}
-        taken = {*taken_locally(), *self._addresses, *self._sizes, *self._named.values()}
+        taken = {*own, *self._named.values()}
         for dim in self.dims:
             self._dims[dim] = fresh(dim, {*taken, *self._dims.values()})
         self._inputs = list(self._named.values())
@@ -80,6 +82,10 @@ class Interface:
             "all_addresses": " | ".join(self._addresses),
             "address_list": ", ".join(self._addresses),
             "call_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._inputs),
+            "out_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._outs),
+            "out_list": self._outs,
+            "out_names": ", ".join(self._outs),
+            "all_types": " is ".join(f"type({n})" for n in (*self._inputs, *self._outs)),
             "overlap": self._overlap(),
             "size_list": _tuple(self._sizes),
             "input_names": ", ".join(self._inputs),

@@ -91,7 +91,7 @@ def test_a_module_works_alone(promoted: Path, tmp_path: Path, home: Path) -> Non
     text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.py"))
     assert "import kernellab" not in text
     assert "from kernellab" not in text
-    assert run_alone(tmp_path / "out", "test_klab_softmax.py", home).count("ok ") == 10
+    assert run_alone(tmp_path / "out", "test_klab_softmax.py", home).count("ok ") == 11
     assert json.loads((tmp_path / "out" / "klab_softmax" / "certificate-0.json").read_text()) == json.loads(
         promoted.read_text()
     )

@@ -26,7 +26,7 @@ def test_input_names_that_the_code_itself_uses_are_changed(double_task: Task) ->
     assert Interface(task).facts()["input_names"] == "out_"
 
 
-@pytest.mark.parametrize("name", ["zip", "from", "axes", "at_0", "size_1", "tuple", "_calls", "given", "N"])
+@pytest.mark.parametrize("name", ["zip", "from", "axes", "at_0", "size_1", "out_0", "tuple", "_calls", "given", "N"])
 def test_whatever_the_code_around_uses_is_taken(name: str, double_task: Task) -> None:
     task = replace(double_task, inputs=(Buffer("x", ("N",)), Buffer(name, ("N",))))
     assert Interface(task).facts()["input_list"] == ["x", f"{name}_"]
