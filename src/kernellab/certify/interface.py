@@ -85,6 +85,8 @@ class Interface:
             "out_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._outs),
             "out_list": self._outs,
             "out_names": ", ".join(self._outs),
+            "out_targets": ", ".join(self._outs) if many else f"({self._outs[0]},)",
+            "out_taken": "() if type(out) is _ndarray else out" if many else "(out,) if type(out) is _ndarray else out",
             "all_types": " is ".join(f"type({n})" for n in (*self._inputs, *self._outs)),
             "overlap": self._overlap(),
             "size_list": _tuple(self._sizes),
