@@ -19,15 +19,15 @@ _WORST = """    with np.errstate(all="ignore"):
         found = reference.reference(*given)
         wanted = found if isinstance(found, tuple) else (found,)
         SCALES
-        worst = 0.0
+        most = 0.0
         for got, value, size, (eps, tiny, quiet), (ulp, slack) in zip(outputs, wanted, sizes, LIMITS, ALLOWED[dims]):
             got, value = np.asarray(got, np.float64), np.asarray(value, np.float64)
             size = size if slack is None else np.abs(value) + slack * size
             same = (got == value) | (np.isnan(got) & np.isnan(value))
             off = np.maximum(np.abs(got - value) - quiet, 0) / (ulp * eps * np.maximum(size, tiny))
             off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
-            worst = max(worst, float(off.max()))
-        return worst"""
+            most = max(most, float(off.max()))
+        return most"""
 _WORST_EXACT = """    wanted = reference.answers(*inputs)
     same = all(np.array_equal(got, value, equal_nan=True) for got, value in zip(outputs, wanted))
     return 0.0 if same else np.inf"""
