@@ -24,7 +24,7 @@ from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect
-from kernellab.tasks.spec import Array, Dims, Task, dims_label
+from kernellab.tasks.spec import Array, Dims, Task, dims_label, elements
 
 _BITS = 20
 _MARGIN = 2.0**-20
@@ -94,7 +94,7 @@ def _cases(task: Task) -> list[tuple[Dims, str]]:
     chosen: list[tuple[Dims, str]] = []
     total = 0
     for dims in sorted(task.edge, key=task.least_bytes):
-        total += sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in (*task.inputs, *task.outputs))
+        total += elements((*task.inputs, *task.outputs), dims)
         if chosen and total > _MOST_ELEMENTS:
             break
         chosen += [(dims, name) for name in list(task.distributions)[:_DISTRIBUTIONS]]

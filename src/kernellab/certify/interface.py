@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from kernellab.certify.carry import NotCarried, carry
 from kernellab.certify.names import fresh, fresh_function, plain_name, taken_locally
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import limits
-from kernellab.tasks.spec import Buffer, Dims, Task
+from kernellab.tasks.spec import Buffer, Task
 
 _WORST = """    with np.errstate(all="ignore"):
         given = [a.astype(np.float64) if a.dtype.kind not in "iu" else a for a in inputs]
@@ -82,12 +81,7 @@ class Interface:
             "all_addresses": " | ".join(self._addresses),
             "address_list": ", ".join(self._addresses),
             "call_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._inputs),
-            "out_key": ", ".join(f"{n}.shape, {n}.dtype" for n in self._outs),
-            "out_list": self._outs,
-            "out_names": ", ".join(self._outs),
-            "out_targets": ", ".join(self._outs) if many else f"({self._outs[0]},)",
-            "out_taken": "() if type(out) is _ndarray else out" if many else "(out,) if type(out) is _ndarray else out",
-            "all_types": " is ".join(f"type({n})" for n in (*self._inputs, *self._outs)),
+            **self._given_outputs(many),
             "overlap": self._overlap(),
             "size_list": _tuple(self._sizes),
             "input_names": ", ".join(self._inputs),
@@ -103,14 +97,24 @@ class Interface:
             "out_words": "arrays" if many else "an array",
             "op_inputs": ", ".join(f"{n}: torch.Tensor" for n in self._inputs),
             "op_returns": f"tuple[{', '.join(['torch.Tensor'] * len(outs))}]" if many else "torch.Tensor",
-            "op_outputs": f"[{', '.join(empty)}]",
-            "device_outputs": f"[{', '.join(empty)}]",
-            "op_returned": "tuple(outputs)" if many else "outputs[0]",
+            "torch_outputs": f"[{', '.join(empty)}]",
             "widened": "a.copy()"
             if task.exact
             else 'a.astype(numpy.float64) if a.dtype.kind not in "iu" else a.copy()',
             "bfloat16": any(b.dtype == "bfloat16" for b in (*ins, *outs)),
             "worst": self._worst(),
+        }
+
+    def _given_outputs(self, many: bool) -> dict[str, Any]:
+        """What a call says of the outputs that it was given: an array, or as many as there are."""
+        outs = self._outs
+        return {
+            "out_key": ", ".join(f"{n}.shape, {n}.dtype" for n in outs),
+            "out_list": outs,
+            "out_names": ", ".join(outs),
+            "out_targets": _tuple(outs) if many else f"({_tuple(outs)})",
+            "out_taken": "() if type(out) is _ndarray else out" if many else "(out,) if type(out) is _ndarray else out",
+            "all_types": " is ".join(f"type({n})" for n in (*self._inputs, *outs)),
         }
 
     def signature(self) -> str:
@@ -197,7 +201,3 @@ def _place(task: Task, dim: str) -> tuple[Buffer, int]:
 def _tuple(items: Sequence[str]) -> str:
     """The inside of a tuple's brackets."""
     return f"{items[0]}," if len(items) == 1 else ", ".join(items)
-
-
-def elements(task: Task, dims: Dims) -> int:
-    return sum(math.prod(b.shape(dims)) for b in (*task.inputs, *task.outputs))

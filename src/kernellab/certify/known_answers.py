@@ -24,13 +24,17 @@ def known_answers(task: Task, shapes: Sequence[Dims], outside: Dims) -> dict[str
     return {"cases": cases, "lines": lines, "outputs": outputs, "outside": _extents(outside)}
 
 
-def allowed_errors(task: Task, shapes: Sequence[Dims], least: float) -> list[str]:
-    """Lines of a table: by the shape, for each output, the ULPs it may be off and the float32 share of its scale.
+def allowed_errors(task: Task, shapes: Sequence[Dims], least: float) -> str:
+    """A table in Python: by the shape, for each output, the ULPs it may be off and the float32 share of its scale.
 
     A budget is one of its inputs: where terms cancel, other inputs of the same shape lose many times as much. These are
     of the very inputs that the test draws; never below `least`, which the certified kernels were held to.
     """
-    return [] if task.exact else [_allowed(task, dims, least) for dims in shapes]
+    if task.exact:
+        return ""
+    lines = [f"    {_allowed(task, dims, least)}\n" for dims in shapes]
+    said = "for each output of draw(dims): ULPs that it may be off, and the float32 share of its scale"
+    return f"ALLOWED = {{  # {said}\n{''.join(lines)}}}\n"
 
 
 def _allowed(task: Task, dims: Dims, least: float) -> str:

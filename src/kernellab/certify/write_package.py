@@ -10,13 +10,13 @@ from kernellab.certify.c_text import CKernel, body_of, read_c_kernel, work_of
 from kernellab.certify.certificate import Certificate, text_of
 from kernellab.certify.export import Form, Order, Variant
 from kernellab.certify.gpu_text import accepted_params, plain_module
-from kernellab.certify.interface import Interface, elements
+from kernellab.certify.interface import Interface
 from kernellab.certify.known_answers import allowed_errors, known_answers
 from kernellab.certify.names import TEMPLATES
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import is_short
-from kernellab.tasks.spec import Dims, dims_label, in_order
+from kernellab.tasks.spec import Dims, dims_label, elements, in_order
 
 _LARGEST_TEST = {"module": 1 << 22, "torch-op": 1 << 17, "c": 1 << 22}
 _LANGUAGE = {"c": "C", "triton": "Triton", "cuda": "CUDA C++"}
@@ -52,7 +52,7 @@ class _Writer:
         facts = {**self._c_facts(), "variants": [self._variant(v) for v in self.order.variants]}
         known = [f for k in self._kernels.values() for f in k.flags]
         facts |= {"link": "-fopenmp" if "-fopenmp" in known else "", "package": name, "about": self.interface.about}
-        inside = [s for s in self._inside(4000)[:5] if elements(self.task, s) <= 4000] or self._inside(1 << 16)[:1]
+        inside = [s for s in self._inside(4000)[:5] if self._elements(s) <= 4000] or self._inside(1 << 16)[:1]
         tested = known_answers(self.task, inside, self._outside())
         files = {f"{v.file}.c": self._kernel_c(v) for v in map(_File, self.order.variants)}
         return {
@@ -161,9 +161,12 @@ class _Writer:
     def _inside(self, most: int) -> list[Dims]:
         """Shapes to test at, smallest first: edges, and timed ones that are not too large for a test."""
         timed = [in_order(v.certificate.shapes.timed, self.task) for v in self.order.variants]
-        fitting = [d for d in timed if elements(self.task, d) <= most]
+        fitting = [d for d in timed if self._elements(d) <= most]
         known = {dims_label(d): d for d in (*self.task.edge, *fitting)}
-        return sorted(known.values(), key=lambda d: elements(self.task, d))
+        return sorted(known.values(), key=self._elements)
+
+    def _elements(self, dims: Dims) -> int:
+        return elements((*self.task.inputs, *self.task.outputs), dims)
 
     def _outside(self) -> Dims:
         """A small shape beyond every range: the first extent one larger than any certified."""

@@ -7,7 +7,8 @@ what is checked is whether its judge could be fooled (verify/controls.py), not w
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,6 +45,11 @@ class Buffer:
 
     def nbytes(self, dims: Dims) -> int:
         return int(np.prod(self.shape(dims), dtype=np.int64)) * np_dtype(self.dtype).itemsize
+
+
+def elements(buffers: Iterable[Buffer], dims: Dims) -> int:
+    """How many elements the buffers hold together."""
+    return sum(math.prod(b.shape(dims)) for b in buffers)
 
 
 @dataclass(frozen=True)

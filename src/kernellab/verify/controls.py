@@ -6,8 +6,7 @@ a function of its inputs, or when its byte model would switch the time floor off
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
@@ -18,7 +17,7 @@ from kernellab.core.errors import TaskRefused
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import Expected, expect, floor_ulp, run_reference, run_trusted
-from kernellab.tasks.spec import Array, Buffer, Dims, Task, dims_label
+from kernellab.tasks.spec import Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verify.cases import Case, screen_cases
 from kernellab.verify.numeric import within
 
@@ -76,11 +75,11 @@ def _honest_model(task: Task) -> None:
     for dims in (*task.tune, *task.held_out):
         least = _attempt(task, "bytes_moved", partial(task.least_bytes, dims))
         outputs = sum(b.nbytes(dims) for b in task.outputs)
-        elements = sum(int(np.prod(b.shape(dims), dtype=np.int64)) for b in task.inputs)
+        given = elements(task.inputs, dims)
         terms = _attempt(task, "reduction", partial(task.reduction or _one, dims))
-        if not 1 <= terms <= elements:
+        if not 1 <= terms <= given:
             raise TaskRefused(
-                f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {elements} inputs",
+                f"task '{task.name}': reduction says {terms} terms at {dims_label(dims)}, there are {given} inputs",
                 "reduction is how many input elements are summed into one output element",
             )
         touched = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
@@ -186,9 +185,6 @@ def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefus
 
 def _ample(task: Task) -> tuple[Dims, int]:
     """The smallest shape with outputs enough to show a rare error; else the one with the most, and how often to draw it."""
-
-    def elements(buffers: Sequence[Buffer], dims: Dims) -> int:
-        return sum(math.prod(b.shape(dims)) for b in buffers)
 
     def work(dims: Dims) -> int:
         return elements((*task.inputs, *task.outputs), dims)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernellab.certify.interface import Interface, elements
+from kernellab.certify.interface import Interface
 from kernellab.core.errors import UsageError
 from kernellab.tasks.builtin import TASKS
-from kernellab.tasks.spec import Buffer, Task
+from kernellab.tasks.spec import Buffer, Task, elements
 
 
 def test_names_and_shapes_of_a_task_with_several_buffers() -> None:
@@ -74,4 +74,4 @@ def test_without_a_torch_expression_there_is_none(double_task: Task) -> None:
 
 
 def test_elements_count_inputs_and_outputs(double_task: Task) -> None:
-    assert elements(double_task, {"N": 10}) == 20
+    assert elements((*double_task.inputs, *double_task.outputs), {"N": 10}) == 20
