@@ -20,14 +20,14 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import Arm, Bench, Pairs
-from kernellab.measure.gpu_roofline import COPIES, TEXT
+from kernellab.measure.gpu_roofline import COPIES, OWN_KERNELS
 from kernellab.measure.roofline import Ceilings, floor_for
 from kernellab.measure.stats import median
 from kernellab.search.lab import Lab, task_of
 from kernellab.tasks.spec import in_order
 
 COPY = (
-    TEXT
+    OWN_KERNELS
     + """
 _typed = launch
 def launch(*buffers, **params):

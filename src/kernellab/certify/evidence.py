@@ -20,6 +20,7 @@ from kernellab.certify.proof import Proof
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
 from kernellab.core.records import (
     TRIAL,
+    BusyTrial,
     Confirmation,
     DuplicateTrial,
     FailedTrial,
@@ -34,7 +35,7 @@ from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.store import Store
-from kernellab.measure.stats import paired_speedup
+from kernellab.measure.stats import replicated_speedup
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import task_of
 from kernellab.search.stage import too_busy, win_threshold
@@ -121,6 +122,8 @@ def _confirmed(found: _Found, folder: Path, number: int) -> MeasuredTrial:
         raise UsageError(f"trial {number} was rejected: {trial.verdict.cause}: {trial.verdict.reason}", _ONLY)
     if isinstance(trial, FailedTrial):
         raise UsageError(f"trial {number} came to nothing ({trial.status}): {trial.reason}", _ONLY)
+    if isinstance(trial, BusyTrial):
+        raise UsageError(f"the machine was too busy to time trial {number}: {trial.reason}", _ONLY)
     if confirmation is None:
         raise UsageError(f"trial {number} was never confirmed: a trial's own figures are no claim", _ONLY)
     if isinstance(confirmation.verdict, Rejected):
@@ -139,7 +142,7 @@ def _check_figures(confirmation: Confirmation, threshold: float, number: int) ->
     """The ledger verifies, so this is about a laboratory that signs what does not follow."""
     timing = confirmation.timing
     assert timing is not None
-    again = paired_speedup(timing.candidate_s, timing.baseline_s)
+    again = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
     said = (timing.speedup, timing.speedup_low, timing.speedup_high, confirmation.win)
     if said != (again.value, again.low, again.high, again.low > threshold):
         raise LedgerFault(f"the figures of trial {number} do not follow from its samples", "see 'klab audit RUN'")

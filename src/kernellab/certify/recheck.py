@@ -29,6 +29,7 @@ from kernellab.core.errors import (
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
+from kernellab.measure.bench import Busy
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.stage import too_busy, win_threshold
@@ -213,8 +214,8 @@ def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
         lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
         verdict, timing, _ = stage.confirm(built, whole)
         _check_verdict(report, verdict)
-        if timing is not None and too_busy(timing, stage.calibration):
-            report.add("timing", "unchecked", "the machine is too busy to measure on: nearly every pair was preempted")
+        if isinstance(timing, Busy) or (timing is not None and too_busy(timing, stage.calibration)):
+            report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
         elif timing is not None:
             threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
             _check_timing(report, timing, threshold)
@@ -227,7 +228,7 @@ def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
     dims = in_order(proof.trial.dims, lab.task)
     cases = full_cases(lab.task, dims)
     device = lab.workshop.rig.device
-    with CaseTable(lab.task, cases, os.urandom(32), device, lab.workshop.crew) as table:
+    with CaseTable(lab.task, cases, os.urandom(32), device, lab.workshop.crew, keep=False) as table:
         shapes = [dims, *(c.dims for c in cases if c.dims != dims)]
         unique = list({str(d): d for d in shapes}.values())
         built = lab.builder.build(lab.task, _candidate(proof), dict(proof.trial.proposal.params), unique)

@@ -7,6 +7,8 @@ EXIT_USAGE = 2
 EXIT_NOTHING_BETTER = 3
 EXIT_NOTHING_VERIFIED = 4
 EXIT_ENVIRONMENT = 5
+EXIT_BUSY = 7
+"""The machine was too busy to tell how fast a kernel is. (6: a paper or table checked in part.)"""
 
 
 class KlabError(Exception):

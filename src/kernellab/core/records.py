@@ -72,8 +72,10 @@ class Timing(Record):
     """Raw paired samples (seconds a call, candidate and baseline) and the figures derived from them.
 
     `speedup` is the median of the paired ratios baseline/candidate with its exact-bootstrap 95 % interval.
-    `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures. `disturbed`: so many were
-    that they had to be taken in; no speed-up is claimed by such figures.
+    `dropped` holds pairs in which a process was preempted: kept for audit, not in the figures. `disturbed`: half of all
+    tries or more were; no speed-up is claimed by such figures.
+    `processes`: how many of the pairs each fresh process gave, in order; the interval then covers the spread between
+    them. Empty: a trial's, of one process. `checked`: how many timed calls were judged in full.
     `floor_s` is the least time that the device's measured ceilings allow for one call.
     `conditions`: clocks, heat and what held the device back, read right after the last pair.
     """
@@ -97,11 +99,14 @@ class Timing(Record):
     checked: int
     stopped: Literal["raced", "narrow", "budget"]
     conditions: dict[str, int | str] = {}
+    processes: list[int] = []
 
     @model_validator(mode="after")
     def _paired(self) -> Timing:
         if len(self.candidate_s) != len(self.baseline_s) or not self.candidate_s:
             raise ValueError("samples come in pairs, and at least one pair")
+        if self.processes and (sum(self.processes) != len(self.candidate_s) or min(self.processes) < 1):
+            raise ValueError("every pair belongs to one process, and every process gave one")
         return self
 
 
@@ -149,13 +154,26 @@ class MeasuredTrial(_Trial):
     timing: Timing
 
 
-AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial
+class BusyTrial(_Trial):
+    """Right on every case it was screened on; how fast it is could not be told while others used the machine."""
+
+    status: Literal["busy"] = "busy"
+    artifact: Artifact
+    verdict: Passed
+    inputs_seed: str
+    reason: str
+
+
+AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial | BusyTrial
 Trial = Annotated[AnyTrial, Field(discriminator="status")]
 TRIAL: TypeAdapter[AnyTrial] = TypeAdapter(Trial)
 
 
 class Confirmation(Record):
-    """A second look at a trial: fresh process, fresh inputs, every case; the only source of a claim."""
+    """A second look at a trial: fresh processes, fresh inputs, every case; the only source of a claim.
+
+    `busy`: why nothing can be said of its speed, although it is right.
+    """
 
     trial: int
     task: str
@@ -164,6 +182,7 @@ class Confirmation(Record):
     timing: Timing | None = None
     win: bool
     inputs_seed: str
+    busy: str = ""
 
     @model_validator(mode="after")
     def _win_is_earned(self) -> Confirmation:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernellab.run.base import Call, Memory
-from kernellab.tasks.oracle import Expected
 from kernellab.tasks.spec import Dims, Task
 from kernellab.verify.numeric import Mismatch
 
@@ -18,13 +17,9 @@ SETS = 2
 
 @dataclass
 class Filling:
-    """What lies in the first slots of a set right now: known answers by slot, and the poison of every slot.
-
-    `entries` names the pool entry behind a known slot, where the answers lie elsewhere.
-    """
+    """What lies in the first slots of a set right now: which pool entry behind a known slot, the poison of every slot."""
 
     side: int
-    known: dict[int, list[Expected]] = field(default_factory=dict)
     patterns: list[list[int]] = field(default_factory=list)
     entries: dict[int, int] = field(default_factory=dict)
 
@@ -34,8 +29,8 @@ class Slots(ABC):
 
     inputs: Memory
     sides: tuple[Memory, Memory]
-    trial_checks = 0
-    """How many timed calls of a trial get a known answer on purpose, beside those that get one by chance."""
+    trial_chance = 0.5
+    """Of a known answer in a sample of a trial; in a confirmation every sample has one."""
 
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes) -> None:
         self.task = task
@@ -55,12 +50,9 @@ class Slots(ABC):
         first, second = self._secret.choice(SETS, 2, replace=False)
         return int(first), int(second)
 
-    def toss(self) -> bool:
-        return bool(self._secret.random() < 0.5)
-
-    def secret_moments(self, among: int, count: int) -> set[int]:
-        """So many of the numbers 0..among-1, for checks that nobody can foresee."""
-        return {int(v) for v in self._secret.choice(among, min(count, among), replace=False)}
+    def toss(self, chance: float = 0.5) -> bool:
+        """Whether something that nobody can foresee happens now."""
+        return bool(self._secret.random() < chance)
 
     def _declare(self) -> None:
         """Lay out every slot; both sides are laid out alike."""
@@ -72,22 +64,24 @@ class Slots(ABC):
             self.calls.append(Call(self.dims, inputs, first))
 
     @abstractmethod
-    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
-        """New inputs and poison for `count` slots of a set.
+    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
+        """New inputs and poison for `count` slots of a set. `known`: with known answers, in one secret slot at least.
 
-        `used` remembers which pool entries an arm's process has had; None keeps the pool out of it. `known` asks for
-        a slot with a known answer, as long as the pool has one that is new to the arm.
+        Known inputs come again in later samples: nothing of a candidate survives from one sample to the next.
         """
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Other memory for the same buffers, where that is cheap: its place is part of a process's luck."""
 
     @abstractmethod
     def flush(self) -> None:
         """Push everything out of the caches that the bench itself can reach."""
 
     @abstractmethod
-    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
-        """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked and none is known,
-        every slot for writes outside and for elements never written. The fault, and how many slots were checked in full.
-        """
+    def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
+        """Check the outputs of a set: known answers in full, every slot for writes outside and for elements never
+        written. The fault, and how many slots were checked in full."""
 
     @abstractmethod
     def untouched(self, number: int, filling: Filling) -> bool:

@@ -4,14 +4,18 @@ A sample is one command over the first slots of a set, as many as make it long e
 each arm, in random order, on different sets. A pair in which either process lost the processor to somebody else is set
 aside (and recorded): its inputs are spent, so it is replaced by a new pair, not repeated. Both arms of a pair run on the
 same processor (cores of one machine differ by a per cent or more); a disturbed pair sends the next one to another.
+
+Checks never run out: every try has its own chance of a known answer, however many tries it takes. In a confirmation that
+chance is 1. Where half of all tries or more had to be set aside, the measurement is disturbed, whatever is left.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from kernellab.core.errors import EnvironmentFault
@@ -19,36 +23,35 @@ from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Effort
 from kernellab.measure.base import Slots
 from kernellab.measure.roofline import Floor
-from kernellab.measure.stats import Estimate, median, paired_speedup
+from kernellab.measure.stats import Estimate, median, paired_speedup, replicated_speedup
 from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
-_PATIENCE = 12  # tries for a pair that something follows from: a busy machine costs time first, then the measurement
-_TRIAL_PATIENCE = 4
+PATIENCE = 2  # tries for a pair: where they do not suffice, half were set aside and the rest is a selection
 _LOOKOUTS = 2
 TOO_GOOD = 0.8
 _HOPELESS = 0.8
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
+Stopped = Literal["raced", "narrow", "budget"]
 
 
 @dataclass
 class Arm:
-    """A worker, which outputs it writes (0: the candidate's, 1: the other's), how many calls make a sample, and the pool
-    entries its process has seen. A trusted arm (a baseline) needs cold inputs, but no new ones and no checks."""
+    """A worker, which outputs it writes (0: the candidate's, 1: the other's), and how many calls make a sample. A trusted
+    arm (a baseline) needs cold inputs, but no new ones and no checks."""
 
     name: str
     worker: Runner
     side: int
     trusted: bool = False
     calls: int = 1
-    used: set[int] = field(default_factory=set)
     checked: int = 0
 
 
 @dataclass
 class Pairs:
-    """Seconds a call, pair by pair. `disturbed`: too few pairs were clean, so that the dropped ones stand here as well. The
-    longer arm is disturbed more often: such figures flatter the shorter one, and nothing may be claimed by them."""
+    """Seconds a call, pair by pair. `disturbed`: half of all tries or more were dropped. The longer arm is disturbed more
+    often, and an arm may choose when to be: such figures may flatter, and nothing may be claimed by them."""
 
     first: list[float] = field(default_factory=list)
     second: list[float] = field(default_factory=list)
@@ -58,6 +61,21 @@ class Pairs:
     def speedup(self, level: float = 0.95) -> Estimate:
         """Of the first arm over the second."""
         return paired_speedup(self.first, self.second, level)
+
+    def settle(self) -> None:
+        """Say whether too many were dropped; where hardly any is left, the dropped ones have to serve as figures."""
+        self.disturbed = len(self.dropped) >= max(1, len(self.first))
+        if len(self.first) < len(self.dropped) // 4 + 1:
+            self.first += [d[0] for d in self.dropped]
+            self.second += [d[1] for d in self.dropped]
+            self.dropped = []
+
+
+@dataclass(frozen=True)
+class Busy:
+    """The machine is too busy to tell how fast something is: why."""
+
+    reason: str
 
 
 class Unfit(Exception):
@@ -77,9 +95,10 @@ class Bench:
         sample_s: float,
         timeout_s: float = 30.0,
         conditions: Callable[[], dict[str, int | str]] = dict,
-        floor_again: Callable[[float], Floor] | None = None,
+        floor_again: Callable[[], tuple[Floor, bool]] | None = None,
     ) -> None:
-        """`floor_again`: asked, with the seconds, when a candidate is faster than the floor allows."""
+        """`floor_again`: asked when a candidate is faster than the floor allows: the floor, measured again, and whether
+        that measurement can be relied on."""
         self.ring = ring
         self.floor = floor
         self._sample_s = sample_s
@@ -89,7 +108,7 @@ class Bench:
         self._cpus = sorted(os.sched_getaffinity(0))
         self._cpu = self._cpus[-1]
 
-    def pair(self, first: Arm, second: Arm, pairs: Pairs, oracle: bool) -> None:
+    def pair(self, first: Arm, second: Arm, pairs: Pairs, known: bool) -> None:
         """One sample of each arm on inputs that an untrusted arm has never seen, checked afterwards."""
         ring = self.ring
         sets = ring.pick_sets()
@@ -98,7 +117,7 @@ class Bench:
             arm.worker.pin(self._cpu)
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used, known=oracle)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side, known)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
@@ -107,7 +126,7 @@ class Bench:
             samples[index] = self._clock(arms[index], ring.set_calls(sets[index], arms[index].calls))
         for number, filling, arm in zip(sets, fillings, arms, strict=True):
             if filling is not None:
-                fault, checked = ring.check(number, filling, oracle)
+                fault, checked = ring.check(number, filling)
                 arm.checked += checked
                 if fault is not None:
                     raise Unfit(_timed_fault(fault), arm)
@@ -127,30 +146,27 @@ class Bench:
         second: Arm,
         most: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None] = lambda _: None,
-        checks: int = 0,
-        patience: int = _PATIENCE,
-    ) -> tuple[Pairs, Literal["raced", "narrow", "budget"]]:
-        """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there."""
+        chance: float = 1.0,
+    ) -> tuple[Pairs, Stopped]:
+        """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there.
+
+        `chance`: of a known answer among the calls of a sample, for each try anew.
+        """
         for arm in (first, second):
             self._warm_up(arm)
-        pairs, tries = Pairs(), 0
-        moments = self.ring.secret_moments(most, checks) | self.ring.secret_moments(_LOOKS[1], min(1, checks))
-        # at once, and later too: what learns from the calls it gets has seen them all only after a while
-        lookouts = self.ring.secret_moments(min(most, _LOOKS[1]), _LOOKOUTS) | self.ring.secret_moments(most, _LOOKOUTS)
-        while len(pairs.first) < most and tries < most * patience:
-            if tries in lookouts:
+        pairs = Pairs()
+        while len(pairs.first) < most and len(pairs.first) + len(pairs.dropped) < most * PATIENCE:
+            counted = len(pairs.first) + len(pairs.dropped)
+            # at once, and later too: what learns from the calls it gets has seen them all only after a while
+            if self.ring.toss(_LOOKOUTS / (_LOOKS[1] if counted < _LOOKS[1] else most)):
                 for arm in (first, second):
                     self._look_out(arm)
-            self.pair(first, second, pairs, oracle=tries in moments)
-            tries += 1
+            self.pair(first, second, pairs, self.ring.toss(chance))
             verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
             if verdict is not None:
+                pairs.settle()
                 return pairs, verdict
-        if len(pairs.first) < most // 4 + 1:
-            pairs.disturbed = True
-            pairs.first += [d[0] for d in pairs.dropped]
-            pairs.second += [d[1] for d in pairs.dropped]
-            pairs.dropped = []
+        pairs.settle()
         return pairs, "budget"
 
     def _look_out(self, arm: Arm) -> None:
@@ -159,28 +175,28 @@ class Bench:
             return
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, arm.calls))
-        filling = self.ring.fill(number, arm.calls, arm.side, None)
+        filling = self.ring.fill(number, arm.calls, arm.side, known=False)
         self._clock(arm, self.ring.set_calls(number, 1))
         if not self.ring.untouched(number, filling):
             reason = "one call also wrote the outputs of calls that had not been made yet"
             raise Unfit(Rejected(cause="hidden-work", reason=reason, case="timed call"), arm)
 
     def prove(self, arm: Arm) -> str:
-        """One call, checked by the oracle: why an arm that is about to be trusted should not be, or ''."""
+        """One call with a known answer: why an arm that is about to be trusted should not be, or ''."""
         try:
-            self._once(arm, oracle=True)
+            self._once(arm, known=True)
         except Unfit as unfit:
             return unfit.rejected.reason
         return ""
 
-    def _once(self, arm: Arm, oracle: bool) -> Sample:
+    def _once(self, arm: Arm, known: bool) -> Sample:
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, 1))
-        if arm.trusted and not oracle:
+        if arm.trusted and not known:
             return self._clock(arm, self.ring.set_calls(number, 1))
-        filling = self.ring.fill(number, 1, arm.side, set() if oracle else None, known=oracle)
+        filling = self.ring.fill(number, 1, arm.side, known)
         sample = self._clock(arm, self.ring.set_calls(number, 1))
-        fault, _ = self.ring.check(number, filling, oracle)
+        fault, _ = self.ring.check(number, filling)
         if fault is not None:
             raise Unfit(_timed_fault(fault), arm)
         return sample
@@ -189,7 +205,7 @@ class Bench:
         """One uncounted call: thread pools, predictors, lazy libraries; sets the calls a sample."""
         if arm.calls > 1:
             return
-        sample = self._once(arm, oracle=False)
+        sample = self._once(arm, known=False)
         arm.calls = min(self.ring.slots, max(1, math.ceil(self._sample_s / max(sample.seconds, 1e-6))))
 
     def _lengthen(self, samples: list[Sample], arms: tuple[Arm, Arm]) -> bool:
@@ -202,7 +218,7 @@ class Bench:
                 short = True
         return short
 
-    def trial(self, candidate: Arm, baseline: Arm, effort: Effort, incumbent: float) -> Timing | Rejected:
+    def trial(self, candidate: Arm, baseline: Arm, effort: Effort, incumbent: float) -> Timing | Rejected | Busy:
         """Measure a candidate, giving up early when it is clearly slower than the best so far (`incumbent` speed-up)."""
 
         def enough(pairs: Pairs) -> Literal["raced", "narrow"] | None:
@@ -212,55 +228,49 @@ class Bench:
                 return "raced"
             return "narrow" if pairs.speedup().half_width < effort.narrow else None
 
-        return self._measure(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_checks, _TRIAL_PATIENCE)
-
-    def confirm(self, candidate: Arm, baseline: Arm, effort: Effort) -> Timing | Rejected:
-        """A fixed number of pairs and one look: no optional stopping behind a claim."""
-        return self._measure(candidate, baseline, effort.confirm_pairs, lambda _: None, effort.checks, _PATIENCE)
-
-    def _measure(
-        self,
-        candidate: Arm,
-        baseline: Arm,
-        most: int,
-        enough: Callable[[Pairs], Literal["raced", "narrow"] | None],
-        checks: int,
-        patience: int,
-    ) -> Timing | Rejected:
         try:
-            pairs, stopped = self.compare(candidate, baseline, most, enough, checks, patience)
+            pairs, stopped = self.compare(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_chance)
         except Unfit as unfit:
-            if unfit.arm is not candidate:
-                raise EnvironmentFault(
-                    f"the baseline {unfit.arm.name} broke off: {unfit.rejected.reason}", "'klab resume' goes on"
-                ) from None
-            return unfit.rejected
-        return self._timing(candidate, baseline, pairs, stopped)
+            return _blame(unfit, candidate)
+        return self._timing(candidate, baseline, [pairs], [], stopped)
+
+    def confirm(self, arms: Iterable[tuple[Arm, Arm]], effort: Effort) -> Timing | Rejected | Busy:
+        """A fixed number of pairs from each of several processes and one look: no optional stopping behind a claim.
+
+        `arms` gives candidate and baseline, each time in fresh processes; every pair holds a call that is judged in full.
+        What is disturbed once is not gone on with.
+        """
+        groups: list[Pairs] = []
+        checked = 0
+        for candidate, baseline in islice(arms, effort.processes):
+            try:
+                pairs, _ = self.compare(candidate, baseline, effort.confirm_pairs // effort.processes)
+            except Unfit as unfit:
+                return _blame(unfit, candidate)
+            groups.append(pairs)
+            checked += candidate.checked
+            candidate.checked = checked
+            if pairs.disturbed:
+                break
+        return self._timing(candidate, baseline, groups, [len(g.first) for g in groups], "budget")
 
     def _timing(
-        self, candidate: Arm, baseline: Arm, pairs: Pairs, stopped: Literal["raced", "narrow", "budget"]
-    ) -> Timing | Rejected:
-        speedup = pairs.speedup()
-        latency = median(pairs.first)
-        if latency < TOO_GOOD * self.floor.seconds and self._floor_again is not None:
-            self.floor = self._floor_again(latency)
-        if latency < TOO_GOOD * self.floor.seconds:
-            return Rejected(
-                cause="too-good",
-                reason=(
-                    f"{latency * 1e6:.1f} us a call beats what the machine can do: {self.floor.seconds * 1e6:.1f} us "
-                    f"({self.floor.bound})"
-                ),
-            )
+        self, candidate: Arm, baseline: Arm, groups: list[Pairs], processes: list[int], stopped: Stopped
+    ) -> Timing | Rejected | Busy:
+        first, second = [s for g in groups for s in g.first], [s for g in groups for s in g.second]
+        speedup, latency = replicated_speedup(first, second, processes), median(first)
+        disturbed = any(g.disturbed for g in groups)
+        if too_good := self._too_good(latency, disturbed):
+            return too_good
         ring = self.ring
         return Timing(
             baseline=baseline.name,
             threads=self.floor.threads,
             calls=candidate.calls,
-            candidate_s=pairs.first,
-            baseline_s=pairs.second,
-            dropped=pairs.dropped,
-            disturbed=pairs.disturbed,
+            candidate_s=first,
+            baseline_s=second,
+            dropped=[d for g in groups for d in g.dropped],
+            disturbed=disturbed,
             speedup=speedup.value,
             speedup_low=speedup.low,
             speedup_high=speedup.high,
@@ -273,7 +283,21 @@ class Bench:
             checked=candidate.checked,
             stopped=stopped,
             conditions={**self._conditions(), **candidate.worker.remarks()},
+            processes=processes,
         )
+
+    def _too_good(self, latency: float, disturbed: bool) -> Rejected | Busy | None:
+        """Faster than the machine can be: work is missing. Or the ceilings were taken while others used the machine: they
+        are measured again first, and where they cannot be relied on, nothing is said against the candidate."""
+        sure = True
+        if latency < TOO_GOOD * self.floor.seconds and self._floor_again is not None:
+            self.floor, sure = self._floor_again()
+        if latency >= TOO_GOOD * self.floor.seconds:
+            return None
+        figures = f"{latency * 1e6:.1f} us a call, {self.floor.seconds * 1e6:.1f} us ({self.floor.bound})"
+        if disturbed or not sure:
+            return Busy(f"others use this machine, so what it can do at best cannot be told: {figures}")
+        return Rejected(cause="too-good", reason=f"faster than what this machine can do at best: {figures}")
 
     def _prepare(self, arm: Arm, calls: list[int]) -> None:
         try:
@@ -286,6 +310,15 @@ class Bench:
             return arm.worker.run(calls, self._timeout_s, counted=True)
         except WorkerFault as fault:
             raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
+
+
+def _blame(unfit: Unfit, candidate: Arm) -> Rejected:
+    """A candidate's fault is its rejection; a baseline's is the machine's."""
+    if unfit.arm is candidate:
+        return unfit.rejected
+    raise EnvironmentFault(
+        f"the baseline {unfit.arm.name} broke off: {unfit.rejected.reason}", "'klab resume' goes on"
+    ) from None
 
 
 def _timed_fault(fault: Mismatch) -> Rejected:

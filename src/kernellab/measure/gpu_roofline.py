@@ -24,7 +24,7 @@ COPIES: tuple[dict[str, Param], ...] = (
     {"UNROLL": 1, "CACHE": "normal"}, {"UNROLL": 2, "CACHE": "normal"}, {"UNROLL": 4, "CACHE": "normal"},
     {"UNROLL": 1, "CACHE": "streaming"}, {"UNROLL": 4, "CACHE": "streaming"},
 )  # fmt: skip
-TEXT = '''
+OWN_KERNELS = '''
 SOURCE = r"""
 typedef unsigned long long u64;
 #ifdef CACHE_streaming
@@ -78,7 +78,7 @@ def launch(x, y, KIND="copy", UNROLL=1, CACHE="normal", BLOCKS=1056, ROUNDS=2048
 
 def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, crew: Crew) -> Ceilings:
     """Ceilings at about the size of a task: `nbytes` moved by one call."""
-    n = max(1 << 16, min(nbytes, 4 << 30) // 8) // 4096 * 4096
+    n = gpu_ceiling_elements(nbytes)
     blocks = 8 * device.properties.processors
 
     def fastest(name: str, task: Task, size: int, choices: Sequence[dict[str, Param]]) -> float:
@@ -91,6 +91,11 @@ def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, crew
     return Ceilings(copy=8.0 * n / copy, read=4.0 * n / read, flops=2.0 * 16 * _ROUNDS * _THREADS * blocks / peak)
 
 
+def gpu_ceiling_elements(nbytes: int) -> int:
+    """How many floats a copy moves that moves about as many bytes."""
+    return max(1 << 16, min(nbytes, 4 << 30) // 8) // 4096 * 4096
+
+
 def _fastest(
     builder: Builder, device: CudaDevice, task: Task, n: int, choices: Sequence[dict[str, Param]], crew: Crew
 ) -> float:
@@ -100,7 +105,7 @@ def _fastest(
     try:
         times = []
         for params in choices:
-            built = builder.build(task, Candidate(TEXT, "stream"), params, [dims])
+            built = builder.build(task, Candidate(OWN_KERNELS, "stream"), params, [dims])
             if isinstance(built, NotBuilt):
                 raise EnvironmentFault(
                     f"the laboratory's own kernels do not build: {built.reason}", "run 'klab doctor'"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 from kernellab.build.base import Builder, Built
 from kernellab.measure.base import Slots
 from kernellab.measure.baselines import Baselines
+from kernellab.measure.best_ceilings import BestCeilings
 from kernellab.measure.ring import Ring, flush_size, slots_for
-from kernellab.measure.roofline import Ceilings, measure_ceilings
+from kernellab.measure.roofline import OWN_KERNELS, Ceilings, ceiling_elements, measure_ceilings
 from kernellab.run.base import Device, Runner
 from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
@@ -27,8 +28,8 @@ class Rig(Protocol):
     @property
     def device(self) -> Device: ...
 
-    def ceilings(self, nbytes: int) -> Ceilings:
-        """At about the size of a task: `nbytes` moved by one call."""
+    def ceilings(self, nbytes: int) -> tuple[Ceilings, Ceilings]:
+        """At about the size of a task (`nbytes` moved by one call): as measured now, and the best ever measured here."""
 
     def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
         """How many calls a sample may take."""
@@ -38,6 +39,9 @@ class Rig(Protocol):
 
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         """Each on its way; `ready` waits for one, and raises WorkerFault where it does not come."""
+
+    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
+        """One baseline in so many fresh processes, one after the other; each is closed when the next is asked for."""
 
     def conditions(self) -> dict[str, int | str]:
         """Clocks, heat and the like, for the record."""
@@ -57,8 +61,10 @@ class CpuRig:
         self._baselines = Baselines(with_torch=any(n.startswith("torch") for n in names))
         self._flush = flush_size()
 
-    def ceilings(self, nbytes: int) -> Ceilings:
-        return measure_ceilings(self._builder, self._start, nbytes, self._flush, self.threads, self.sample_s)
+    def ceilings(self, nbytes: int) -> tuple[Ceilings, Ceilings]:
+        now = measure_ceilings(self._builder, self._start, nbytes, self._flush, self.threads, self.sample_s)
+        best = BestCeilings(self.device.name, self.threads, OWN_KERNELS)
+        return now, best.at_least(ceiling_elements(nbytes), now)
 
     def slots(self, task: Task, dims: Dims, floor_s: float) -> int:
         return slots_for(task, dims, self.sample_s, floor_s)
@@ -70,6 +76,16 @@ class CpuRig:
         assert isinstance(ring, Ring)
         threads, cpus = self.threads, self.device.cpus
         return {name: self._baselines.start(task, locator, name, ring, threads, cpus) for name in names}
+
+    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
+        """Each time on other memory: a process starts within milliseconds."""
+        for _ in range(count):
+            ring.renew()
+            runner = self.start_baselines(task, locator, [name], ring)[name]
+            try:
+                yield runner
+            finally:
+                runner.close()
 
     def conditions(self) -> dict[str, int | str]:
         return {}

@@ -20,8 +20,10 @@ from kernellab.core.ids import digest
 from kernellab.core.records import (
     TRIAL,
     Artifact,
+    BusyTrial,
     Confirmation,
     DuplicateTrial,
+    FailedTrial,
     MeasuredTrial,
     Passed,
     RejectedTrial,
@@ -33,7 +35,7 @@ from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import TOO_GOOD
 from kernellab.measure.roofline import Ceilings, floor_of
-from kernellab.measure.stats import median, paired_speedup
+from kernellab.measure.stats import median, replicated_speedup
 from kernellab.report import audit_science
 from kernellab.search.archive import AnyTrial
 from kernellab.search.result import FIGURES
@@ -42,6 +44,8 @@ from kernellab.study.register import StudyAudit
 from kernellab.tasks.spec import dims_label
 
 _MOST = 50
+_ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
+"""Pairs of a confirmation when it was one process: ledgers that were written before it became several."""
 
 
 @dataclass
@@ -167,7 +171,7 @@ class _Reader:
             yield f"is numbered {trial.trial}, expected {len(self._trials)}"
         self._trials.append(trial)
         self._blob(trial.proposal.source, "source")
-        if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
+        if not isinstance(trial, FailedTrial):
             yield from self._artifact(trial.artifact)
         if isinstance(trial, DuplicateTrial):
             first = self._trials[trial.of] if 0 <= trial.of < trial.trial else trial
@@ -182,7 +186,7 @@ class _Reader:
         self._confirmations[confirmation.trial] = confirmation
         place = _place(confirmation.task, confirmation.dims)
         trial = self._trials[confirmation.trial]
-        if not isinstance(trial, MeasuredTrial) or _place(trial.task, trial.dims) != place:
+        if not isinstance(trial, (MeasuredTrial, BusyTrial)) or _place(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
@@ -197,9 +201,14 @@ class _Reader:
 
     def _whole(self, timing: Timing) -> Iterator[str]:
         """A confirmation has its fixed number of pairs, unless the machine disturbed too many, and beats no ceiling."""
-        wanted = EFFORTS[self._settings["effort"]].confirm_pairs
-        if len(timing.candidate_s) < wanted and len(timing.candidate_s) + len(timing.dropped) < 2 * wanted:
-            yield f"has {len(timing.candidate_s)} pairs, a confirmation at this effort has {wanted}"
+        effort, pairs = EFFORTS[self._settings["effort"]], len(timing.candidate_s)
+        wanted = effort.confirm_pairs if timing.processes else _ONE_PROCESS[self._settings["effort"]]
+        if pairs < wanted and pairs + len(timing.dropped) < 2 * wanted and not timing.disturbed:
+            yield f"has {pairs} pairs, a confirmation at this effort has {wanted}"
+        if timing.processes and len(timing.processes) != effort.processes and not timing.disturbed:
+            yield f"comes from {len(timing.processes)} processes, a confirmation at this effort has {effort.processes}"
+        if timing.processes and timing.checked < pairs:
+            yield f"had {timing.checked} calls judged in full for {pairs} pairs"
         if timing.latency_s < TOO_GOOD * timing.floor_s:
             yield f"claims {timing.latency_s} s a call, below what the ceilings allow ({timing.floor_s} s)"
 
@@ -229,7 +238,7 @@ class _Reader:
     def _timing(self, timing: Timing, place: str) -> Iterator[str]:
         """Every derived number, from the samples and the calibration in force."""
         stage = self._calibrations[place]
-        speedup = paired_speedup(timing.candidate_s, timing.baseline_s)
+        speedup = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
         latency = median(timing.candidate_s)
         derived = {
             "speedup": speedup.value,

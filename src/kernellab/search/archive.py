@@ -11,7 +11,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from kernellab.core.errors import LedgerFault
-from kernellab.core.records import TRIAL, AnyTrial, Confirmation, MeasuredTrial, RejectedTrial
+from kernellab.core.records import TRIAL, AnyTrial, BusyTrial, Confirmation, MeasuredTrial, RejectedTrial
 from kernellab.ledger.journal import read_entries
 from kernellab.tasks.spec import Dims
 
@@ -64,6 +64,10 @@ class Archive:
         """Best first, by what is certain: a median among few disturbed pairs may be anything."""
         found = [t for t in self.of(task, dims) if isinstance(t, MeasuredTrial)]
         return sorted(found, key=lambda t: -t.timing.speedup_low)
+
+    def promising(self, task: str, dims: Dims) -> list[MeasuredTrial | BusyTrial]:
+        """What a confirmation may be worth it for, best first; then what the machine was too busy to time."""
+        return [*self.measured(task, dims), *(t for t in self.of(task, dims) if isinstance(t, BusyTrial))]
 
     def incumbent(self, task: str, dims: Dims) -> float:
         """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""

@@ -30,7 +30,7 @@ SHAPES: dict[str, Dims] = {
     "stencil5x5": {"H": 512, "W": 512, "C": 2}, "particle_filter": {"N": 1 << 19},
 }  # fmt: skip
 """By family: a task's name without its dtype."""
-_EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, narrow=0.0, trials=1, confirmations=1)
+_EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, processes=1, narrow=0.0, trials=1, confirmations=1)
 Kind = Literal["cheat", "honest", "task"]
 
 

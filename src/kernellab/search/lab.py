@@ -21,6 +21,7 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
+from kernellab.measure.quiet import wait_for_quiet
 from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.stage import Bay, Stage
 from kernellab.search.workshop import open_workshop
@@ -74,6 +75,7 @@ class Lab:
 
     def stage(self, dims: Dims, confirming: bool = True) -> Stage:
         """Set up one shape and record its calibration."""
+        self.wait_for_quiet()
         stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, "calibration"))
         self.append("calibration", stage.calibration)
         self._calibrations.setdefault(_shape(dims), stage.calibration)
@@ -83,6 +85,14 @@ class Lab:
             f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration['noise_floor'] * 100:.2f} %"),
             stage.calibration))  # fmt: skip
         return stage
+
+    def wait_for_quiet(self) -> None:
+        """Where the user wants that (--wait), and the processor's time is what is measured."""
+        threads = self.workshop.rig.threads
+        if self.settings.wait_s and threads:
+            quiet = wait_for_quiet(threads, self.settings.wait_s, lambda text: self.emit(Event("note", text)))
+            if not quiet:
+                self.emit(Event("note", f"the machine did not become quiet within {self.settings.wait_s:.0f} s"))
 
     def begin(
         self,

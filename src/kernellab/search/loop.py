@@ -10,6 +10,7 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import (
+    BusyTrial,
     Confirmation,
     DuplicateTrial,
     FailedTrial,
@@ -19,6 +20,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
 )
+from kernellab.measure.bench import Busy
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
@@ -79,6 +81,8 @@ def step(lab: Lab, stage: Stage, idea: Idea, built: Built | NotBuilt) -> AnyTria
     if isinstance(outcome, Rejected):
         return lab.record(RejectedTrial(**common, verdict=outcome))
     assert not isinstance(verdict, Rejected)
+    if isinstance(outcome, Busy):
+        return lab.record(BusyTrial(**common, verdict=verdict, reason=outcome.reason))
     return lab.record(MeasuredTrial(**common, trust=lab.trust, verdict=verdict, timing=outcome))
 
 
@@ -88,7 +92,7 @@ def conclude(lab: Lab, stage: Stage) -> Result:
     known = {c.trial: c for c in lab.archive.confirmed(task, dims)}
     threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
     confirmed: list[Confirmation] = []
-    for trial in lab.archive.measured(task, dims)[: lab.settings.profile.confirmations]:
+    for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
         confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
         if confirmed[-1].win:
             break
@@ -108,8 +112,9 @@ def score(lab: Lab, trial: AnyTrial) -> float | None:
     return trial.timing.speedup_low if isinstance(trial, MeasuredTrial) else None
 
 
-def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> Confirmation:
-    text = f"confirming trial {trial.trial} in a fresh process on fresh inputs"
+def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold: float) -> Confirmation:
+    text = f"confirming trial {trial.trial} in fresh processes on fresh inputs"
+    lab.wait_for_quiet()
     lab.emit(Event("confirming", text, {"trial": trial.trial}))
     idea = _idea_of(trial, lab)
     built = _build(lab, stage, idea)
@@ -122,9 +127,17 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
     else:
         lab.keep_listing(whole)
         verdict, timing, seed = stage.confirm(built, whole)
-    win = timing is not None and wins(timing, stage.calibration, lab.settings.win_floor)
+    busy = timing.reason if isinstance(timing, Busy) else ""
+    figures = None if isinstance(timing, Busy) else timing
     confirmation = Confirmation(
-        trial=trial.trial, task=trial.task, dims=trial.dims, verdict=verdict, timing=timing, win=win, inputs_seed=seed
+        trial=trial.trial,
+        task=trial.task,
+        dims=trial.dims,
+        verdict=verdict,
+        timing=figures,
+        win=figures is not None and wins(figures, stage.calibration, lab.settings.win_floor),
+        inputs_seed=seed,
+        busy=busy,
     )
     lab.confirm(confirmation)
     lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import TRIAL, FailedTrial
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
@@ -53,7 +53,7 @@ def _unclaimed(folder: Path) -> set[str]:
             trial = TRIAL.validate_python(entry.body)
             trials.append(trial)
             kept.add(trial.proposal.source)
-            if isinstance(trial, (MeasuredTrial, RejectedTrial, DuplicateTrial)):
+            if not isinstance(trial, FailedTrial):
                 blobs |= {trial.artifact.code, trial.artifact.plans, trial.artifact.log}
         elif entry.kind == "confirmation":
             confirmed = trials[int(entry.body["trial"])]

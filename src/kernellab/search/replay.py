@@ -9,11 +9,12 @@ from typing import Any
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
+from kernellab.measure.bench import Busy
 from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import Lab, genesis, task_of
 from kernellab.search.stage import Stage
@@ -114,12 +115,17 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
     if isinstance(built, NotBuilt):
         return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
     row["same_machine_code"] = not isinstance(trial, FailedTrial) and built.artifact.code == trial.artifact.code
-    seed = bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial)) else b"\0" * 32
+    seed = (
+        bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else b"\0" * 32
+    )
     verdict = stage.judge_again(built, seed)
     outcome = verdict if isinstance(verdict, Rejected) else stage.measure(built, 0.0)
     if isinstance(outcome, Rejected):
         agrees = isinstance(trial, (RejectedTrial, DuplicateTrial))
         return {**row, "status": "rejected", "reason": f"{outcome.cause}: {outcome.reason}", "agrees": agrees}
+    if isinstance(outcome, Busy):  # right, as it was, or it would be no measured trial
+        agrees = isinstance(trial, (MeasuredTrial, BusyTrial, DuplicateTrial))
+        return {**row, "status": "busy", "reason": outcome.reason, "agrees": agrees}
     row |= {"status": "measured", "reason": "", "speedup": outcome.speedup, "speedup_low": outcome.speedup_low,
             "speedup_high": outcome.speedup_high, "baseline": outcome.baseline}  # fmt: skip
     if not isinstance(verdict, Rejected):
@@ -129,4 +135,4 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
         apart = max(outcome.speedup / then.speedup, then.speedup / outcome.speedup)
         overlap = outcome.speedup_low <= then.speedup_high and then.speedup_low <= outcome.speedup_high
         return {**row, "then": then.speedup, "agrees": overlap or apart < _APART}
-    return {**row, "agrees": isinstance(trial, DuplicateTrial)}
+    return {**row, "agrees": isinstance(trial, (BusyTrial, DuplicateTrial))}

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernellab.core.records import Confirmation, FailedTrial, Passed, Rejected, RejectedTrial
+from kernellab.core.records import Confirmation, FailedTrial, Passed, Rejected, RejectedTrial, Timing
 from kernellab.search.archive import AnyTrial
 from kernellab.search.stage import too_busy
 
-Status = Literal["better", "nothing-better", "nothing-verified"]
+Status = Literal["better", "busy", "nothing-better", "nothing-verified"]
+_HINT = "end what else runs here, or let --wait wait for it"
 FIGURES = ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor")
 
 
@@ -29,6 +30,10 @@ def summarise(
 ) -> Result:  # fmt: skip
     """The confirmed trial with the best lower bound, or why there is none."""
     held = [c for c in confirmed if c.timing is not None]
+    busy = next((c.busy for c in confirmed if c.busy), "")
+    if not held and busy:
+        reason = f"{where}: right, but nothing can be said of the speed: {busy}; {_HINT}"
+        return Result("busy", reason, {"status": "busy", "reason": reason, "threads": threads, "trial": None})
     if not held:
         why = _why_nothing(trials, confirmed)
         reason = f"{where}: no candidate passed: {why}"
@@ -38,16 +43,23 @@ def summarise(
     timing, verdict = best.timing, best.verdict
     assert timing is not None
     assert isinstance(verdict, Passed)
-    status: Status = "better" if best.win else "nothing-better"
-    figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
-    word = "beats" if best.win else "does not beat"
-    reason = f"{where}: trial {best.trial} {word} the fastest baseline: {figure}"
-    if too_busy(timing, calibration):
-        reason = f"{where}: nothing can be said of trial {best.trial}, the machine was too busy: {figure} as seen"
+    status, reason = _status(where, best, timing, calibration)
     figures = {name: getattr(timing, name) for name in FIGURES}
     accuracy = {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
     facts = {"status": status, "reason": reason, "threads": threads, "trial": best.trial, "win": best.win}
     return Result(status, reason, {**facts, "baseline": timing.baseline, **figures, **accuracy})
+
+
+def _status(where: str, best: Confirmation, timing: Timing, calibration: Mapping[str, Any]) -> tuple[Status, str]:
+    figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
+    if best.win:
+        return "better", f"{where}: trial {best.trial} beats the fastest baseline: {figure}"
+    if too_busy(timing, calibration):
+        dropped = len(timing.dropped)
+        share = f"{dropped} of {dropped + len(timing.candidate_s)} pairs were set aside"
+        seen = f"trial {best.trial} is right, and was seen at {figure}; {share}"
+        return "busy", f"{where}: the machine was too busy to tell how fast it is: {seen}; {_HINT}"
+    return "nothing-better", f"{where}: trial {best.trial} does not beat the fastest baseline: {figure}"
 
 
 def _why_nothing(trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation]) -> str:

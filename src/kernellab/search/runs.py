@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Candidate
-from kernellab.core.errors import EXIT_BETTER, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, UsageError
+from kernellab.core.errors import (
+    EXIT_BETTER,
+    EXIT_BUSY,
+    EXIT_NOTHING_BETTER,
+    EXIT_NOTHING_VERIFIED,
+    UsageError,
+)
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
@@ -35,8 +41,14 @@ from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
 
-_ORDER = ("better", "nothing-better", "nothing-verified")
-_EXIT = {"better": EXIT_BETTER, "nothing-better": EXIT_NOTHING_BETTER, "nothing-verified": EXIT_NOTHING_VERIFIED}
+_EXIT = {
+    "better": EXIT_BETTER,
+    "busy": EXIT_BUSY,
+    "nothing-better": EXIT_NOTHING_BETTER,
+    "nothing-verified": EXIT_NOTHING_VERIFIED,
+}
+"""What a run's shapes came to; the first of these that occurs is the run's own status."""
+_ORDER = tuple(_EXIT)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,9 @@ from kernellab.core.events import Event, Listener
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort, Settings
 from kernellab.measure.base import Slots
-from kernellab.measure.bench import Arm, Bench, Pairs
+from kernellab.measure.bench import Arm, Bench, Busy, Pairs
 from kernellab.measure.rig import Rig
-from kernellab.measure.roofline import Floor, floor_for
+from kernellab.measure.roofline import Ceilings, Floor, floor_for
 from kernellab.measure.stats import median
 from kernellab.run.base import Runner, WorkerFault
 from kernellab.tasks.crew import Crew
@@ -26,8 +27,9 @@ from kernellab.verify.judge import Judge
 _BASELINE_PAIRS = 5
 _CALIBRATION_PAIRS = 15
 _TRIAL_POOL = 4
-_HARDLY = 0.25
-"""Of the floor: no busy moment hides three quarters of what a machine can do; what is faster needs no second look."""
+_CONFIRMATION_POOL = 8
+_AGAIN = 3
+"""How often the ceilings are measured again, at most, before a kernel is called too good or the machine too busy."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Stage:
         self.shapes = shapes_of(screen, dims)
         self.every_shape = all_shapes(task, dims)
         self._judge = Judge(bay.rig.device, bay.crew.hands if bay.crew else None)
-        self.ceilings = bay.rig.ceilings(task.least_bytes(dims))
+        self._measured, self.ceilings = bay.rig.ceilings(task.least_bytes(dims))
         self.floor: Floor = floor_for(task, dims, self.ceilings, bay.rig.threads)
         self._slots = bay.rig.slots(task, dims, self.floor.seconds)
         self.seed = os.urandom(32)
@@ -91,53 +93,71 @@ class Stage:
             self._drop_early()
         return verdict
 
-    def measure(self, built: Built, incumbent: float) -> Timing | Rejected:
+    def measure(self, built: Built, incumbent: float) -> Timing | Rejected | Busy:
         """A trial's timing against the fastest baseline, freshly loaded."""
-        return self._with_arm(
-            built,
-            self.ring,
-            lambda arm: self.bench.trial(arm, self.arms[self.baseline], self._bay.settings.profile, incumbent),
-        )
+        baseline, effort = self.arms[self.baseline], self._bay.settings.profile
+        try:
+            with closing(self._take_worker(built)) as worker:
+                return self.bench.trial(Arm("candidate", worker.ready(), 0), baseline, effort, incumbent)
+        except WorkerFault as fault:
+            return _not_loaded(fault)
 
-    def confirm(self, built: Built, whole: Built) -> tuple[Verdict, Timing | None, str]:
+    def confirm(self, built: Built, whole: Built) -> tuple[Verdict, Timing | Busy | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.
 
         `built` is timed; `whole` is the same candidate with plans for every shape, and judged on all of them.
         """
         ahead, self._ahead = self._ahead, None
         seed, table, ring = ahead or self._prepare_confirmation()
-        coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], ring)[self.baseline]
         try:
             self._rig.device.fresh()
             verdict = self._judge.verify(whole, table, "full")
             table.close()
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
-            self._rig.device.fresh()
-            baseline = Arm(self.baseline, coming.ready(), 1, trusted=True)
-            bench, effort = self._make_bench(ring), self._bay.settings.profile
-            timing = self._with_arm(built, ring, lambda arm: bench.confirm(arm, baseline, effort))
-        except WorkerFault as fault:
-            raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
-                                   "'klab resume' goes on") from None  # fmt: skip
+            timing = self._timed_again(built, ring)
         finally:
-            coming.close()
             table.close()
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
+
+    def _timed_again(self, built: Built, ring: Slots) -> Timing | Rejected | Busy:
+        """A confirmation's timing: candidate and baseline in several fresh processes."""
+        effort, bench = self._bay.settings.profile, self._make_bench(ring)
+        try:
+            with closing(self._fresh_arms(built, ring, effort.processes)) as arms:
+                return bench.confirm(arms, effort)
+        except WorkerFault as fault:
+            return _not_loaded(fault)
+
+    def _fresh_arms(self, built: Built, ring: Slots, count: int) -> Generator[tuple[Arm, Arm]]:
+        """Candidate and baseline, so many times, each time in processes that have seen nothing yet."""
+        with closing(self._rig.baseline_again(self.task, self.locator, self.baseline, ring, count)) as baselines:
+            for coming in baselines:
+                self._rig.device.fresh()
+                try:
+                    baseline = Arm(self.baseline, coming.ready(), 1, trusted=True)
+                except WorkerFault as fault:
+                    raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
+                                           "'klab resume' goes on") from None  # fmt: skip
+                with closing(self.start_worker(built, ring, wait=False)) as worker:
+                    yield Arm("candidate", worker.ready(), 0), baseline
 
     def judge_again(self, built: Built, seed: bytes) -> Verdict:
         """Screening on inputs drawn from a recorded seed."""
         with CaseTable(self.task, self.table.cases, seed, self._rig.device) as table:
             return self._judge.verify(built, table, "screen")
 
-    def examine(self, built: Built, table: CaseTable, effort: Effort) -> Verdict | Timing:
+    def examine(self, built: Built, table: CaseTable, effort: Effort) -> Verdict | Timing | Busy:
         """Everything at once on a table of the caller's: full verdict, then a fixed number of checked, timed pairs."""
         verdict = self._judge.verify(built, table, "full")
         if isinstance(verdict, Rejected):
             return verdict
-        baseline = self.arms[self.baseline]
-        return self._with_arm(built, self.ring, lambda arm: self.bench.confirm(arm, baseline, effort))
+        try:
+            with closing(self.start_worker(built, self.ring)) as worker:
+                return self.bench.confirm([(Arm("candidate", worker, 0), self.arms[self.baseline])], effort)
+        except WorkerFault as fault:
+            return _not_loaded(fault)
 
     def start_worker(self, built: Built, ring: Slots, side: int = 0, wait: bool = True) -> Runner:
         return self._rig.device.start(built, ring.inputs, ring.sides[side], ring.calls, wait)
@@ -159,54 +179,47 @@ class Stage:
     def _prepare_confirmation(self) -> tuple[bytes, CaseTable, Slots]:
         """Secret inputs and their answers for one confirmation: no candidate has seen them when it is built."""
         seed, rig = os.urandom(32), self._rig
-        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.crew)
-        ring = rig.ring(self.task, self.dims, self._slots, seed, self._bay.settings.profile.checks)
+        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.crew, keep=False)
+        ring = rig.ring(self.task, self.dims, self._slots, seed, _CONFIRMATION_POOL)
         return seed, table, ring
 
     def _make_bench(self, ring: Slots) -> Bench:
         rig = self._rig
         return Bench(ring, self.floor, rig.sample_s, conditions=rig.conditions, floor_again=self._floor_again)
 
-    def _floor_again(self, seconds: float) -> Floor:
-        """A call came out faster than the machine can be: work is missing, or the ceilings were taken at a busy moment
-        and are too low. They are measured again; the better of both count from here on, and are recorded."""
-        if seconds >= _HARDLY * self.floor.seconds:
-            ceilings = self.ceilings.at_least(self._rig.ceilings(self.task.least_bytes(self.dims)))
-            floor = floor_for(self.task, self.dims, ceilings, self._rig.threads)
-            if floor.seconds < self.floor.seconds:
-                text = f"ceilings measured again: floor {floor.seconds * 1e3:.3f} ms, not {self.floor.seconds * 1e3:.3f} ms"
-                self._bay.emit(Event("note", text))
-                self.ceilings = ceilings
-                self.floor = self.bench.floor = floor
-                self.calibration = {**self.calibration, **self._facts()}
-                self._recalibrated(self.calibration)
-        return self.floor
+    def _floor_again(self) -> tuple[Floor, bool]:
+        """A call came out faster than the machine can be: work is missing, or the ceilings were taken while others used the
+        machine. They are measured again; the best ever measured here count from now on, and are recorded. The floor, and
+        whether it can be relied on."""
+        for _ in range(_AGAIN):
+            now, best = self._rig.ceilings(self.task.least_bytes(self.dims))
+            if not now.disturbed:
+                break
+        before, self._measured = self.floor, now
+        self.ceilings = self.ceilings.at_least(best)
+        self.floor = self.bench.floor = floor_for(self.task, self.dims, self.ceilings, self._rig.threads)
+        if self.floor.seconds < before.seconds:
+            text = (
+                f"ceilings measured again: floor {self.floor.seconds * 1e3:.3f} ms, not {before.seconds * 1e3:.3f} ms"
+            )
+            self._bay.emit(Event("note", text))
+            self.calibration = {**self.calibration, **self._facts()}
+            self._recalibrated(self.calibration)
+        return self.floor, not (now.disturbed and best.disturbed)
 
     def _drop_early(self) -> None:
         if self._early is not None:
             self._early[1].close()
             self._early = None
 
-    def _take_worker(self, built: Built, ring: Slots) -> Runner:
-        """The process that was started during screening, if it is of this artifact and on this ring; else a new one."""
+    def _take_worker(self, built: Built) -> Runner:
+        """The process that was started during screening, if it is of this artifact; else a new one."""
         early, self._early = self._early, None
-        if early is not None and early[0] == built.artifact.id and ring is self.ring:
+        if early is not None and early[0] == built.artifact.id:
             return early[1]
         if early is not None:
             early[1].close()
-        return self.start_worker(built, ring, wait=False)
-
-    def _with_arm(self, built: Built, ring: Slots, action: Any) -> Timing | Rejected:
-        worker = None
-        try:
-            worker = self._take_worker(built, ring)
-            result: Timing | Rejected = action(Arm("candidate", worker.ready(), 0))
-            return result
-        except WorkerFault as fault:
-            return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
-        finally:
-            if worker is not None:
-                worker.close()
+        return self.start_worker(built, self.ring, wait=False)
 
     def _calibrate(self, coming: Mapping[str, Runner]) -> dict[str, Any]:
         """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
@@ -254,7 +267,8 @@ class Stage:
             "flops": self.task.least_flops(self.dims),
             "threads": self._rig.threads,
             "slots": self._slots,
-            "ceilings": {"copy": self.ceilings.copy, "read": self.ceilings.read, "flops": self.ceilings.flops},
+            "ceilings": _ceilings(self.ceilings),
+            "measured": {**_ceilings(self._measured), "disturbed": self._measured.disturbed},
             "floor_s": self.floor.seconds,
             "memory_floor_s": self.floor.memory_s,
             "bound": self.floor.bound,
@@ -267,6 +281,14 @@ class Stage:
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs
+
+
+def _ceilings(ceilings: Ceilings) -> dict[str, float]:
+    return {"copy": ceilings.copy, "read": ceilings.read, "flops": ceilings.flops}
+
+
+def _not_loaded(fault: WorkerFault) -> Rejected:
+    return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
 
 
 def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial
-from kernellab.measure.stats import paired_speedup
+from kernellab.measure.stats import replicated_speedup
 from kernellab.study.design import inputs_of, key_of_trial
 from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence, Examination
 from kernellab.study.hypothesis import Hypothesis
@@ -95,7 +95,7 @@ class LoanAudit:
         if self._places[place] > A_SHAPE:
             yield f"borrows more than {A_SHAPE} trials of run {said.run} at one shape"
         timing = trial.timing
-        found = paired_speedup(timing.candidate_s, timing.baseline_s)
+        found = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
         if (found.value, found.low, found.high) != (timing.speedup, timing.speedup_low, timing.speedup_high):
             yield f"borrows trial {trial.trial} with a speed-up that its samples do not give"
 

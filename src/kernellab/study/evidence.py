@@ -15,6 +15,7 @@ from typing import Any
 from kernellab.core.records import (
     TRIAL,
     AnyTrial,
+    BusyTrial,
     Dims,
     DuplicateTrial,
     FailedTrial,
@@ -112,7 +113,9 @@ class Evidence:
         """What was tried and gave no timing, in words; '' where everything did."""
         failed = sum(isinstance(t, FailedTrial) for t in self.trials)
         rejected = sum(isinstance(t, RejectedTrial) for t in self.trials)
-        busy = sum(isinstance(t, MeasuredTrial) and t.timing.disturbed for t in self.trials)
+        busy = sum(
+            isinstance(t, BusyTrial) or (isinstance(t, MeasuredTrial) and t.timing.disturbed) for t in self.trials
+        )
         causes = ((failed, "could not be built"), (rejected, "were rejected"), (busy, "found the machine too busy"))
         parts = [f"{n} {word}" for n, word in causes if n]
         return f"{' and '.join(parts)} of {len(self.trials)} trials" if parts else ""

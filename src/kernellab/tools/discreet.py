@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from kernellab.build.router import backend_of
-from kernellab.core.records import DuplicateTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import BusyTrial, DuplicateTrial, MeasuredTrial, RejectedTrial
 from kernellab.propose.prompts import summarise
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
@@ -33,6 +33,8 @@ def reason_of(trial: AnyTrial, source: str) -> str:
         return f"the same machine code as trial {trial.of}"
     if isinstance(trial, RejectedTrial):
         return without_paths(f"{trial.verdict.cause}: {trial.verdict.reason}")
+    if isinstance(trial, BusyTrial):
+        return f"busy: {trial.reason}"
     failure = summarise(trial, source)
     if failure.cause == "does not compile" and backend_of(source) != "triton":  # which compiles for every shape anew
         return failure.summary

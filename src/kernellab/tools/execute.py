@@ -11,6 +11,7 @@ from typing import Any
 from kernellab.build.router import backend_of
 from kernellab.core.errors import (
     EXIT_BETTER,
+    EXIT_BUSY,
     EXIT_ENVIRONMENT,
     EXIT_NOTHING_BETTER,
     EXIT_NOTHING_VERIFIED,
@@ -35,7 +36,9 @@ _EXIT = {
     "out-of-time": EXIT_ENVIRONMENT, "over-quota": EXIT_ENVIRONMENT, "no-reply": EXIT_ENVIRONMENT,
     "format-failure": EXIT_NOTHING_VERIFIED, "invalid": EXIT_NOTHING_VERIFIED, "build-failed": EXIT_NOTHING_VERIFIED,
     "rejected": EXIT_NOTHING_VERIFIED, "nothing-verified": EXIT_NOTHING_VERIFIED, "nothing-better": EXIT_NOTHING_BETTER,
+    "busy": EXIT_BUSY,
 }  # fmt: skip
+_GRAVEST = (EXIT_ENVIRONMENT, EXIT_NOTHING_VERIFIED, EXIT_BUSY, EXIT_NOTHING_BETTER)
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,16 @@ class Executed:
 
     @property
     def exit_code(self) -> int:
-        """The gravest outcome: 5 the machine or a quota, 4 not verified, 3 not better, 0."""
-        return max((_EXIT.get(r["status"], EXIT_BETTER) for r in self.results), default=EXIT_BETTER)
+        """The gravest outcome: 5 the machine or a quota, 4 not verified, 7 too busy to tell, 3 not better, 0."""
+        codes = {_EXIT.get(r["status"], EXIT_BETTER) for r in self.results}
+        return next((code for code in _GRAVEST if code in codes), EXIT_BETTER)
 
     @property
     def status(self) -> str:
-        words = {EXIT_BETTER: "done", EXIT_NOTHING_BETTER: "nothing-better", EXIT_NOTHING_VERIFIED: "nothing-verified"}
+        words = {
+            EXIT_BETTER: "done", EXIT_BUSY: "busy", EXIT_NOTHING_BETTER: "nothing-better",
+            EXIT_NOTHING_VERIFIED: "nothing-verified",
+        }  # fmt: skip
         return words.get(self.exit_code, "out-of-quota")
 
     def data(self) -> dict[str, Any]:

@@ -9,7 +9,16 @@ from typing import Any
 
 from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
-from kernellab.core.records import Confirmation, Dims, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial
+from kernellab.core.records import (
+    BusyTrial,
+    Confirmation,
+    Dims,
+    FailedTrial,
+    MeasuredTrial,
+    Passed,
+    Rejected,
+    RejectedTrial,
+)
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
@@ -103,6 +112,8 @@ def _row(desk: Desk, kept: Kept, settings: Settings, dims: Dims, deadline: Deadl
         refused = _refusal(kept, folder, desk)
         why = f"{refused.cause}: {refused.reason}"
         return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
+    if outcome.status == "busy":
+        return NotTimed(status="busy", shape=shape, reason=without_paths(data["reason"]), **_record(folder))
     names = ("speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp")
     return Timed(
         status="better" if outcome.status == "better" else "nothing-better", shape=shape,
@@ -137,7 +148,7 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
     verdict = _confirmations(folder)[-1].verdict
     trial = read_trials(folder)[0]
     assert isinstance(verdict, Passed)
-    assert isinstance(trial, MeasuredTrial)
+    assert isinstance(trial, (MeasuredTrial, BusyTrial))
     if kept.backend == "c" and trial.artifact.code != kept.artifact.code:
         return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
                        "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip

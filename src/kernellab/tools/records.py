@@ -142,9 +142,9 @@ class Timed(Record):
 
 
 class NotTimed(Record):
-    """Nothing is timed that is not right."""
+    """Nothing is timed that is not right; on a busy machine nothing is said of the speed of what is."""
 
-    status: Literal["nothing-verified", "out-of-time", "over-quota"]
+    status: Literal["busy", "nothing-verified", "out-of-time", "over-quota"]
     shape: str
     reason: str
     folder: str = ""
@@ -161,7 +161,7 @@ class Benchmarked(Record):
     @property
     def status(self) -> str:
         """The row that matters most: trouble first, then what was not faster."""
-        order = ("out-of-time", "over-quota", "nothing-verified", "nothing-better", "better")
+        order = ("out-of-time", "over-quota", "nothing-verified", "busy", "nothing-better", "better")
         return min((row.status for row in self.rows), key=order.index)
 
 

@@ -10,17 +10,21 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from kernellab.build.base import Built
-from kernellab.core.records import Passed, Rejected, Verdict
+from kernellab.core.records import Cause, Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.oracle import Expected
 from kernellab.tasks.spec import Array, Task
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.numeric import Mismatch, errors, explain, poison_pattern, within
+
+_MANY = 1000
+_MANY_TIMEOUTS = 10
 
 
 class Judge:
@@ -29,69 +33,138 @@ class Judge:
         self._workers = workers
 
     def verify(self, built: Built, table: CaseTable, level: Literal["screen", "full"]) -> Verdict:
-        """Every case twice: once judged in full, once more for repeatability."""
-        label = "loading"
+        """Every case twice: once judged in full, once more for repeatability. In full also one case a thousand times."""
         table.ready()
-        try:
-            worker = self._device.start(built, table.inputs, table.outputs, table.calls)
-        except WorkerFault as fault:
-            return Rejected(cause=fault.cause, reason=fault.reason, case=label)
         workers = self._workers if level == "full" else None  # screening is too small to be shared out
-        first: list[list[Array]] = []
-        judged: list[Callable[[], _Judged]] = []
+        start = partial(self._device.start, built, table.inputs, table.outputs, table.calls)
+        look = _Look(start, table, workers)
         try:
-            for number, case in enumerate(table.cases):
-                label = case.label
-                patterns = poison_outputs(table.outputs, table.calls[number])
-                worker.run([number], table.timeouts[number])
-                taken = _take(table, number)
-                first.append(taken.arrays)
-                judged.append(_judgement(workers, table, number, taken, patterns))
-                if workers is None and (rejected := _rejection(case, judged[-1]())):
-                    return rejected
-            if rejected := _first_rejection(table, judged):
-                return rejected
-            label = "second pass"
-            repeatable = self._repeat(worker, table, first)
-            if isinstance(repeatable, Rejected):
-                return repeatable
+            look.open()
+            rejected = look.one_by_one() if level == "full" else look.together()
+            rejected = rejected or look.again() or (look.many_times() if level == "full" else None)
         except WorkerFault as fault:
-            broke_off = Rejected(cause=fault.cause, reason=fault.reason, case=label)
-            return _first_rejection(table, judged) or broke_off  # an earlier case may still be with a worker
+            broke_off = Rejected(cause=fault.cause, reason=fault.reason, case=look.label)
+            rejected = look.first_rejection() or broke_off  # an earlier case may still be with a worker
         finally:
-            worker.close()
-        found = [judgement() for judgement in judged]
-        return Passed(
-            level=level,
-            cases=len(table.cases),
-            max_abs_err=max(f.absolute for f in found),
-            max_ulp=max(f.ulps for f in found),
-            budget_ulp=max(f.budget for f in found),
-            deterministic=repeatable,
-        )
+            look.close()
+        return rejected or look.passed(level)
 
-    def _repeat(self, worker: Runner, table: CaseTable, first: list[list[Array]]) -> bool | Rejected:
-        """All cases once more in one go; True when every bit comes out as before.
+
+class _Look:
+    """One artifact on one table: what was found so far, and under which label the next fault is told."""
+
+    def __init__(self, start: Callable[[], Runner], table: CaseTable, workers: Executor | None) -> None:
+        self._start, self._table, self._workers = start, table, workers
+        self._runner: Runner | None = None
+        self.label = "loading"
+        self._first: list[list[Array]] = []
+        self._judged: list[Callable[[], _Judged]] = []
+        self._deterministic = True
+
+    def open(self) -> None:
+        """Load the artifact, in place of one that broke off."""
+        self.close()
+        self._runner = self._start()
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+
+    def _run(self, calls: Sequence[int], timeout_s: float) -> None:
+        assert self._runner is not None, "opened before"
+        self._runner.run(calls, timeout_s)
+
+    def one_by_one(self) -> Rejected | None:
+        """Every case alone, as if it were the only one."""
+        table = self._table
+        for number, case in enumerate(table.cases):
+            self.label = case.label
+            expected = table.answers(number)
+            patterns = poison_outputs(table.outputs, table.calls[number])
+            self._run([number], table.timeouts[number])
+            self._judge(number, expected, patterns)
+            if self._workers is None and (rejected := _rejection(case, self._judged[-1]())):
+                return rejected
+        return self.first_rejection()
+
+    def together(self) -> Rejected | None:
+        """All cases in one go, which costs one process; a fault is then looked for case by case."""
+        table = self._table
+        patterns = [poison_outputs(table.outputs, call) for call in table.calls]
+        try:
+            self._run(range(len(table.calls)), table.joint_timeout)
+        except WorkerFault:
+            self.open()
+            return self.one_by_one()
+        for number in range(len(table.cases)):
+            self._judge(number, table.answers(number), patterns[number])
+        return self.first_rejection()
+
+    def again(self) -> Rejected | None:
+        """All cases once more in one go: right as before, and best of all with every bit as before.
 
         Backwards, so that the last call is made twice in a row: an output left alone because nothing changed would show.
         """
+        table, self.label = self._table, "second pass"
         patterns = [poison_outputs(table.outputs, call) for call in table.calls]
-        worker.run(range(len(table.calls) - 1, -1, -1), sum(table.timeouts))
-        worker.end()
-        same = True
+        self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout)
         for number, case in enumerate(table.cases):
-            taken = _take(table, number)
-            if not taken.broken and all(_same_bits(a, b) for a, b in zip(first[number], taken.arrays, strict=True)):
-                continue  # as before, and that was right
-            fault = _judge_case(table, number, taken, patterns[number]).fault
-            if fault is not None:
-                return Rejected(
-                    cause="out-of-bounds" if fault.cause == "out-of-bounds" else "nondeterministic",
-                    reason=f"right at first, then wrong: {_discreet(fault.reason, case)}",
-                    case=case.label,
-                )
-            same = False
-        return same
+            if not self._as_before(number):
+                self._deterministic = False
+                if fault := self._fault_now(number, patterns[number]):
+                    return _later(fault, case, "right at first, then wrong")
+        return None
+
+    def many_times(self) -> Rejected | None:
+        """The smallest case again and again in one process: a kernel that counts its calls would turn."""
+        table = self._table
+        number = min(range(len(table.cases)), key=lambda n: table.task.least_bytes(table.cases[n].dims))
+        case, count = table.cases[number], _MANY + secrets.randbelow(_MANY)
+        self.label = f"{case.label}, {count} times"
+        patterns = poison_outputs(table.outputs, table.calls[number])
+        self._run([number] * count, _MANY_TIMEOUTS * table.timeouts[number])
+        if not self._as_before(number) and (fault := self._fault_now(number, patterns)):
+            return _later(fault, case, f"right at first, then wrong after {count} calls in one process")
+        return None
+
+    def first_rejection(self) -> Rejected | None:
+        """The first case that was judged wrong: the same whoever judged it, and however far the artifact came."""
+        rejections = (_rejection(case, j()) for case, j in zip(self._table.cases, self._judged, strict=False))
+        return next(filter(None, rejections), None)
+
+    def passed(self, level: Literal["screen", "full"]) -> Passed:
+        found = [judgement() for judgement in self._judged]
+        return Passed(
+            level=level,
+            cases=len(self._table.cases),
+            max_abs_err=max(f.absolute for f in found),
+            max_ulp=max(f.ulps for f in found),
+            budget_ulp=max(f.budget for f in found),
+            deterministic=self._deterministic,
+        )
+
+    def _judge(self, number: int, expected: list[Expected], patterns: list[int]) -> None:
+        """Now, or by a worker meanwhile."""
+        taken = _take(self._table, number)
+        self._first.append(taken.arrays)
+        if self._workers is not None:
+            self._judged.append(self._workers.submit(_judge_case, self._table.task, taken, expected, patterns).result)
+        else:
+            judged = _judge_case(self._table.task, taken, expected, patterns)
+            self._judged.append(lambda: judged)
+
+    def _as_before(self, number: int) -> bool:
+        taken = _take(self._table, number)
+        return not taken.broken and all(map(_same_bits, self._first[number], taken.arrays))
+
+    def _fault_now(self, number: int, patterns: list[int]) -> Mismatch | None:
+        return _judge_case(self._table.task, _take(self._table, number), self._table.answers(number), patterns).fault
+
+
+def _later(fault: Mismatch, case: Case, how: str) -> Rejected:
+    cause: Cause = "out-of-bounds" if fault.cause == "out-of-bounds" else "nondeterministic"
+    return Rejected(cause=cause, reason=f"{how}: {_discreet(fault.reason, case)}", case=case.label)
 
 
 @dataclass(frozen=True)
@@ -110,41 +183,24 @@ class _Judged:
     budget: float = 0.0
 
 
-def _judgement(
-    workers: Executor | None, table: CaseTable, number: int, taken: _Taken, patterns: list[int]
-) -> Callable[[], _Judged]:
-    """What gives a case's judgement: made now, or by a worker meanwhile."""
-    if workers is not None:
-        return workers.submit(_judge_case, table, number, taken, patterns).result
-    judged = _judge_case(table, number, taken, patterns)
-    return lambda: judged
-
-
 def _take(table: CaseTable, number: int) -> _Taken:
     call = table.calls[number]
     broken = guard_fault(table.task, table.outputs, call)
     return _Taken([np.array(table.outputs.read(region)) for region in call.outputs], broken)
 
 
-def _judge_case(table: CaseTable, number: int, taken: _Taken, patterns: list[int]) -> _Judged:
+def _judge_case(task: Task, taken: _Taken, expected: list[Expected], patterns: list[int]) -> _Judged:
     """Guards first, then every element of every output; how far off the right ones are."""
     if taken.broken is not None:
         return _Judged(taken.broken)
     worst_abs = worst_ulp = budget = 0.0
-    rows = zip(table.task.outputs, taken.arrays, table.expected[number], patterns, strict=True)
-    for buffer, got, wanted, pattern in rows:
+    for buffer, got, wanted, pattern in zip(task.outputs, taken.arrays, expected, patterns, strict=True):
         if not within(got, wanted):
             return _Judged(explain(buffer.name, got, wanted, pattern))
         absolute, ulps = errors(got, wanted)
         worst_abs, worst_ulp = max(worst_abs, absolute), max(worst_ulp, ulps)
         budget = max(budget, wanted.budget_ulp)
     return _Judged(None, worst_abs, worst_ulp, budget)
-
-
-def _first_rejection(table: CaseTable, judged: Sequence[Callable[[], _Judged]]) -> Rejected | None:
-    """The first case that was judged wrong, if any: the same whoever judged it, and however far the artifact came."""
-    rejections = (_rejection(case, judgement()) for case, judgement in zip(table.cases, judged, strict=False))
-    return next(filter(None, rejections), None)
 
 
 def _rejection(case: Case, judged: _Judged) -> Rejected | None:

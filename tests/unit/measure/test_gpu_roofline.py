@@ -11,7 +11,7 @@ from kernellab.build.base import Built, Candidate
 from kernellab.build.cache import CodeCache
 from kernellab.build.cuda import CudaBuilder
 from kernellab.core.records import Param
-from kernellab.measure.gpu_roofline import COPIES, TEXT
+from kernellab.measure.gpu_roofline import COPIES, OWN_KERNELS
 from kernellab.measure.roofline import ceiling_task, total, zeros
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.spec import Task
@@ -39,7 +39,7 @@ def test_every_form_builds_covers_the_data_and_spills_nothing(
 ) -> None:
     task = task_of(kind)
     common: dict[str, Param] = {"KIND": kind, "BLOCKS": 1056, "ROUNDS": 2048, "UNROLL": 1, "CACHE": "normal"}
-    built = gpu_builder.build(task, Candidate(TEXT, "stream"), {**common, **choice}, [task.tune[0]])
+    built = gpu_builder.build(task, Candidate(OWN_KERNELS, "stream"), {**common, **choice}, [task.tune[0]])
     assert isinstance(built, Built), built.reason
     (step,) = built.plans[0].steps
     assert (step.block, built.artifact.resources["spill_bytes"]) == ([256], 0)

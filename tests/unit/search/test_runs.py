@@ -72,8 +72,8 @@ def test_combinations_that_give_the_same_machine_code_are_measured_once(run: Any
 def test_the_exit_code_follows_from_the_confirmed_result(run: Any) -> None:
     outcome, _ = run
     (confirmation,) = bodies(outcome.folder, "confirmation")
-    assert outcome.status == ("better" if confirmation["win"] else "nothing-better")
-    assert outcome.exit_code == (0 if confirmation["win"] else 3)
+    assert outcome.status in (("better",) if confirmation["win"] else ("nothing-better", "busy"))
+    assert outcome.exit_code == {"better": 0, "nothing-better": 3, "busy": 7}[outcome.status]
     assert outcome.data()["speedup"] == confirmation["timing"]["speedup"]
     assert json.dumps(outcome.data())
     assert (outcome.folder / "best-N32768.py").exists() == confirmation["win"]

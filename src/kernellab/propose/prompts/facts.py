@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernellab.build.router import backend_of
-from kernellab.core.records import FailedTrial, MeasuredTrial, Param, RejectedTrial
+from kernellab.core.records import BusyTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.measure.roofline import Ceilings
 from kernellab.propose.prompts.reference import reference_text
 from kernellab.propose.prompts.withhold import Withheld, without_paths
@@ -145,7 +145,7 @@ class KernelFacts:
     id: str
     source: str
     params: Mapping[str, Param]
-    status: Literal["measured", "rejected", "build-failed", "invalid", "failed", "untried"]
+    status: Literal["measured", "rejected", "build-failed", "invalid", "failed", "untried", "busy"]
     shape: str = ""
     speedup: Interval | None = None
     latency_us: float | None = None
@@ -162,7 +162,7 @@ class KernelFacts:
 
     @staticmethod
     def of(
-        trial: MeasuredTrial | RejectedTrial | FailedTrial, source: str, task: TaskFacts, secret: Withheld
+        trial: MeasuredTrial | RejectedTrial | FailedTrial | BusyTrial, source: str, task: TaskFacts, secret: Withheld
     ) -> KernelFacts:
         """From a trial and its source. The shape is named only where it is one of the task's tuning shapes."""
         named = sorted(dims_label(trial.dims).split(","))  # records sort their keys, live trials do not
@@ -178,6 +178,8 @@ class KernelFacts:
         if isinstance(trial, RejectedTrial):
             reason = f"{trial.verdict.cause}: {shown(trial.verdict.reason, secret)}"
             return KernelFacts(*common, "rejected", shape, None, None, None, *static, reason, why)
+        if isinstance(trial, BusyTrial):
+            return KernelFacts(*common, "busy", shape, None, None, None, *static, trial.reason, why)
         timing = trial.timing
         speedup = Interval(timing.speedup, timing.speedup_low, timing.speedup_high)
         return KernelFacts(

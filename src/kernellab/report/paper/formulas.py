@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernellab.measure.roofline import Ceilings, floor_of
-from kernellab.measure.stats import LEVEL, Estimate, median, paired_speedup
+from kernellab.measure.stats import LEVEL, Estimate, median, replicated_speedup
 from kernellab.report.paper.evidence import Evidence, look
 from kernellab.search.stage import noise_floor, win_threshold
 
@@ -304,7 +304,7 @@ def _timing(ev: Evidence, seq: int) -> dict[str, Any]:
 
 def _speedup(ev: Evidence, seq: int) -> Estimate:
     timing = _timing(ev, seq)
-    return paired_speedup(timing["candidate_s"], timing["baseline_s"])
+    return replicated_speedup(timing["candidate_s"], timing["baseline_s"], timing.get("processes", ()))
 
 
 def _floors(ev: Evidence, seq: int) -> tuple[float, float, str]:

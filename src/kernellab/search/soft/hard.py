@@ -31,7 +31,7 @@ from kernellab.tasks.spec import Task
 from kernellab.verify.cases import CaseTable, full_cases
 
 TARGET = "sm_90"
-_EFFORT = Effort(least_pairs=11, trial_pairs=11, confirm_pairs=11, narrow=0.0, trials=1, confirmations=1)
+_EFFORT = Effort(least_pairs=11, trial_pairs=11, confirm_pairs=11, processes=1, narrow=0.0, trials=1, confirmations=1)
 
 
 @dataclass(frozen=True)
