@@ -20,6 +20,7 @@ from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.exec import execute
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
+    WAIT_S,
     CandidateFile,
     Compiler,
     Device,
@@ -32,6 +33,7 @@ from kernellab.cli.options import (
     Parameter,
     SandboxTier,
     Threads,
+    Wait,
 )
 from kernellab.cli.paper import PAPERS, audit_paper, paper
 from kernellab.cli.prune import prune
@@ -182,6 +184,7 @@ def bench(
     device: Device = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
+    wait: Wait = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -204,6 +207,7 @@ def bench(
                 device=device,
                 compiler=compiler,
                 sandbox=sandbox,
+                wait_s=WAIT_S if wait else None,
             ),
         ),
         as_json,

@@ -71,7 +71,7 @@ class LiveDisplay:
         self._bar = self._progress.add_task("starting", total=None)
         self._lines: list[Text] = []
         self._best: MeasuredTrial | None = None
-        self._counts = {"measured": 0, "rejected": 0, "failed": 0, "duplicate": 0}
+        self._counts = {"measured": 0, "rejected": 0, "failed": 0, "duplicate": 0, "busy": 0}
         self._note = ""
         self._live = Live(self._screen(), console=console, refresh_per_second=8, transient=True)
 
@@ -193,9 +193,9 @@ def _sentence(event: Event) -> str:
 def _confirmation(confirmation: Confirmation) -> str:
     verdict, t = confirmation.verdict, confirmation.timing
     if isinstance(verdict, Rejected) or t is None:
-        why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else "not measured"
+        why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else confirmation.busy
         return f"confirmation of #{confirmation.trial}: {why}"
-    word = "holds" if confirmation.win else "is no win"
+    word = "holds" if confirmation.win else "was disturbed" if t.disturbed else "is no win"
     return (
         f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} "
         f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
@@ -219,7 +219,7 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False, numbered: bo
         if s.get("speedup") is None:
             table.add_row(dims, s["status"])
             continue
-        mark = "" if s["status"] == "better" else " (no win)"
+        mark = {"better": "", "busy": " (busy)"}.get(s["status"], " (no win)")
         row = [
             dims,
             f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",

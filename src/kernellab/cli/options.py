@@ -33,6 +33,10 @@ Effort = Annotated[str | None, typer.Option("--effort", help="quick, standard or
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads for candidates and baselines alike (default 1).")
 ]
+WAIT_S = 3600.0
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait, an hour at most, until the machine is quiet enough to measure on.")
+]
 Shape = Annotated[list[str] | None, typer.Option("--shape", help="A shape, as M=4096,N=512; may be repeated.")]
 OneShape = Annotated[str | None, typer.Option("--shape", help="The timed shape.")]
 Device = Annotated[str | None, typer.Option("--device", help="auto (the GPU where there is one), cpu or cuda.")]

@@ -11,7 +11,20 @@ from rich.console import Console
 
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
-from kernellab.cli.options import Compiler, Device, Dtype, Effort, Json, Out, SandboxTier, Shape, Target, Threads
+from kernellab.cli.options import (
+    WAIT_S,
+    Compiler,
+    Device,
+    Dtype,
+    Effort,
+    Json,
+    Out,
+    SandboxTier,
+    Shape,
+    Target,
+    Threads,
+    Wait,
+)
 from kernellab.cli.scientist import forecast as show_forecast
 from kernellab.cli.scientist import spent
 from kernellab.core.events import Listener
@@ -87,6 +100,7 @@ def run(
     compiler: Compiler = None,
     target: Target = None,
     sandbox: SandboxTier = None,
+    wait: Wait = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -108,6 +122,7 @@ def run(
         "effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
         "gpu_seconds": gpu_seconds, "vram_gb": vram_gb, "build_jobs": build_jobs, "device": device,
         "compiler": compiler, "target": target, "sandbox": sandbox,
+        "wait_s": WAIT_S if wait else None,
     }  # fmt: skip
     if dry_run:
         forecast = api.forecast(**asked)

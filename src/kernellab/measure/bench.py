@@ -63,9 +63,9 @@ class Pairs:
         return paired_speedup(self.first, self.second, level)
 
     def settle(self) -> None:
-        """Say whether too many were dropped; where hardly any is left, the dropped ones have to serve as figures."""
+        """Say whether too many were dropped; where none is left, the dropped ones have to serve as figures."""
         self.disturbed = len(self.dropped) >= max(1, len(self.first))
-        if len(self.first) < len(self.dropped) // 4 + 1:
+        if not self.first:
             self.first += [d[0] for d in self.dropped]
             self.second += [d[1] for d in self.dropped]
             self.dropped = []

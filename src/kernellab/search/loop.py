@@ -94,8 +94,9 @@ def conclude(lab: Lab, stage: Stage) -> Result:
     confirmed: list[Confirmation] = []
     for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
         confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
-        if confirmed[-1].win:
-            break
+        timing = confirmed[-1].timing
+        if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
+            break  # while others use the machine, the next one would fare no better
     result = summarise(
         stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed, stage.calibration
     )

@@ -55,9 +55,9 @@ def _status(where: str, best: Confirmation, timing: Timing, calibration: Mapping
     if best.win:
         return "better", f"{where}: trial {best.trial} beats the fastest baseline: {figure}"
     if too_busy(timing, calibration):
-        dropped = len(timing.dropped)
-        share = f"{dropped} of {dropped + len(timing.candidate_s)} pairs were set aside"
-        seen = f"trial {best.trial} is right, and was seen at {figure}; {share}"
+        tries = len(timing.dropped) + len(timing.candidate_s)
+        share = f"{len(timing.dropped)} of {tries}" if timing.dropped or not timing.disturbed else f"all {tries}"
+        seen = f"trial {best.trial} is right, and was seen at {figure}; {share} pairs were disturbed"
         return "busy", f"{where}: the machine was too busy to tell how fast it is: {seen}; {_HINT}"
     return "nothing-better", f"{where}: trial {best.trial} does not beat the fastest baseline: {figure}"
 
