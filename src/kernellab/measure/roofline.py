@@ -158,7 +158,7 @@ def ceiling_elements(nbytes: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Fastest:
+class Fastest:
     """Seconds of the fastest call, and whether others had the processor during most of them."""
 
     seconds: float
@@ -167,7 +167,7 @@ class _Fastest:
 
 def _fastest(
     builder: Builder, start: Start, flush_bytes: int, name: str, task: Task, n: int, sample_s: float
-) -> _Fastest:
+) -> Fastest:
     """Of a dozen cold calls; of more, where some were disturbed."""
     dims = {"N": n}
     text = f"SOURCE = r'''{OWN_KERNELS}'''\nFLAGS = ['-O3', '-ffast-math']\n{_LAUNCH[name]}"
@@ -196,14 +196,14 @@ def _sample(worker: Runner, ring: Ring, slots: int) -> Sample:
     return Sample(sample.seconds / slots, sample.preempted)
 
 
-def fastest_of(sample: Callable[[], Sample]) -> _Fastest:
+def fastest_of(sample: Callable[[], Sample]) -> Fastest:
     """Until a dozen samples were clean, or twice as many were taken: then the machine is too busy to tell."""
     samples: list[Sample] = []
     clean = 0
     while clean < _SAMPLES and len(samples) < 2 * _SAMPLES:
         samples.append(sample())
         clean += not samples[-1].preempted
-    return _Fastest(min(s.seconds for s in samples), clean < _SAMPLES)
+    return Fastest(min(s.seconds for s in samples), clean < _SAMPLES)
 
 
 def ceiling_task(name: str, n: int, m: int, reference: Callable[[Array], Array]) -> Task:

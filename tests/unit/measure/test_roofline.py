@@ -8,8 +8,9 @@ import pytest
 from kernellab.build.c import CBuilder
 from kernellab.measure.rig import threads_cpus
 from kernellab.measure.ring import Ring
-from kernellab.measure.roofline import Ceilings, floor_for, measure_ceilings
+from kernellab.measure.roofline import Ceilings, Fastest, fastest_of, floor_for, measure_ceilings
 from kernellab.run import cpu
+from kernellab.run.base import Sample
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.builtin import TASKS
@@ -74,3 +75,28 @@ def test_one_thread_may_run_anywhere_and_several_are_bound_to_as_many_processors
     own = sorted(os.sched_getaffinity(0))
     assert list(threads_cpus(1)) == own
     assert list(threads_cpus(len(own))) == own
+
+
+def scripted(flags: list[bool]) -> Any:
+    """Samples of 1, 2, 3, ... seconds; the flags say which were preempted."""
+    samples = (Sample(float(n), flag) for n, flag in enumerate(flags, 1))
+    return lambda: next(samples)
+
+
+def test_the_fastest_of_a_dozen_clean_samples_counts() -> None:
+    assert fastest_of(scripted([False] * 30)) == Fastest(1.0, disturbed=False)
+
+
+def test_disturbed_samples_are_replaced_and_may_still_be_the_fastest() -> None:
+    """Nothing makes a machine faster than it is: a preempted sample bounds it from below like any other."""
+    assert fastest_of(scripted([True] * 11 + [False] * 12)) == Fastest(1.0, disturbed=False)
+
+
+def test_a_machine_that_leaves_no_dozen_clean_samples_is_too_busy_to_tell() -> None:
+    assert fastest_of(scripted([True, True, False] * 20)) == Fastest(1.0, disturbed=True)
+
+
+def test_the_better_of_two_measurements_is_sure_where_either_is() -> None:
+    busy = Ceilings(1e9, 9e9, 1e9, disturbed=True)
+    assert CEILINGS.at_least(busy) == busy.at_least(CEILINGS) == Ceilings(10e9, 20e9, 100e9)
+    assert busy.at_least(busy).disturbed

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernellab.measure.stats import Estimate, estimate, median, paired_speedup
+from kernellab.measure.stats import Estimate, estimate, median, paired_speedup, replicated_speedup
 
 VALUES = st.lists(st.floats(0.01, 100), min_size=1, max_size=60)
 
@@ -132,3 +132,49 @@ def test_the_median_of_even_counts_is_the_mean_of_the_middle_two(values: list[fl
 
 def test_half_width_is_relative_and_takes_the_farther_side() -> None:
     assert Estimate(2.0, 1.9, 2.4, 5).half_width == pytest.approx(0.2)
+
+
+def test_one_process_or_none_named_is_the_plain_interval() -> None:
+    candidate, baseline = [1.0, 1.1, 0.9, 1.05], [2.0, 2.1, 1.9, 2.2]
+    plain = paired_speedup(candidate, baseline)
+    assert replicated_speedup(candidate, baseline, []) == plain
+    assert replicated_speedup(candidate, baseline, [4]) == plain
+
+
+def test_processes_that_disagree_widen_the_interval_by_students_quantile() -> None:
+    """Medians of 2, 2.2 and 2.42: equal steps in logarithms, so the mean is 2.2 and the spread log(1.1)."""
+    found = replicated_speedup([1.0] * 9, [2.0] * 3 + [2.2] * 3 + [2.42] * 3, [3, 3, 3])
+    reach = 4.303 * math.log(1.1) / math.sqrt(3)
+    assert found.value == pytest.approx(2.2)
+    assert found.low == pytest.approx(2.2 * math.exp(-reach))
+    assert found.high == pytest.approx(2.2 * math.exp(reach))
+    assert found.n == 9
+
+
+def test_processes_that_agree_leave_the_interval_of_the_pairs() -> None:
+    rng = np.random.default_rng(3)
+    baseline = np.exp(rng.normal(0.5, 0.05, 40)).tolist() * 5
+    found = replicated_speedup([1.0] * 200, baseline, [40] * 5)
+    assert found == paired_speedup([1.0] * 200, baseline)
+
+
+@given(st.lists(st.integers(1, 8), min_size=2, max_size=14), st.integers(0, 2**32 - 1))
+def test_the_interval_of_several_processes_is_never_narrower_than_that_of_their_pairs(
+    counts: list[int], seed: int
+) -> None:
+    ratios = np.random.default_rng(seed).lognormal(0, 0.1, sum(counts)).tolist()
+    pooled, found = estimate(ratios), replicated_speedup([1.0] * len(ratios), ratios, counts)
+    assert found.low <= pooled.low <= found.value <= pooled.high <= found.high
+
+
+def test_with_luck_between_processes_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Each process has luck of its own, four times what its pairs show: the plain interval misses most of the time."""
+    rng = np.random.default_rng(11)
+    plain = replicated = 0
+    for _ in range(400):
+        luck = rng.normal(0, 0.004, 5)
+        ratios = np.exp(np.repeat(luck, 41) + rng.normal(0, 0.003, 205)).tolist()
+        plain += (p := estimate(ratios)).low <= 1.0 <= p.high
+        replicated += (r := replicated_speedup([1.0] * 205, ratios, [41] * 5)).low <= 1.0 <= r.high
+    assert plain < 200
+    assert replicated >= 370
