@@ -2,7 +2,8 @@
 
     python benchmarks/aa_false_wins.py [--n 200] [--effort standard] [--busy 1]
 
-Each comparison runs one kernel against itself in two fresh processes and applies the win rule (lower bound above 1.01).
+Each comparison runs one kernel against itself, each in as many fresh processes as a confirmation has, and applies the win
+rule: lower bound above 1.01, and not disturbed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main() -> None:
     for other in others:
         other.start()
     started = time.monotonic()
-    wins, ratios, dropped, pairs = 0, [], 0, 0
+    wins, busy, ratios, dropped, pairs = 0, 0, [], 0, 0
     with open_stage(str(SPIN), {"N": 4096}, settings) as (lab, stage):
         built = build(lab, stage, SPIN, {"ROUNDS": 400_000})
         for number in range(options.n):
@@ -40,14 +41,18 @@ def main() -> None:
             ratios.append(timing.speedup)
             dropped += len(timing.dropped)
             pairs += len(timing.candidate_s)
-            wins += timing.speedup_low > settings.win_floor
+            busy += timing.disturbed
+            wins += timing.speedup_low > settings.win_floor and not timing.disturbed
             if number % 20 == 19:
-                print(f"{number + 1}: wins {wins}, ratios {min(ratios):.4f} .. {max(ratios):.4f}", flush=True)
+                print(
+                    f"{number + 1}: wins {wins}, busy {busy}, ratios {min(ratios):.4f} .. {max(ratios):.4f}", flush=True
+                )
     for other in others:
         other.kill()
     ratios.sort()
     print(
-        f"A/A at {options.effort} effort, {options.busy} busy process(es) beside it: {wins} of {options.n} declared a win; "
+        f"A/A at {options.effort} effort, {options.busy} busy process(es) beside it: {wins} of {options.n} declared a win, "
+        f"{busy} said to be busy; "
         f"median ratios {ratios[0]:.4f} .. {ratios[-1]:.4f}; {dropped} of {dropped + pairs} pairs set aside; {time.monotonic() - started:.0f} s"
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kernellab.search.lab import Lab
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
+SAMPLE_S = 0.003
 SPIN = Path(__file__).parent / "spin_task.py"
 
 
@@ -34,13 +36,17 @@ def build(lab: Lab, stage: Stage, path: Path, params: dict[str, Any]) -> Any:
 
 
 def duel(stage: Stage, first: Any, second: Any, effort: Effort, sample_s: float) -> Any:
-    """Fresh processes for both; returns the confirmation's timing of the first against the second."""
-    arms = [
-        Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side)
-        for side, built in enumerate((first, second))
-    ]
-    try:
-        return Bench(stage.ring, stage.floor, sample_s).confirm(arms[0], arms[1], effort)
-    finally:
-        for arm in arms:
-            arm.worker.close()
+    """Fresh processes and other memory for both, as often as a confirmation has; the first's timing against the second."""
+    return Bench(stage.ring, stage.floor, sample_s or SAMPLE_S).confirm(_fresh(stage, first, second), effort)
+
+
+def _fresh(stage: Stage, first: Any, second: Any) -> Iterator[tuple[Arm, Arm]]:
+    while True:
+        stage.ring.renew()
+        with ExitStack() as stack:
+            arms = []
+            for side, built in enumerate((first, second)):
+                worker = stage.start_worker(built, stage.ring, side)
+                stack.callback(worker.close)
+                arms.append(Arm(f"arm-{side}", worker, side))
+            yield arms[0], arms[1]

@@ -48,7 +48,7 @@ def main() -> None:
         starts = []
         for _ in range(50):
             began = time.perf_counter()
-            job = lab.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
+            job = lab.workshop.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
             job.wait()
             starts.append(time.perf_counter() - began)
             job.close()
@@ -60,7 +60,7 @@ def main() -> None:
             assert idea is not None
             clocked[0] = 0.0
             began = time.perf_counter()
-            trial = step(lab, stage, idea)
+            trial = step(lab, stage, idea, lab.builder.build(task, idea.candidate, idea.params, stage.shapes))
             wall = time.perf_counter() - began
             if isinstance(trial, MeasuredTrial):
                 costs.append(wall - trial.artifact.build_s - clocked[0])

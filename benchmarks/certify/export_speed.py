@@ -167,11 +167,11 @@ def in_lab(lab: Lab, dims: dict[str, int], built: Built, text: str, symbol: str,
             found, _ = stage.bench.compare(first, second, pairs)
             first.worker.close()
             second.worker.close()
-            busy += len(found.first) > pairs
+            busy += found.disturbed
             ratios.append(1 / found.speedup().value)
         finally:
             stage.close()
-    print(f"in the laboratory: {times} comparisons of {pairs} pairs, {busy} of them so busy that disturbed pairs count")
+    print(f"in the laboratory: {times} comparisons of {pairs} pairs, {busy} of them on a machine too busy to tell")
     return ratios
 
 
