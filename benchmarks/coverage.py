@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--recipe", default="c/softmax_online.py")
     options = parser.parse_args()
-    recipe = Path(list(kernellab.propose.recipes.__path__)[0]) / options.recipe
+    recipe = Path(next(iter(kernellab.propose.recipes.__path__))) / options.recipe
     klab = str(Path(sys.executable).with_name("klab"))
     found: list[dict[str, float]] = []
     busy = 0
