@@ -20,7 +20,7 @@ SETS = 2
 class Filling:
     """What lies in the first slots of a set right now: known answers by slot, and the poison of every slot.
 
-    `entries` names the pool entry behind a known slot, where the answers lie elsewhere.
+    `entries` names the pool entry behind each known slot; `known` holds its answers where they lie on the host.
     """
 
     side: int
@@ -72,11 +72,11 @@ class Slots(ABC):
             self.calls.append(Call(self.dims, inputs, first))
 
     @abstractmethod
-    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
+    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
         """New inputs and poison for `count` slots of a set.
 
-        `used` remembers which pool entries an arm's process has had; None keeps the pool out of it. `known` asks for
-        a slot with a known answer, as long as the pool has one that is new to the arm.
+        `known` asks for known answers in as many slots as the device checks at once (a GPU: all that the pool has
+        entries for; a CPU: a secret one); without it every slot gets contents that nobody has an answer to.
         """
 
     @abstractmethod
@@ -84,9 +84,9 @@ class Slots(ABC):
         """Push everything out of the caches that the bench itself can reach."""
 
     @abstractmethod
-    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
-        """Check the outputs of a set: known answers in full, one secret slot by the oracle if asked and none is known,
-        every slot for writes outside and for elements never written. The fault, and how many slots were checked in full.
+    def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
+        """Check the outputs of a set: known answers in full, every slot for writes outside and for elements never
+        written. The fault, and how many slots were checked in full.
         """
 
     @abstractmethod
