@@ -33,15 +33,14 @@ _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 
 @dataclass
 class Arm:
-    """A worker, which outputs it writes (0: the candidate's, 1: the other's), how many calls make a sample, and the pool
-    entries its process has seen. A trusted arm (a baseline) needs cold inputs, but no new ones and no checks."""
+    """A worker, which outputs it writes (0: the candidate's, 1: the other's), and how many calls make a sample.
+    A trusted arm (a baseline) needs cold inputs, but no new ones and no checks."""
 
     name: str
     worker: Runner
     side: int
     trusted: bool = False
     calls: int = 1
-    used: set[int] = field(default_factory=set)
     checked: int = 0
 
 
@@ -98,7 +97,7 @@ class Bench:
             arm.worker.pin(self._cpu)
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            None if arm.trusted else ring.fill(number, arm.calls, arm.side, arm.used, known=oracle)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side, known=oracle)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
@@ -107,7 +106,7 @@ class Bench:
             samples[index] = self._clock(arms[index], ring.set_calls(sets[index], arms[index].calls))
         for number, filling, arm in zip(sets, fillings, arms, strict=True):
             if filling is not None:
-                fault, checked = ring.check(number, filling, oracle)
+                fault, checked = ring.check(number, filling)
                 arm.checked += checked
                 if fault is not None:
                     raise Unfit(_timed_fault(fault), arm)
@@ -159,7 +158,7 @@ class Bench:
             return
         number, _ = self.ring.pick_sets()
         self._prepare(arm, self.ring.set_calls(number, arm.calls))
-        filling = self.ring.fill(number, arm.calls, arm.side, None)
+        filling = self.ring.fill(number, arm.calls, arm.side, known=False)
         self._clock(arm, self.ring.set_calls(number, 1))
         if not self.ring.untouched(number, filling):
             reason = "one call also wrote the outputs of calls that had not been made yet"
@@ -178,9 +177,9 @@ class Bench:
         self._prepare(arm, self.ring.set_calls(number, 1))
         if arm.trusted and not oracle:
             return self._clock(arm, self.ring.set_calls(number, 1))
-        filling = self.ring.fill(number, 1, arm.side, set() if oracle else None, known=oracle)
+        filling = self.ring.fill(number, 1, arm.side, known=oracle)
         sample = self._clock(arm, self.ring.set_calls(number, 1))
-        fault, _ = self.ring.check(number, filling, oracle)
+        fault, _ = self.ring.check(number, filling)
         if fault is not None:
             raise Unfit(_timed_fault(fault), arm)
         return sample

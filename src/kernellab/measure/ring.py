@@ -59,15 +59,13 @@ class Ring(Slots):
         for call in self.calls:
             self._refresh(call)
 
-    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
+    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
         filling = Filling(side)
-        left = [] if used is None else [e for e in range(len(self._pool)) if e not in used]
-        witness = int(self._secret.integers(count)) if left and (known or self.toss()) else -1
+        witness = int(self._secret.integers(count)) if self._pool and known else -1
         for slot in range(count):
             call = self.calls[number * self.slots + slot]
-            if slot == witness and used is not None:
-                entry = int(self._secret.choice(left))
-                used.add(entry)
+            if slot == witness:
+                entry = filling.entries[slot] = int(self._secret.integers(len(self._pool)))
                 values, filling.known[slot] = self._pool[entry]
                 self._write(call, values)
             else:
@@ -78,19 +76,13 @@ class Ring(Slots):
     def flush(self) -> None:
         float(self._junk.max())
 
-    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
-        known = dict(filling.known)
-        if oracle and not known:
-            slot = int(self._secret.integers(len(filling.patterns)))
-            call = self.calls[number * self.slots + slot]
-            values = [self.inputs.array(r).copy() for r in call.inputs]
-            known[slot] = expect(self.task, self.dims, values, self._budgets())
-        for slot, expected in known.items():
+    def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
+        for slot, expected in filling.known.items():
             call = self.calls[number * self.slots + slot]
             fault = check_outputs(self.task, self.sides[filling.side], call, expected, filling.patterns[slot])
             if fault is not None:
-                return fault, len(known)
-        return self._spots(number, filling), len(known)
+                return fault, len(filling.known)
+        return self._spots(number, filling), len(filling.known)
 
     def untouched(self, number: int, filling: Filling) -> bool:
         outputs = self.sides[filling.side]
@@ -130,11 +122,6 @@ class Ring(Slots):
     def _base(self) -> list[Array]:
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
         return [(v.reshape(-1) * v.dtype.type(math.sqrt(0.5))).astype(v.dtype) for v in values]
-
-    def _budgets(self) -> list[float]:
-        """What the pool's inputs of the same shape and distribution allow, at the most."""
-        columns = zip(*([e.budget_ulp for e in expected] for _, expected in self._pool), strict=True)
-        return [max(column) for column in columns]
 
     def _pool_entry(self) -> tuple[list[Array], list[Expected]]:
         """Made as the others are, a sum of two draws: a sum can be told from a draw by its last bits."""
