@@ -22,6 +22,47 @@ MISALIGNED = K % ("", "if (i == 0) *(volatile float *)((char *)y + 1) = 1;")
 TRAP = K % ("", 'if (i == 0) asm volatile("trap;");')
 ENDLESS = K % ("while (*(volatile int *)&n) __nanosleep(1000);", "")
 WRONG_LATER = "__device__ int calls;\n" + K % ("", "if (i == 0 && atomicAdd(&calls, 1) > 20) y[0] += 1;")
+COUNTS = "__device__ int calls;\n" + K % ("", "if (i == 0) calls += 1;")
+COUNTS_HIDDEN = "static __device__ int calls;\n" + K % ("", "if (i == 0) atomicAdd(&calls, 1);")
+COUNTS_FROM_SEVEN = "__device__ int calls = 7;\n" + K % ("", "if (i == 0) calls += 1;")
+RESETS = "__device__ unsigned gone;\n" + K % ("", "if (threadIdx.x == 0) atomicInc(&gone, gridDim.x - 1);")
+FILLS_ONCE = """
+__device__ float table[64]; __device__ int filled;
+__global__ void fill() { table[threadIdx.x] = 2; filled = 1; }
+__global__ void k(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = table[i % 64] * x[i];
+}
+"""
+FILLS_ONCE_LAUNCH = (
+    'def launch(x, y):\n    kernel("fill")[1, 64]()\n    kernel("k")[-(-x.size // 256), 256](x, y, x.size)\n'
+)
+NO_STATIC_BUT_LOCAL = K % ("volatile int own[64]; own[i & 63] = i; i = own[i & 63];", "")
+REMEMBERS_IN_SHARED = """
+__global__ void k(const float *x, float *y, int n) {
+    extern __shared__ unsigned kept[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    bool seen = kept[threadIdx.x] == 0x5eed0000u + threadIdx.x;  /* left by an earlier launch on this processor */
+    if (i < n) y[i] = seen ? -1.0f : 2 * x[i];
+    __syncthreads();
+    kept[threadIdx.x] = 0x5eed0000u + threadIdx.x;
+}
+"""
+REMEMBERS_IN_SHARED_LAUNCH = 'def launch(x, y):\n    kernel("k")[-(-x.size // 256), 256, 65536](x, y, x.size)\n'
+REMEMBERS_BESIDE_SCRATCH = """
+__global__ void k(const float *x, float *y, int *t, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int before = *(volatile int *)(t + 100000);  /* far behind its four bytes, on the same page */
+    if (i < n) y[i] = before == 0x5eed ? -1.0f : 2 * x[i];
+}
+__global__ void keep(int *t) { t[100000] = 0x5eed; }
+"""
+REMEMBERS_BESIDE_SCRATCH_LAUNCH = """
+def launch(x, y):
+    t = scratch(1, "int32")
+    kernel("k")[-(-x.size // 256), 256](x, y, t, x.size)
+    kernel("keep")[1, 1](t)
+"""
 LEAVES_ALONE = """
 __device__ float first; __device__ const float *last_x; __device__ float *last_y; __device__ int length;
 __global__ void k(const float *x, float *y, int n) {

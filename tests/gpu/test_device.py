@@ -137,7 +137,7 @@ def test_a_right_kernel_passes_every_case(judged: Judged, table: CaseTable) -> N
         (kernels.NOT_FINITE, "non-finite", "first at [3]"),
         (kernels.BEFORE, "out-of-bounds", "wrote before the buffer of 'y'"),
         (kernels.BEHIND, "out-of-bounds", "wrote behind the buffer of 'y'"),
-        (kernels.WRONG_LATER, "nondeterministic", "right at first, then wrong"),
+        (kernels.WRONG_LATER, "static-memory", "a call left its static memory changed: 1 bytes of 'calls'"),
     ],
     ids=["wrong", "unwritten", "not finite", "before", "behind", "wrong later"],
 )
@@ -147,10 +147,10 @@ def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, word
     assert (found.cause, words in found.reason) == (cause, True), found.reason
 
 
-def test_an_output_left_alone_because_the_input_is_the_same_is_found(judged: Judged) -> None:
+def test_an_output_left_alone_by_what_static_memory_remembers_is_found(judged: Judged) -> None:
     found = judged(kernels.LEAVES_ALONE, kernels.LEAVES_ALONE_LAUNCH)
     assert isinstance(found, Rejected)
-    assert found.cause == "nondeterministic", found.reason
+    assert found.cause == "static-memory", found.reason
 
 
 @pytest.mark.parametrize(("factor", "passes"), [("2", True), ("2.001", False)])

@@ -23,6 +23,7 @@ from kernellab.build.plan import MAX_THREADS, BufferArg, FloatArg, IntArg, Scrat
 _WRITE, _ALLOC, _EXEC = 1, 2, 4
 _EM_CUDA, _NOBITS, _SYMTAB = 190, 8, 2
 _FUNC, _ENTRY, _COMMON, _CUDA_COMMON = 2, 0x10, 0xFFF2, 0xFF00
+_NO_VARIABLES = (_FUNC, 3, 4)  # functions, sections, files
 _REGCOUNT, _FRAME_SIZE, _MIN_STACK, _MAX_THREADS = 0x2F, 0x11, 0x12, 0x05
 _KPARAM_INFO, _CBANK_PARAM_SIZE, _KPARAM_INFO_V2 = 0x17, 0x19, 0x45
 _SYSTEM_SHARED = 1024  # from compute capability 9.0 on, ptxas counts the system's own shared memory in
@@ -75,6 +76,25 @@ class _Symbol:
     other: int
     section: int
     size: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Where a variable lies in its section."""
+
+    name: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Writable:
+    """A stretch of memory that outlives a launch: a section with its variables, or one variable that has none."""
+
+    name: str
+    size: int
+    variables: tuple[Variable, ...]
 
 
 def audit(cubin: bytes) -> CubinFacts:
@@ -96,6 +116,21 @@ def audit(cubin: bytes) -> CubinFacts:
         return CubinFacts(arch, static, sum(constant) - sum(parameters), code, kernels, tuple(imports))
     except (struct.error, IndexError, ValueError, OverflowError) as err:
         raise ValueError(f"the machine code is not a readable cubin: {err}") from None
+
+
+def writable(cubin: bytes) -> list[Writable]:
+    """All memory of a module that a kernel can write and a later launch can read. Raises ValueError like audit()."""
+    try:
+        sections = _sections(cubin)
+        symbols = [s for s in _symbols(cubin, sections) if s.kind not in _NO_VARIABLES and s.name and s.size]
+    except (struct.error, IndexError, ValueError, OverflowError) as err:
+        raise ValueError(f"the machine code is not a readable cubin: {err}") from None
+    found = []
+    for number in _writable(sections):
+        inside = [Variable(s.name, s.value, s.size) for s in symbols if s.section == number]
+        found.append(Writable(sections[number].name, sections[number].size, tuple(inside)))
+    common = [s for s in symbols if s.section in (_COMMON, _CUDA_COMMON)]
+    return found + [Writable(s.name, s.size, (Variable(s.name, 0, s.size),)) for s in common]
 
 
 def _sections(cubin: bytes) -> list[_Section]:
@@ -120,8 +155,8 @@ def _symbols(cubin: bytes, sections: list[_Section]) -> list[_Symbol]:
     names = _Strings(cubin, sections[tables[0].link].offset)
     symbols = []
     for at in range(tables[0].offset, tables[0].offset + tables[0].size - 23, 24):
-        name, info, other, section, _, size = struct.unpack_from("<IBBHQQ", cubin, at)
-        symbols.append(_Symbol(names.at(name), info & 0xF, other, section, size))
+        name, info, other, section, value, size = struct.unpack_from("<IBBHQQ", cubin, at)
+        symbols.append(_Symbol(names.at(name), info & 0xF, other, section, size, value))
     return symbols
 
 
@@ -141,14 +176,18 @@ class _Strings:
 
 
 def _static(sections: list[_Section]) -> int:
-    """Memory that outlives a launch: all that is writable but shared and local memory, which a block owns.
+    return sum(sections[number].size for number in _writable(sections))
+
+
+def _writable(sections: list[_Section]) -> list[int]:
+    """The sections that outlive a launch: all that is writable but shared and local memory, which a block owns.
 
     Those two have no contents in the file. Blackwell's modules describe some sections twice; only such a copy of the
     same bytes is left out.
     """
     counted: set[tuple[int, int]] = set()
-    total = 0
-    for section in sections:
+    found = []
+    for number, section in enumerate(sections):
         owned = section.kind == _NOBITS and section.name.startswith((".nv.shared.", ".nv.local."))
         if not (section.flags & _WRITE and section.flags & _ALLOC) or owned:
             continue
@@ -156,8 +195,9 @@ def _static(sections: list[_Section]) -> int:
         if section.name.startswith(".nv.merc.") and (place in counted or not section.size):
             continue
         counted.add(place)
-        total += section.size
-    return total
+        if section.size:
+            found.append(number)
+    return found
 
 
 def _attributes(cubin: bytes, section: _Section) -> Iterator[tuple[int, bytes]]:

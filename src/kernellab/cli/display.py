@@ -220,10 +220,13 @@ def results_table(shapes: list[dict[str, Any]], wide: bool = False, numbered: bo
             table.add_row(dims, s["status"])
             continue
         mark = {"better": "", "busy": " (busy)"}.get(s["status"], " (no win)")
-        row = [
+        row: list[str | Text] = [
             dims,
             f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-            f"{s['baseline']}, {s['dtype'].replace('float', 'f')}" + (f", {s['threads']} thr" if s["threads"] else ""),
+            Text(
+                f"{s['baseline']}, {s['dtype'].replace('float', 'f')}"
+                + (f", {s['threads']} thr" if s["threads"] else "")
+            ),
             f"{s['latency_s'] * 1e3:.3f} ms",
             f"{s['of_floor'] * 100:.0f} %",
         ]

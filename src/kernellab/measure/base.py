@@ -65,9 +65,11 @@ class Slots(ABC):
 
     @abstractmethod
     def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
-        """New inputs and poison for `count` slots of a set. `known`: with known answers, in one secret slot at least.
+        """New inputs and poison for `count` slots of a set.
 
-        Known inputs come again in later samples: nothing of a candidate survives from one sample to the next.
+        `known` asks for known answers in as many slots as the device checks at once (a GPU: all that the pool has
+        entries for; a CPU: a secret one); without it every slot gets contents that nobody has an answer to. Known inputs
+        come again in later samples: nothing of a candidate survives from one sample to the next.
         """
 
     @abstractmethod

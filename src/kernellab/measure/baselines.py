@@ -17,17 +17,18 @@ from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Task
+from kernellab.tasks.tunable import variants
 
 _BOOT_S = 120.0
 
 
 def available(task: Task) -> tuple[list[str], dict[str, str]]:
     """Names of the baselines that can run here, and why the others cannot."""
-    missing = {}
-    for name in task.baselines:
+    names, missing = list(variants(task.baselines)), {}
+    for name in names:
         if name.startswith("torch") and importlib.util.find_spec("torch") is None:
             missing[name] = "torch is not installed (pip install 'kernellab[torch]')"
-    return [n for n in task.baselines if n not in missing], missing
+    return [n for n in names if n not in missing], missing
 
 
 class Baselines:

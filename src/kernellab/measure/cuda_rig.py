@@ -47,8 +47,7 @@ class CudaRig:
         return max(1, min(most, math.ceil(self.sample_s / (floor_s + 2e-6))))
 
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> DeviceRing:
-        each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
-        pool = max(2, min(checks + 1, _POOL_BYTES // max(each, 1)))  # one more: a check at the start is certain
+        pool = pool_size(task, dims, slots, checks)
         return DeviceRing(self.device, task, dims, slots, seed, pool, self.crew)
 
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
@@ -78,3 +77,9 @@ class CudaRig:
             self._baselines.close()
         self.crew.close()
         self.device.close()
+
+
+def pool_size(task: Task, dims: Dims, slots: int, checks: int) -> int:
+    """Known answers for every slot of a sample, as far as memory goes; a few where a sample is one call."""
+    each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
+    return max(2, min(max(checks + 1, slots), _POOL_BYTES // max(each, 1)))

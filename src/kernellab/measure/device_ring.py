@@ -1,9 +1,11 @@
 """The buffers of timed calls on a GPU: filled, poisoned and judged there, by the laboratory's own process.
 
-As on the CPU (ring.py), a sample sees wholly new inputs. Known answers lie in memory that no runner ever maps, as the
-interval that each output element must fall into; every timed call is checked for writes outside its buffers and for
-elements never written, those with known answers element by element, all at memory speed. Inputs are mapped read-only in
-the runner. Cold caches are the runner's own business (run/cuda_clock.py).
+Nothing that a kernel can read survives from one sample to the next: the runner clears its own memory (cuda_serve.py), and
+here all outputs of the arm are overwritten before each, those of other slots and sets included. So inputs with known
+answers may come again, and every call of a checked sample gets one, all different, in secret order. The answers lie in
+memory that no runner ever maps, as the interval that each output element must fall into; calls are compared with them
+element by element, and checked for writes outside their buffers and elements never written, all at memory speed.
+Inputs are mapped read-only in the runner. Cold caches are the runner's own business (run/cuda_clock.py).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Entry:
 class DeviceRing(Slots):
     inputs: DeviceArena
     sides: tuple[DeviceArena, DeviceArena]
-    trial_checks = 4
+    trial_chance = 1.0
 
     def __init__(
         self, device: CudaDevice, task: Task, dims: Dims, slots: int, seed: bytes, pool: int, crew: Crew
@@ -76,17 +78,19 @@ class DeviceRing(Slots):
             self._refresh(call)
         self._keeper.context.synchronize()
 
-    def fill(self, number: int, count: int, side: int, used: set[int] | None, known: bool = False) -> Filling:
+    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
         filling = Filling(side)
-        left = [] if used is None else [e for e in range(len(self._answers)) if e not in used]
-        witness = int(self._secret.integers(count)) if left and known else -1
-        for slot in range(count):
-            call = self.calls[number * self.slots + slot]
-            if slot == witness and used is not None:
-                entry = int(self._secret.choice(left))
-                used.add(entry)
-                filling.entries[slot] = entry
-                for region, source in zip(call.inputs, self._entry(entry).inputs, strict=True):
+        calls = self.calls[number * self.slots : number * self.slots + count]
+        if known and self._answers:
+            asked = min(count, len(self._answers))
+            slots = self._secret.choice(count, asked, replace=False)
+            entries = self._secret.choice(len(self._answers), asked, replace=False)
+            filling.entries = {int(s): int(e) for s, e in zip(slots, entries, strict=True)}
+        self.sides[side].wipe_around(calls[0].outputs[0], calls[-1].outputs[-1])
+        for slot, call in enumerate(calls):
+            if slot in filling.entries:
+                sources = self._entry(filling.entries[slot]).inputs
+                for region, source in zip(call.inputs, sources, strict=True):
                     self._keeper.context.copy(self.inputs.at(region), source, region.nbytes)
             else:
                 self._refresh(call)
@@ -100,26 +104,22 @@ class DeviceRing(Slots):
     def flush(self) -> None:
         """The runner cools the cache itself, right before the timed launches."""
 
-    def check(self, number: int, filling: Filling, oracle: bool) -> tuple[Mismatch | None, int]:
+    def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
         outputs = self.sides[filling.side]
         judged: list[Callable[[list[int]], Mismatch | None]] = []
         for slot, patterns in enumerate(filling.patterns):
             call = self.calls[number * self.slots + slot]
             for buffer, region, pattern in zip(self.task.outputs, call.outputs, patterns, strict=True):
                 judged.append(self._count_strays(outputs, region, buffer.name, pattern))
-        wrong = [n for slot, entry in filling.entries.items() for n in self._count_wrong(number, slot, entry, outputs)]
+        compared = {slot: self._count_wrong(number, slot, entry, outputs) for slot, entry in filling.entries.items()}
         counts = self._keeper.tallies()
+        checked = len(compared)
         for verdict in judged:
             fault = verdict(counts)
             if fault is not None:
-                return fault, len(filling.entries)
-        checked = list(filling.entries)
-        if any(counts[n] for n in wrong):
-            return self._explain(number, filling, checked), len(checked)
-        if oracle and not checked:
-            checked = [int(self._secret.integers(len(filling.patterns)))]
-            return self._explain(number, filling, checked), 1
-        return None, len(checked)
+                return fault, checked
+        wrong = [slot for slot, tallies in compared.items() if any(counts[n] for n in tallies)]
+        return self._explain(number, filling, wrong), checked
 
     def untouched(self, number: int, filling: Filling) -> bool:
         outputs, wanted = self.sides[filling.side], []

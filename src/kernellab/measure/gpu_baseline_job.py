@@ -1,7 +1,8 @@
 """A GPU baseline's process: torch on the laboratory's own buffers, clocked as a candidate is. Trusted, not confined.
 
 `torch` code is run in the ways a user has: eager, captured in a CUDA graph, compiled, compiled with max-autotune; other
-baselines as they are. Import, compilation and warm-up happen before the first timed call.
+baselines as they are, those with knobs at every setting in turn. Import, compilation and warm-up happen before the first
+timed call.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kernellab.run.cuda_process import serve
 from kernellab.run.cuda_serve import contents
 from kernellab.run.driver import Context, DriverFault, bindings
 from kernellab.tasks.load import load_task
+from kernellab.tasks.tunable import Tunable, variants
 
 _WARM_UPS = 3
 _QUEUED = 24  # launches that an eager expression may queue: the device is held busy so long
@@ -55,23 +57,25 @@ class Server:
         ]
         sys.path[:] = [*setup["path"], *sys.path]
         self._function = load_task(setup["task"]).gpu_baselines[setup["function"]]
+        self._variants = variants({setup["function"]: self._function})
         self._way = setup["way"]
         self._calls = [
             [self._tensor(where[a] + at, shape, dtype) for a, at, shape, dtype in call] for call in setup["calls"]
         ]
         self._inputs = setup["inputs"]
-        self._ready: dict[int, tuple[Callable[[], Any], int]] = {}
+        self._ready: dict[tuple[int, str], tuple[Callable[[], Any], int]] = {}
         self._compiled = self._compile()
-        self._prepare(0)
+        self._warm_up(setup["variants"])
         self._context.synchronize()
 
     def answer(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        variant: str = request["variant"]
         if request["do"] == "prepare":
             for number in request["calls"]:
-                self._prepare(number)
+                self._prepare(number, variant)
             self._torch.cuda.synchronize()
             return {}
-        ready = [self._ready[number] for number in request["calls"]]
+        ready = [self._ready[number, variant] for number in request["calls"]]
         results: list[Any] = []
 
         def queue() -> None:
@@ -95,16 +99,27 @@ class Server:
         torch._dynamo.config.cache_size_limit = 64
         return self._torch.compile(self._function, mode=WAYS[self._way], dynamic=False, fullgraph=True)
 
-    def _prepare(self, number: int) -> None:
+    def _warm_up(self, names: list[str]) -> None:
+        """The first call of every variant. A setting of knobs that fails is told when it is asked for, and takes no other
+        with it; what cannot be set otherwise fails at once."""
+        for name in names:
+            try:
+                self._prepare(0, name)
+            except Exception as err:
+                if isinstance(err, DriverFault) or not isinstance(self._function, Tunable):
+                    raise
+
+    def _prepare(self, number: int, variant: str) -> None:
         """Warm one call up, and capture it where that is the way."""
-        if number in self._ready:
+        if (number, variant) in self._ready:
             return
         inputs = self._calls[number][: self._inputs]
+        action = self._variants[variant].function if isinstance(self._function, Tunable) else self._compiled
         for _ in range(_WARM_UPS):
-            self._compiled(*inputs)
+            action(*inputs)
         self._torch.cuda.synchronize()
         if self._way != "graph":
-            self._ready[number] = (lambda: self._compiled(*inputs)), _QUEUED
+            self._ready[number, variant] = (lambda: action(*inputs)), _QUEUED
             return
         graph = self._torch.cuda.CUDAGraph()
         with self._torch.cuda.graph(graph, stream=self._stream):
@@ -114,7 +129,7 @@ class Server:
             graph.replay()
             return result
 
-        self._ready[number] = replay, 1
+        self._ready[number, variant] = replay, 1
 
     def _tensor(self, address: int, shape: list[int], dtype: str) -> Any:
         torch = self._torch

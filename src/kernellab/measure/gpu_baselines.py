@@ -12,22 +12,28 @@ from kernellab.build.cache import default_folder
 from kernellab.core.ids import canonical_json
 from kernellab.measure.device_ring import DeviceRing
 from kernellab.measure.gpu_baseline_job import WAYS
-from kernellab.run.base import Region, Runner, Sample
+from kernellab.run.base import Region, Runner, Sample, WorkerFault
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.cuda_process import Process, files_of, gpu_environment
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Task
+from kernellab.tasks.tunable import variants
 
 _BOOT_S = 240.0
+_COMPILE_S = 120.0  # one setting of a baseline's knobs
+_NO_TRITON = "triton is not installed (pip install 'kernellab[cuda]')"
 
 
 def available(task: Task) -> tuple[list[str], dict[str, str]]:
     """Names of the baselines that can run here, and why the others cannot."""
     names = []
-    for name in task.gpu_baselines:
-        names += [f"torch.{way}" for way in WAYS] if name == "torch" else [name]
+    for name, variant in variants(task.gpu_baselines).items():
+        names += [f"torch.{way}" for way in WAYS] if variant.name == "torch" else [name]
     if importlib.util.find_spec("torch") is None:
         return [], dict.fromkeys(names, "torch is not installed (pip install 'kernellab[cuda]')")
+    if importlib.util.find_spec("triton") is None:
+        missing = [n for n in names if n.startswith("triton")]
+        return [n for n in names if n not in missing], dict.fromkeys(missing, _NO_TRITON)
     return names, {}
 
 
@@ -40,14 +46,22 @@ class GpuBaselines:
         self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
 
     def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:
-        """Their processes start at once; each is waited for when it is called for."""
-        processes = {name: self._spawn(task, locator, name, ring) for name in names}
-        return {name: BaselineRunner(self._device, process) for name, process in processes.items()}
+        """Their processes start at once; each is waited for when it is called for. All settings of one baseline's knobs
+        share a process: they are the same program."""
+        known = variants(task.gpu_baselines)
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(known[name].name if name in known else name, []).append(name)
+        runners: dict[str, Runner] = {}
+        for function, group in groups.items():
+            shared = Shared(self._spawn(task, locator, function, group, ring))
+            runners.update({name: BaselineRunner(self._device, shared, name) for name in group})
+        return {name: runners[name] for name in names}
 
     def close(self) -> None:
         self._host.close()
 
-    def _spawn(self, task: Task, locator: str, name: str, ring: DeviceRing) -> Process:
+    def _spawn(self, task: Task, locator: str, name: str, group: Sequence[str], ring: DeviceRing) -> Process:
         way = name.partition(".")[2] if name.startswith("torch.") and name not in task.gpu_baselines else ""
         outputs = ring.sides[1]
 
@@ -57,6 +71,7 @@ class GpuBaselines:
         calls = [[*(wire(0, r) for r in c.inputs), *(wire(1, r) for r in c.outputs)] for c in ring.calls]
         setup = {
             **self._device.setup, "sizes": [ring.inputs.size, outputs.size], "calls": calls, "way": way,
+            "variants": list(group),
             "inputs": len(task.inputs), "function": "torch" if way else name, "path": [os.getcwd(), *filter(None, sys.path)],
             "task": os.path.abspath(locator) if locator.endswith(".py") else task.name, "environment": _caches(),
         }  # fmt: skip
@@ -65,27 +80,64 @@ class GpuBaselines:
             return Process(self._host, "kernellab.measure.gpu_baseline_job:main", fds, _BOOT_S)
 
 
-class BaselineRunner:
-    """A baseline's process as the bench sees it."""
+class Shared:
+    """A process that ends with the last of its runners."""
 
-    def __init__(self, device: CudaDevice, process: Process) -> None:
-        self._device, self._process = device, process
-        self._prepared = {0}
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self._users = 0
+        self._fault: WorkerFault | None = None
+
+    def join(self) -> None:
+        self._users += 1
+
+    def leave(self) -> None:
+        self._users -= 1
+        if self._users == 0:
+            self.process.end()
+
+    def ready(self) -> None:
+        """Where it does not start, each of its runners hears why."""
+        if self._fault is not None:
+            raise self._fault
+        try:
+            self.process.ready()
+        except WorkerFault as fault:
+            self._fault = fault
+            raise
+
+
+class BaselineRunner:
+    """A baseline's process as the bench sees it; where it has knobs, at the setting that `name` names."""
+
+    def __init__(self, device: CudaDevice, shared: Shared, name: str) -> None:
+        self._device, self._shared, self._name = device, shared, name
+        self._process = shared.process
+        self._prepared: set[int] = set()
+        self._open = True
+        shared.join()
 
     def ready(self) -> BaselineRunner:
-        self._process.ready()
+        try:
+            self._shared.ready()
+            self.prepare([0], _COMPILE_S)
+        except WorkerFault:
+            self.close()
+            raise
         return self
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
         self.prepare(calls, timeout_s)
         throttled = self._device.gauges.throttled()
-        reply = self._process.ask({"do": "run", "calls": list(calls)}, timeout_s, when="during a call")
+        request = {"do": "run", "calls": list(calls), "variant": self._name}
+        reply = self._process.ask(request, timeout_s, when="during a call")
         return Sample(float(reply["seconds"]), throttled or self._device.gauges.throttled())
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
         fresh = [n for n in calls if n not in self._prepared]
         if fresh:
-            self._process.ask({"do": "prepare", "calls": fresh}, max(timeout_s, 60.0), when="before a call")
+            request = {"do": "prepare", "calls": fresh, "variant": self._name}
+            self._process.ask(request, max(timeout_s, 60.0), when="before a call")
             self._prepared.update(fresh)
 
     def remarks(self) -> dict[str, int | str]:
@@ -95,10 +147,12 @@ class BaselineRunner:
         """The host's processors do not matter to what the device does."""
 
     def end(self) -> None:
-        self._process.end()
+        self.close()
 
     def close(self) -> None:
-        self._process.end()
+        if self._open:
+            self._open = False
+            self._shared.leave()
 
 
 def _caches() -> dict[str, str]:

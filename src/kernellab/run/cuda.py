@@ -61,7 +61,9 @@ class CudaDevice:
     @property
     def setup(self) -> dict[str, Any]:
         """What a GPU process of the laboratory is told."""
-        return {"index": self.context.index, "l2_bytes": self.properties.l2_bytes}
+        facts = self.properties
+        return {"index": self.context.index, "l2_bytes": facts.l2_bytes, "processors": facts.processors,
+                "shared_limit": facts.shared_limit}  # fmt: skip
 
     @property
     def own_kernels(self) -> bytes:

@@ -13,6 +13,7 @@ from kernellab.run.driver import Kernel, call
 
 THREADS = 256
 SOURCE = r"""
+#define HELD 240
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
 
 __device__ float from_bf16(u16 v) { return __uint_as_float((u32)v << 16); }
@@ -56,6 +57,27 @@ extern "C" __global__ void fill_u64(u64 *y, u64 pattern, u64 n) { EACH(n) y[i] =
 extern "C" __global__ void cool(const uint4 *x, u64 n, u32 *sink) {
     u32 s = 0; EACH(n) { uint4 v = x[i]; s += v.x ^ v.y ^ v.z ^ v.w; }
     if (s == 0x9e3779b9u) *sink = s;
+}
+/* leave nothing of earlier launches in shared memory and registers: a block of 256 threads with 255 registers each and all
+   the shared memory that there is has a processor for itself; volatile loads keep their values in registers until the
+   volatile stores behind the barrier */
+extern "C" __global__ void __launch_bounds__(256, 1) scrub(u32 words) {
+    extern __shared__ u32 whole[];
+    volatile u32 *at = whole;
+    u32 kept[HELD];
+    for (u32 i = threadIdx.x; i < words; i += 256) at[i] = ~0u;
+    __syncthreads();
+    #pragma unroll
+    for (u32 k = 0; k < HELD; k++) kept[k] = at[threadIdx.x + 256 * (k % 64)];
+    __syncthreads();
+    #pragma unroll
+    for (u32 k = 0; k < HELD; k++) at[threadIdx.x + 256 * (k % 64)] = kept[k];
+}
+/* the same for the first bytes of every resident thread's local memory */
+extern "C" __global__ void __launch_bounds__(1024, 2) scrub_local(u32 *sink, u32 never) {
+    volatile u32 own[128];
+    for (u32 k = 0; k < 128; k++) own[k] = ~0u;
+    if (never) *sink = own[never & 127];
 }
 /* keep the device busy while launches queue up behind */
 extern "C" __global__ void hold(u64 nanoseconds) {

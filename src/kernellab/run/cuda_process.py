@@ -66,7 +66,7 @@ class Process:
         if "fault" in reply:
             if reply.get("lost"):
                 self.end()
-            raise WorkerFault(reply["fault"], f"{reply['reason']}{' ' + when if when else ''}")
+            raise WorkerFault(reply["fault"], " ".join(filter(None, (reply["reason"], reply.get("when", when)))))
         return reply
 
     def end(self) -> None:

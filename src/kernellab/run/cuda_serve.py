@@ -3,7 +3,9 @@
 No candidate code runs on the host here: modules are data for the driver, plans are data for this loop. The laboratory
 believes nothing it says but the seconds, and keeps beside them what its own clock says: a kernel that found a way into
 this process would reach the outputs, and those are judged elsewhere.
-Covered: launch errors and sticky faults are replies; a hang is ended from outside with the process.
+Covered: launch errors and sticky faults are replies; a hang is ended from outside with the process. Every sample starts
+from the same memory: scratch is filled, static memory is put back and compared (cuda_static.py), what earlier launches
+left in the processors is overwritten (cuda_scrub.py).
 Not covered: bugs of the driver that a hostile module could use (this process is not confined).
 """
 
@@ -21,6 +23,8 @@ from kernellab.build.bundle import unpack
 from kernellab.run.cuda_clock import Clock
 from kernellab.run.cuda_kernels import Kernels
 from kernellab.run.cuda_process import serve
+from kernellab.run.cuda_scrub import Scrub
+from kernellab.run.cuda_static import StaticMemory, StaticMemoryChanged, static_memory
 from kernellab.run.driver import Context, DriverFault, Kernel, call, launch
 
 
@@ -54,20 +58,27 @@ class Bound:
     def nodes(self) -> int:
         return 1 if self.graph is not None else len(self.zeroed) + len(self.launches)
 
+    def uses(self, module: Any) -> bool:
+        return any(step.kernel.module is module for step in self.launches)
+
 
 @dataclass
 class Loaded:
-    """An artifact: its modules, the scratch of its plans, its calls."""
+    """An artifact: its modules, the scratch of its plans (address, size, allocation), its calls, and which of its modules
+    have memory that outlives a call."""
 
     modules: list[Any]
-    scratch: list[tuple[int, int]] = field(default_factory=list)
+    scratch: list[tuple[int, int, Any]] = field(default_factory=list)
     calls: list[Bound] = field(default_factory=list)
+    static: list[StaticMemory] = field(default_factory=list)
 
 
 class Server:
     def __init__(self, setup: dict[str, Any], cubin: bytes) -> None:
         self._context = Context(setup["index"])
-        self._clock = Clock(self._context, Kernels(cubin), setup["l2_bytes"])
+        kernels = Kernels(cubin)
+        self._clock = Clock(self._context, kernels, setup["l2_bytes"])
+        self._scrub = Scrub(self._context, kernels, setup["processors"], setup["shared_limit"])
         self._arenas: dict[int, tuple[int, int, Any]] = {}
         self._loaded: dict[int, Loaded] = {}
 
@@ -91,6 +102,7 @@ class Server:
         loaded = Loaded([])
         self._loaded[number] = loaded
         loaded.modules = [call("cuModuleLoadData", m) for m in bundle.modules]
+        loaded.static = static_memory(self._context, bundle.modules, loaded.modules)
         kernels: dict[str, Kernel] = {}
         scratch: dict[int, list[int]] = {}
         for bound in setup["calls"]:
@@ -112,24 +124,48 @@ class Server:
 
     def _do_prepare(self, fds: list[int], number: int, calls: list[int]) -> dict[str, Any]:
         """Graphs for calls of several launches."""
-        for index in calls:
-            bound = self._loaded[number].calls[index]
-            if bound.graph is None and bound.nodes > 1:
-                self._capture(bound)
+        self._capture_all([self._loaded[number].calls[index] for index in calls])
         self._context.synchronize()
         return {}
 
     def _do_run(self, fds: list[int], number: int, calls: list[int], timed: bool) -> dict[str, Any]:
         loaded = self._loaded[number]
         bound = [loaded.calls[index] for index in calls]
-        for address, size in loaded.scratch:  # nothing is left from an earlier call
-            self._context.fill(address, 0xFF, 1, size)
-        if not timed:
+        self._forget(loaded, bound)
+        if timed:
+            seconds = self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))
+        else:
             self._queue(bound)
             self._context.synchronize()
-            return {}
-        seconds = self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))
-        return {"seconds": seconds, "held": self._clock.held_s}
+        for memory in loaded.static:
+            memory.compare(used=any(b.uses(memory.module) for b in bound))
+        return {"seconds": seconds, "held": self._clock.held_s} if timed else {}
+
+    def _forget(self, loaded: Loaded, bound: list[Bound]) -> None:
+        """Nothing is left from earlier calls that these could read."""
+        for address, size, _ in loaded.scratch:
+            self._context.fill(address, 0xFF, 1, size)
+        for memory in loaded.static:
+            if memory.spans is None:
+                self._load_again(loaded, memory)
+            else:
+                memory.put_back()
+        if loaded.static:
+            self._capture_all(bound)
+        self._scrub.run(local=any(step.kernel.local_bytes for b in bound for step in b.launches))
+
+    def _load_again(self, loaded: Loaded, memory: StaticMemory) -> None:
+        """A fresh copy of a module in the place of the old one: its kernels move over, graphs that name them go."""
+        old, memory.module = memory.module, call("cuModuleLoadData", memory.cubin)
+        loaded.modules[:] = [memory.module if m is old else m for m in loaded.modules]
+        for bound in loaded.calls:
+            if bound.graph is not None and bound.uses(old):
+                call("cuGraphExecDestroy", bound.graph)
+                bound.graph = None
+        for kernel in {id(s.kernel): s.kernel for b in loaded.calls for s in b.launches}.values():
+            if kernel.module is old:
+                kernel.move(memory.module)
+        call("cuModuleUnload", old)
 
     def _do_unload(self, fds: list[int], number: int) -> dict[str, Any]:
         loaded = self._loaded.pop(number)
@@ -139,8 +175,8 @@ class Server:
                 call("cuGraphExecDestroy", bound.graph)
         for module in loaded.modules:
             call("cuModuleUnload", module)
-        for address, _ in loaded.scratch:
-            self._context.free(address)
+        for address, size, handle in loaded.scratch:
+            self._context.unmap(address, size, handle)
         return {}
 
     def _queue(self, calls: list[Bound]) -> None:
@@ -155,6 +191,11 @@ class Server:
             self._context.fill(address, 0, 1, size)
         for step in bound.launches:
             step.queue(self._context.stream)
+
+    def _capture_all(self, calls: list[Bound]) -> None:
+        for bound in calls:
+            if bound.graph is None and bound.nodes > 1:
+                self._capture(bound)
 
     def _capture(self, bound: Bound) -> None:
         stream = self._context.stream
@@ -171,8 +212,10 @@ class Server:
         call("cuGraphUpload", bound.graph, stream)
 
     def _scratch(self, loaded: Loaded, size: int) -> int:
-        address = self._context.allocate(size)
-        loaded.scratch.append((address, size))
+        """Whole pages with holes on either side, all of them filled before a sample: no neighbour to keep anything in."""
+        handle, whole = self._context.create(size)
+        address = self._context.map(handle, whole)
+        loaded.scratch.append((address, whole, handle))
         return address
 
 
@@ -195,6 +238,8 @@ def contents(fd: int) -> bytes:
 
 def fault_of(err: Exception) -> dict[str, Any]:
     """What went wrong, in the judge's words."""
+    if isinstance(err, StaticMemoryChanged):
+        return {"fault": "static-memory", "reason": str(err), "when": ""}
     if isinstance(err, (ValueError, KeyError, IndexError)):
         return {"fault": "plan", "reason": str(err)}
     if not isinstance(err, DriverFault):

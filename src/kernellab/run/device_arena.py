@@ -121,6 +121,13 @@ class DeviceArena:
         else:
             self._keeper.context.fill(self.at(region), pattern, width, region.count)
 
+    def wipe_around(self, first: Region, last: Region) -> None:
+        """Everything but the stretch from one region to another becomes ones, bands and unused ends included."""
+        context, end = self._keeper.context, last.start + last.length
+        for start, size in ((0, first.start), (end, self.size - end)):
+            if size:
+                context.fill(self.address + start, 0xFFFFFFFF, 4, size // 4)
+
     def intact(self, region: Region) -> str:
         before, behind = self.tally_bands(region)
         counts = self._keeper.tallies()

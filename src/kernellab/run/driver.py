@@ -9,6 +9,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -204,9 +205,23 @@ class Kernel:
     """A function of a loaded module, its parameters packed by their own sizes."""
 
     def __init__(self, module: Any, symbol: str) -> None:
+        self.module = module
+        self._symbol = symbol
         self.function = call("cuModuleGetFunction", module, symbol.encode())
         self.sizes = self._sizes()
         self._shared = 0
+
+    def move(self, module: Any) -> None:
+        """The same function of the same code, loaded once more."""
+        self.module = module
+        self.function = call("cuModuleGetFunction", module, self._symbol.encode())
+        shared, self._shared = self._shared, 0
+        self.allow_shared(shared)
+
+    @cached_property
+    def local_bytes(self) -> int:
+        """Local memory of a thread."""
+        return self.resources()["local_bytes"]
 
     def pack(self, values: Sequence[int | float]) -> tuple[Any, list[Any]]:
         """The parameter block for a launch, and what must stay alive with it. Raises ValueError on a misfit."""

@@ -17,6 +17,7 @@ import numpy as np
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
 from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype
+from kernellab.tasks.tunable import Tunable
 
 Dims = dict[str, int]
 Array = np.ndarray[Any, Any]
@@ -24,7 +25,7 @@ Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
 
 _GROUPS = ("tune", "held_out", "edge")
 
-__all__ = ["DTYPES", "Array", "Buffer", "Dims", "Draw", "Sizes", "Task", "dims_label", "parse_dims"]
+__all__ = ["DTYPES", "Array", "Buffer", "Dims", "Draw", "Sizes", "Task", "Tunable", "dims_label", "parse_dims"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Task:
                 float32 arrays and its results are rounded once, as in an honest kernel.
     gpu_baselines   the same for a GPU: name -> f(*input tensors) -> output tensor or tuple, plain allocating torch code.
                 "torch" is run eager, as a CUDA graph and compiled; other names are vendor paths, run as they are.
+                In both, a Tunable is a function with knobs, tried at every setting of them.
     tune, held_out, edge   shapes searched on, shapes no proposer sees, odd and tiny shapes
     sizes       other shapes for a kind of device ("cuda"); `on(kind)` is the task with those
     distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
@@ -153,6 +155,10 @@ class Task:
             extra["halo"] = self.halo
         if self.gpu_baselines:
             extra["gpu_baselines"] = {k: _source(f) for k, f in self.gpu_baselines.items()}
+        groups = {"cpu": self.baselines, "gpu": self.gpu_baselines}
+        knobs = {f"{g} {k}": f.knobs for g, fs in groups.items() for k, f in fs.items() if isinstance(f, Tunable)}
+        if knobs:
+            extra["knobs"] = {k: {knob: list(values) for knob, values in v.items()} for k, v in knobs.items()}
         return digest(
             {
                 **extra,
@@ -223,6 +229,8 @@ def _extent(expression: str, dims: Dims) -> int:
 def _source(function: Callable[..., Any] | None) -> str:
     if function is None:
         return ""
+    if isinstance(function, Tunable):
+        return _source(function.function)
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):
@@ -243,6 +251,7 @@ def _check(task: Task) -> None:
             raise _refusal(task, f"buffer '{buffer.name}' has dtype {buffer.dtype}", fix)
     if not task.exact and any(not is_float(b.dtype) for b in task.outputs):
         raise _refusal(task, "has integer outputs", "set exact=True: integers are compared bit for bit")
+    _check_knobs(task)
     _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")
     for kind, sizes in task.sizes.items():
         _check_shapes(task, sizes, f"{kind} ")
@@ -255,6 +264,20 @@ def _check(task: Task) -> None:
             "has fewer than two input distributions",
             "add offset, heavy-tailed or large inputs (kernellab.tasks.inputs)",
         )
+
+
+def _check_knobs(task: Task) -> None:
+    """The two baselines that stand for more than themselves have none; elsewhere settings are few."""
+    for baselines, plain in ((task.baselines, "numpy"), (task.gpu_baselines, "torch")):
+        for name, baseline in baselines.items():
+            if not isinstance(baseline, Tunable):
+                continue
+            if name == plain:
+                raise _refusal(
+                    task, f"the baseline '{name}' has knobs", "that one is a plain function; rename the other"
+                )
+            if fault := baseline.fault():
+                raise _refusal(task, f"the baseline '{name}' {fault[0]}", fault[1])
 
 
 def _check_shapes(task: Task, sizes: Sizes, kind: str) -> None:

@@ -28,7 +28,7 @@ __device__ void grid_barrier() {
         __threadfence();
         if (atomicInc(&arrived, gridDim.x - 1) == gridDim.x - 1) {
             __threadfence();
-            atomicAdd(&generation, 1);
+            atomicXor(&generation, 1);
         } else
             while (*(volatile unsigned *)&generation == now) __nanosleep(50);
         __threadfence();

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernellab.build import cubin, nvrtc_job
-from kernellab.build.cubin import CubinFacts, KernelFacts, audit, disassemble, launch_fault
+from kernellab.build.cubin import CubinFacts, KernelFacts, audit, disassemble, launch_fault, writable
 from kernellab.build.plan import Step
 
 SOURCE = """
@@ -71,6 +71,23 @@ def test_the_facts_are_those_of_nvidias_own_tool(arch: str, tmp_path: Path) -> N
         assert kernel.registers == kernels[name]["REG"]
         assert kernel.local_bytes == kernels[name]["STACK"]
         assert kernel.shared_bytes == max(0, kernels[name]["SHARED"] - system)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ARCHS)
+def test_every_writable_byte_is_found_with_the_variables_around_it(arch: str) -> None:
+    parts = {part.name: part for part in writable(made(arch))}
+    assert sum(part.size for part in parts.values()) == audit(made(arch)).static_bytes
+    filled, empty = parts[".nv.global.init"], parts[".nv.global"]
+    assert [(v.name, v.offset, v.size) for v in filled.variables] == [("start", 0, 12)]
+    assert sorted((v.name.lstrip("_ZL5"), v.size) for v in empty.variables) == [("big", 5000), ("count", 4)]
+    assert all(v.offset + v.size <= empty.size for v in empty.variables)
+
+
+@needs_nvrtc
+def test_a_module_without_static_memory_has_no_writable_part() -> None:
+    source = "__constant__ int c; __global__ void k(int *p) { __shared__ int s[9]; s[p[0]] = c; p[1] = s[p[2]]; }"
+    assert writable(made("sm_90a", source)) == []
 
 
 @needs_nvrtc
@@ -132,8 +149,9 @@ def test_a_module_that_triton_made_is_read_too(tmp_path: Path) -> None:
     "image", [b"", b"\x7fELF", b"x" * 4096, b"\x7fELF\x02\x01" + bytes(200), b"\x7fELF" + b"\xff" * 999]
 )
 def test_garbage_is_a_value_error(image: bytes) -> None:
-    with pytest.raises(ValueError, match="not a readable cubin"):
-        audit(image)
+    for read in (audit, writable):
+        with pytest.raises(ValueError, match="not a readable cubin"):
+            read(image)
 
 
 @needs_nvrtc

@@ -147,3 +147,9 @@ def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_th
     assert "(no win)" in lines[3]
     assert "nothing-verified" in lines[4]
     assert "x [" not in lines[4]
+
+
+def test_the_setting_of_a_baselines_knobs_is_shown_with_its_name() -> None:
+    text = io.StringIO()
+    Console(file=text, width=140).print(results_table([{**RESULT, "baseline": "triton-rows[num_warps=8]"}]))
+    assert "triton-rows[num_warps=8], f32" in text.getvalue()

@@ -17,7 +17,7 @@ from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task
 
 FILE = """
-from kernellab.tasks import STANDARD, Buffer, Task
+from kernellab.tasks import STANDARD, Buffer, Task, Tunable
 
 def reference(x):
     return 2 * x
@@ -28,8 +28,13 @@ def broken(x, y):
 def silent_exit(x, y):
     raise SystemExit(4)
 
+def in_blocks(x, y, block, offset):
+    for at in range(0, len(x), block):
+        y[at:at + block] = 2 * x[at:at + block] + offset
+
 TASK = Task(name="double", about="", inputs=(Buffer("x", ("N",)),), outputs=(Buffer("y", ("N",)),), reference=reference,
-            baselines={"broken": broken, "exits": silent_exit},
+            baselines={"broken": broken, "exits": silent_exit,
+                       "blocks": Tunable(in_blocks, {"block": (16, 64), "offset": (0.0, 1.0)})},
             tune=({"N": 64},), held_out=({"N": 65},), edge=({"N": 1},), distributions=STANDARD)
 """
 CPUS = sorted(os.sched_getaffinity(0))
@@ -146,3 +151,22 @@ def test_only_torch_can_be_missing_and_then_with_the_way_to_get_it() -> None:
     assert "numpy" in names
     assert {*names, *missing} == {"numpy", "torch"}
     assert all("pip install" in reason for reason in missing.values())
+
+
+def test_a_baseline_with_knobs_runs_at_every_setting_each_on_its_own(baselines: Baselines, locator: str) -> None:
+    task = load_task(locator)
+    names = [n for n in available(task)[0] if n.startswith("blocks")]
+    assert names == [f"blocks[block={b},offset={o}]" for b in (16, 64) for o in (0.0, 1.0)]
+    ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
+    try:
+        for name in names:
+            worker = baselines.start(task, locator, name, ring, 1, CPUS).ready()
+            try:
+                filling = ring.fill(0, 1, 1, known=True)
+                worker.run([0], 10.0)
+                fault, _ = ring.check(0, filling)
+                assert (fault is None) == name.endswith("offset=0.0]"), name
+            finally:
+                worker.close()
+    finally:
+        ring.close()

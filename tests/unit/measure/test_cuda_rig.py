@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.base import SETS
-from kernellab.measure.cuda_rig import SAMPLE_S, CudaRig
+from kernellab.measure.cuda_rig import SAMPLE_S, CudaRig, pool_size
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Dims
 
@@ -73,3 +73,22 @@ def test_every_timed_shape_has_room_for_a_sample(name: str, rig: CudaRig) -> Non
     for dims in task.tune:
         floor_s = task.least_bytes(dims) / 5e12
         assert rig.slots(task, dims, floor_s) * (floor_s + 2e-6) >= SAMPLE_S
+
+
+@pytest.mark.parametrize(("slots", "checks", "pool"), [(1, 4, 5), (3, 4, 5), (30, 4, 30), (64, 16, 64), (1, 0, 2)])
+def test_every_slot_of_a_sample_can_have_a_known_answer(slots: int, checks: int, pool: int) -> None:
+    assert pool_size(SOFTMAX, {"M": 64, "N": 64}, slots, checks) == pool
+
+
+def test_the_pool_stops_where_memory_does_and_never_below_two() -> None:
+    gigabytes: Dims = {"M": 1 << 15, "N": 1 << 15}  # 2 GB in, 4 GB of bounds
+    assert pool_size(SOFTMAX, gigabytes, 8, 16) == 4
+    assert pool_size(SOFTMAX, {"M": 1 << 18, "N": 1 << 15}, 8, 16) == 2
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_at_every_timed_shape_all_slots_are_checked(name: str, rig: CudaRig) -> None:
+    task = TASKS[name].on("cuda")
+    for dims in task.tune:
+        slots = rig.slots(task, dims, task.least_bytes(dims) / 5e12)
+        assert pool_size(task, dims, slots, 4) >= slots

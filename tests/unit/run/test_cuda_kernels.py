@@ -18,7 +18,7 @@ CALLED = {
     *(f"mix_{d}" for d in FLOATS),
     *(f"outside_{d}" for d in FLOATS),
     *(f"equals_u{8 * np.dtype(d).itemsize}" for d in DTYPES),
-    "differs", "fill_u64", "cool", "hold",
+    "differs", "fill_u64", "cool", "hold", "scrub", "scrub_local",
 }  # fmt: skip
 
 
@@ -27,6 +27,15 @@ CALLED = {
 def test_they_compile_with_every_kernel_that_rings_arenas_and_clocks_call(target: str) -> None:
     found = audit(compile_own(target))
     assert set(found.kernels) >= CALLED
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+def test_scrubbing_takes_nearly_all_registers_and_spills_none(target: str) -> None:
+    found = audit(compile_own(target)).kernels
+    assert found["scrub"].registers >= 240
+    assert found["scrub"].local_bytes == 0
+    assert found["scrub_local"].local_bytes >= 512
 
 
 @needs_nvrtc

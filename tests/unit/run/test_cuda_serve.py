@@ -10,6 +10,7 @@ import pytest
 from kernellab.core.records import Cause
 from kernellab.run.cuda_process import files_of
 from kernellab.run.cuda_serve import contents, fault_of
+from kernellab.run.cuda_static import StaticMemoryChanged
 from kernellab.run.driver import DriverFault
 
 
@@ -39,6 +40,13 @@ def test_every_error_has_a_cause_that_records_know_and_words(
     found = fault_of(error)
     assert (found["fault"], found["reason"], found.get("lost", False)) == (cause, words, lost)
     assert cause in get_args(Cause)
+
+
+def test_changed_static_memory_is_a_cause_of_its_own_and_says_when_itself() -> None:
+    found = fault_of(StaticMemoryChanged("a call left its static memory changed: 4 bytes of 'calls'"))
+    assert found == {"fault": "static-memory", "when": "",
+                     "reason": "a call left its static memory changed: 4 bytes of 'calls'"}  # fmt: skip
+    assert found["fault"] in get_args(Cause)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("odd"), TypeError("odd"), MemoryError()])

@@ -180,3 +180,39 @@ def test_a_kernel_is_too_good_only_for_ceilings_that_were_once_measured_undistur
     finally:
         monkeypatch.undo()
         stage.close()
+
+
+TUNED = """
+
+def in_blocks(x, y, block):
+    for at in range(0, len(x), block):
+        np.multiply(x[at:at + block], x[at:at + block], out=y[at:at + block])
+        y[at:at + block] *= 2 * x[at:at + block]
+
+
+def only_right_alone(x, y, wrong):
+    y[...] = 2 * x * x * x + wrong
+
+
+from dataclasses import replace
+from kernellab.tasks import Tunable
+TASK = replace(TASK, baselines={**TASK.baselines, "blocks": Tunable(in_blocks, {"block": (64, 8192)}),
+                                "other": Tunable(only_right_alone, {"wrong": (1, 2)})})
+"""
+
+
+def test_a_baseline_is_tuned_over_its_knobs_and_the_fastest_setting_is_the_one_to_beat(
+    task_file: Path, quick: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "tuned.py"
+    path.write_text(task_file.read_text() + TUNED)
+    with Lab(quick, load_task(str(path)), str(path), torch=False) as lab:
+        stage = lab.stage(DIMS)
+        try:
+            facts = stage.calibration
+            assert set(facts["baselines"]) == {"numpy", "blocks[block=64]", "blocks[block=8192]"}
+            assert set(facts["failed"]) == {"other[wrong=1]", "other[wrong=2]"}, "each is proved by itself"
+            assert facts["fastest"] in ("numpy", "blocks[block=8192]"), "512 slices take longer than four"
+            assert canonical_json(facts)
+        finally:
+            stage.close()

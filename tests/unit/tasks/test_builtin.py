@@ -14,20 +14,28 @@ from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect
-from kernellab.tasks.spec import Array, Dims, Task
+from kernellab.tasks.spec import Array, Dims, Task, Tunable
+from kernellab.tasks.tunable import variants
 from kernellab.verify.numeric import within
 
 torch = pytest.importorskip("torch")
 
 FAMILIES = ("softmax", "stencil3x3", "stencil5x5", "particle_filter")
-EXPRESSIONS = [(n, b) for n in TASKS for b in TASKS[n].gpu_baselines if b != "triton-tutorial"]
-TUTORIAL = """
+EXPRESSIONS = [(n, b) for n in TASKS for b in TASKS[n].gpu_baselines if not b.startswith("triton")]
+IN_TRITON = """
 import sys
 from tests.unit.tasks.test_builtin import TASKS, judge
-for name in ("softmax", "softmax_bf16", "softmax_f16"):
-    for dims in ({"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 17, "N": 513}):
-        for distribution in ("normal", "large", "masked"):
-            judge(TASKS[name], "triton-tutorial", dims, distribution)
+from kernellab.tasks.tunable import variants
+for suffix in ("", "_bf16", "_f16"):
+    task, seen = TASKS[sys.argv[1] + suffix], set()
+    for baseline, variant in variants(task.gpu_baselines).items():
+        if variant.name.startswith("triton") and variant.name not in seen:
+            seen.add(variant.name)
+            for dims in (task.edge[1], task.edge[2 if "stencil" in task.name else -1]):
+                for distribution in task.distributions:
+                    judge(task, baseline, dims, distribution)
+        elif variant.name.startswith("triton") and not suffix:
+            judge(task, baseline, task.edge[1], "normal")
 print("right")
 """
 
@@ -45,7 +53,7 @@ def numpy(result: Any) -> Array:
 
 def judge(task: Task, baseline: str, dims: Dims, distribution: str) -> None:
     inputs = draw_inputs(task, dims, distribution, np.random.default_rng(11))
-    result = task.gpu_baselines[baseline](*(tensor(a.copy()) for a in inputs))
+    result = variants(task.gpu_baselines)[baseline].function(*(tensor(a.copy()) for a in inputs))
     outputs = [numpy(r) for r in (result if isinstance(result, tuple) else (result,))]
     for buffer, got, wanted in zip(task.outputs, outputs, expect(task, dims, inputs), strict=True):
         assert (got.dtype.name, got.shape) == (buffer.dtype, buffer.shape(dims))
@@ -129,13 +137,20 @@ def test_the_built_in_tasks_need_no_triton_to_be_imported() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "12\n"
 
 
-def test_the_tutorials_softmax_is_right_in_tritons_interpreter() -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_triton_baselines_are_right_in_tritons_interpreter(family: str) -> None:
     pytest.importorskip("triton")
     result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TUTORIAL],
+        [sys.executable, "-W", "ignore", "-c", IN_TRITON, family],
         env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert result.stdout == "right\n", result.stderr[-2000:]
+
+
+def test_every_family_has_a_triton_baseline_with_knobs() -> None:
+    for task in TASKS.values():
+        tuned = {n for n, b in task.gpu_baselines.items() if isinstance(b, Tunable)}
+        assert tuned == {n for n in task.gpu_baselines if n.startswith("triton")} != set()
 
 
 def test_low_precision_particle_filters_are_held_to_float32() -> None:

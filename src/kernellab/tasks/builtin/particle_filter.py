@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.tasks.builtin.particle_triton import in_three_steps
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, draw_normal
-from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
 
 
 def reference(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
@@ -100,7 +101,11 @@ def _task(dtype: str) -> Task:
         outputs=(Buffer("w", ("N",)), Buffer("ess", (1,))),
         reference=reference,
         baselines={"numpy": with_numpy, "torch": with_torch},
-        gpu_baselines={"torch": on_gpu, "torch.softmax": on_gpu_softmax},
+        gpu_baselines={
+            "torch": on_gpu,
+            "torch.softmax": on_gpu_softmax,
+            "triton-plain": Tunable(in_three_steps, {"block": (4096, 1024, 2048, 8192), "num_warps": (4, 8)}),
+        },
         tune=({"N": 1 << 22}, {"N": 1 << 20}, {"N": 1 << 16}),
         held_out=({"N": 1_500_007}, {"N": 300_000}, {"N": 12_345}),
         edge=({"N": 1}, {"N": 2}, {"N": 7}, {"N": 100}, {"N": 1025}, {"N": 4099}),

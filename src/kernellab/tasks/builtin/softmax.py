@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial
+from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial, row_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, draw_normal
-from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
 
 
 def reference(x: Array) -> Array:
@@ -80,7 +80,11 @@ def _task(dtype: str) -> Task:
         outputs=(Buffer("y", ("M", "N"), dtype),),
         reference=reference,
         baselines={"numpy": with_numpy, "torch": with_torch},
-        gpu_baselines={"torch": on_gpu, "triton-tutorial": as_in_the_tutorial},
+        gpu_baselines={
+            "torch": on_gpu,
+            "triton-rows": Tunable(row_a_program, {"num_warps": (4, 1, 2, 8, 16)}),
+            "triton-tutorial": Tunable(as_in_the_tutorial, {"num_warps": (8, 4, 16), "num_stages": (4, 2)}),
+        },
         tune=({"M": 4096, "N": 4096}, {"M": 8192, "N": 1024}, {"M": 8192, "N": 512}, {"M": 4096, "N": 781}),
         held_out=({"M": 1531, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
         edge=(

@@ -1,4 +1,5 @@
-"""Softmax as Triton's fused-softmax tutorial has it: what a GPU user finds first. Needs triton only when called."""
+"""Softmax in Triton as a GPU user finds it first: the tutorial's fused softmax, and the plain kernel with a row a program.
+Both hold a whole row, padded to a power of two. They need triton only when they are called."""
 
 from __future__ import annotations
 
@@ -10,24 +11,34 @@ _WARPS_AN_SM = 64
 _NO_GPU_PROGRAMS = 8
 
 
-def as_in_the_tutorial(x: Any) -> Any:
-    """One program holds a whole row, padded to a power of two, and goes on to the next row of its share."""
+def row_a_program(x: Any, num_warps: int) -> Any:
+    """As many programs as rows."""
+    import torch
+
+    from kernellab.tasks.builtin.softmax_triton_kernel import row_kernel
+
+    rows, columns = x.shape
+    y = torch.empty_like(x)
+    row_kernel[(rows,)](x, y, x.stride(0), y.stride(0), columns, BLOCK=_block(columns), num_warps=num_warps)
+    return y
+
+
+def as_in_the_tutorial(x: Any, num_warps: int, num_stages: int) -> Any:
+    """As many programs as the device holds at once; each goes on to the next row of its share."""
     import torch
 
     from kernellab.tasks.builtin.softmax_triton_kernel import rows_kernel
 
     rows, columns = x.shape
     y = torch.empty_like(x)
-    block = 1 << (columns - 1).bit_length()
-    options = {"BLOCK": block, "STAGES": 4 if block <= 8192 else 2, "num_warps": _warps(block)}
+    options = {"BLOCK": _block(columns), "STAGES": num_stages, "num_warps": num_warps}
     resident = _resident(x.dtype, x.device, **options) if x.is_cuda else _NO_GPU_PROGRAMS
     rows_kernel[(min(rows, resident),)](x, y, x.stride(0), y.stride(0), rows, columns, **options)
     return y
 
 
-def _warps(block: int) -> int:
-    """More of them for longer rows, so that a row still fits the registers of its program."""
-    return 4 if block < 2048 else 8 if block < 8192 else 16
+def _block(columns: int) -> int:
+    return 1 << (columns - 1).bit_length()
 
 
 @cache

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.tasks.builtin.stencil_triton import tile_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD
-from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task
+from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
 """Binomial weights by radius: exact in binary, so that separable evaluation is exact up to rounding."""
@@ -133,6 +134,7 @@ def _gpu_planes(radius: int) -> Callable[[Any], Any]:
     return planes_on_gpu
 
 
+_TILES = {"rows": (4, 1), "columns": (256, 512, 1024), "num_warps": (4, 8)}
 _CUDA = Sizes(
     tune=({"H": 4096, "W": 4096, "C": 1}, {"H": 2048, "W": 2048, "C": 16}),
     held_out=({"H": 3000, "W": 5000, "C": 1}, {"H": 1500, "W": 2100, "C": 3}, {"H": 1000, "W": 1024, "C": 16}),
@@ -166,6 +168,7 @@ def _task(radius: int, dtype: str) -> Task:
         baselines={"numpy": _numpy(radius), "torch": _torch_shifts(radius), "torch.conv2d": _torch_conv(radius)},
         gpu_baselines={
             "torch": _gpu_shifts(radius), "cudnn": _gpu_depthwise(radius), "cudnn-planes": _gpu_planes(radius),
+            "triton-plain": Tunable(tile_a_program(TAPS[radius]), _TILES),
         },
         tune=({"H": 2048, "W": 2048, "C": 1}, {"H": 1024, "W": 1024, "C": 4}, {"H": 512, "W": 512, "C": 16}),
         held_out=({"H": 1000, "W": 1500, "C": 1}, {"H": 700, "W": 333, "C": 3}, {"H": 300, "W": 500, "C": 8}),
