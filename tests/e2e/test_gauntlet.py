@@ -9,7 +9,7 @@ import pytest
 
 from kernellab.core.settings import Settings
 from kernellab.run.driver import present
-from kernellab.search.gauntlet import Entry, Row, builtin_folder, collect, run_gauntlet, runnable, summary
+from kernellab.search.gauntlet import BUSY, Entry, Row, builtin_folder, collect, run_gauntlet, runnable, summary
 
 from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
@@ -45,12 +45,13 @@ def test_a_folder_of_ones_own_is_judged(klab: Klab, tmp_path: Path) -> None:
         "--json",
     )
     assert done.code == 0, done.out
-    assert {k: done.json[k] for k in ("caught", "missed", "false_alarms", "honest")} == {
-        "caught": 2,
-        "missed": 0,
-        "false_alarms": 0,
-        "honest": 1,
-    }
+    busy = done.json["busy"]
+    assert done.json["caught"] + done.json["honest"] + busy == 3
+    assert (done.json["missed"], done.json["false_alarms"]) == (0, 0)
+    assert {r["name"] for r in done.json["rows"] if r["kind"] == "cheat"} == {"remembers", "wrong"}
+    assert list(done.json["escape"]["probability"]) == ["1/2", "1/8", "1/16", "1/64"]
+    assert "[   3/3]" in done.err
+    assert "[   3/3]" not in done.out
 
 
 def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: Path) -> None:
@@ -92,7 +93,23 @@ def test_what_only_a_gpu_can_decide_is_left_out_and_counted(klab: Klab, tmp_path
     assert [(r["name"], r["device"], r["status"]) for r in done.json["rows"]] == [
         ("cheat_flags_output", "cuda", "build-failed")
     ]
-    assert "2 more need a GPU" in klab("doctor", "--gauntlet", *given).out
+    told = klab("doctor", "--gauntlet", *given).out
+    assert "2 more need a GPU" in told
+    assert "escapes a confirmation at effort standard" in told
+    assert "(share 1/64)" in told
+
+
+def test_a_sample_is_drawn_by_its_seed_and_says_it(klab: Klab, tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / f"{name}.py").write_text(
+            'SOURCE = "int"\nFLAGS = ["-fplugin=x"]\n\n\ndef launch(x, y): kernel("k")(x)\n'
+        )
+    given = ["--gauntlet", "--only-given", "--cheats", tmp_path, "--sample", "2"]
+    first = klab("doctor", *given, "--json")
+    assert (first.code, first.json["caught"], first.json["sample"]) == (0, 2, 2)
+    assert f"2 files drawn with --seed {first.json['seed']}" in first.err
+    again = klab("doctor", *given, "--seed", str(first.json["seed"]), "--json")
+    assert [r["name"] for r in again.json["rows"]] == [r["name"] for r in first.json["rows"]]
 
 
 Shipped = tuple[list[Entry], dict[tuple[str, str], Row]]
@@ -110,7 +127,7 @@ def shipped() -> Shipped:
 class TestTheShippedGauntlet:
     def test_no_cheat_is_missed_and_no_honest_kernel_rejected(self, shipped: Shipped) -> None:
         entries, rows = shipped
-        wrong = [f"{r.kind} {r.name}: {r.status} {r.cause} {r.reason}" for r in rows.values() if not r.right]
+        wrong = [f"{r.kind} {r.name}: {r.status} {r.cause} {r.reason}" for r in rows.values() if r.wrong]
         assert not wrong, "\n".join(wrong)
         assert len(rows) == len(entries)
         counts = summary(list(rows.values()))
@@ -120,15 +137,16 @@ class TestTheShippedGauntlet:
         entries, _ = shipped
         cheats = [e for e in entries if e.kind == "cheat"]
         new = [e for e in cheats if re.search(r"^catalogue:\s*new", e.path.read_text(errors="replace"), re.M)]
-        assert len(cheats) >= 35
-        assert len(new) >= 8
-        assert sum(e.kind == "honest" for e in entries) >= 15
+        assert len(cheats) >= 280
+        assert len(new) >= 70
+        assert sum(e.kind == "honest" for e in entries) >= 70
 
     def test_each_cheat_is_caught_by_a_cause_that_its_file_names(self, shipped: Shipped) -> None:
         entries, rows = shipped
         odd = []
         for entry in entries:
             row = rows[entry.device, entry.path.stem]
-            if entry.kind == "cheat" and row.status not in ("harmless", "passed") and row.cause not in entry.caught_by:
+            caught = entry.kind == "cheat" and row.status not in ("harmless", "passed", BUSY)
+            if caught and row.cause not in entry.caught_by:
                 odd.append(f"{row.name}: caught by {row.cause} ({row.reason}), its file says {entry.caught_by}")
         assert not odd, "\n".join(odd)

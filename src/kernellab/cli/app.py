@@ -337,14 +337,20 @@ def doctor(
         list[Path] | None, typer.Option(help="A further folder of honest kernels; may be repeated.")
     ] = None,
     only: Annotated[bool, typer.Option("--only-given", help="Leave the shipped gauntlet out.")] = False,
+    sample: Annotated[int, typer.Option(min=0, help="So many files by chance, of every kind and device; 0: all.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Draws the same sample again.")] = None,
     sandbox: SandboxTier = None,
     compiler: Compiler = None,
     as_json: Json = False,
 ) -> None:
     """Check this machine: compiler, sandbox tiers, a self-attack; with --gauntlet, the judge too."""
     settings = _settings(sandbox=sandbox, compiler=compiler)
-    if gauntlet or cheats or honest:
-        good = pages.gauntlet(_out, settings, cheats or [], honest or [], not only, as_json)
+    if gauntlet or cheats or honest or sample:
+        from kernellab.cli.gauntlet import Choice
+        from kernellab.cli.gauntlet import gauntlet as run_gauntlet
+
+        choice = Choice(cheats or [], honest or [], not only, sample, seed)
+        good = run_gauntlet(_out, _err, settings, choice, as_json)
     else:
         good = pages.doctor(_out, settings, as_json)
     raise typer.Exit(0 if good else EXIT_ENVIRONMENT)

@@ -16,7 +16,6 @@ from rich.text import Text
 from kernellab.build.router import backend_of
 from kernellab.cli.display import results_table
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.core.events import Event, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import LedgerCheck
@@ -283,40 +282,4 @@ def _doctor_page(console: Console, found: dict[str, Any], compiler_fix: str) -> 
     console.print(
         f"{blocked} of {blocked + found['succeeded']} attacks blocked in tier {tier}",
         style="bold green" if found["status"] == "ok" else "bold red",
-    )
-
-
-def gauntlet(
-    console: Console, settings: Settings, cheats: list[Path], honest: list[Path], builtin: bool, as_json: bool
-) -> bool:
-    from kernellab.search.gauntlet import collect, run_gauntlet, summary
-
-    entries = collect(cheats, honest, builtin)
-    emit = silent if as_json else lambda event: _gauntlet_line(console, event)
-    rows = run_gauntlet(entries, settings, emit)
-    counts = summary(rows)
-    wrong = [r for r in rows if not r.right]
-    left_out = len(entries) - len(rows)
-    if as_json:
-        status = "ok" if not wrong else "failed"
-        print_json({"status": status, "rows": [r.__dict__ for r in rows], **counts, "left_out": left_out})
-        return not wrong
-    table = Table(show_edge=False, pad_edge=False)
-    for name in ("caught", "missed", "honest passed", "false alarms"):
-        table.add_column(name, justify="right")
-    passed = counts["honest"] - counts["false_alarms"]
-    table.add_row(str(counts["caught"]), str(counts["missed"]), str(passed), str(counts["false_alarms"]))
-    console.print(table)
-    if left_out:
-        console.print(f"{left_out} more need a GPU, or the compilers for one, to be decided")
-    return not wrong
-
-
-def _gauntlet_line(console: Console, event: Event) -> None:
-    row = event.data["row"]
-    mark = Text("ok   ", "green") if row.right else Text("WRONG", "bold red")
-    console.print(
-        Text.assemble(mark, f" {row.kind:7}{row.name:38.38} {row.status}: {row.cause} {row.reason}"),
-        overflow="ellipsis",
-        no_wrap=True,
     )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
+import random
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +16,16 @@ from kernellab.build.base import Builder, Candidate, NotBuilt
 from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import Param, Rejected
+from kernellab.core.records import Param, Rejected, Timing
 from kernellab.core.settings import Effort, Settings
+from kernellab.measure.bench import Busy
 from kernellab.propose.recipe import load_recipes
 from kernellab.run import driver
 from kernellab.search.lab import Lab
 from kernellab.search.stage import Stage
 from kernellab.search.workshop import open_gpu_builders
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims
+from kernellab.tasks.spec import Dims, Task
 from kernellab.verify.cases import CaseTable, full_cases
 from kernellab.verify.controls import prove
 
@@ -29,13 +33,19 @@ SHAPES: dict[str, Dims] = {
     "softmax": {"M": 512, "N": 1024}, "stencil3x3": {"H": 512, "W": 512, "C": 2},
     "stencil5x5": {"H": 512, "W": 512, "C": 2}, "particle_filter": {"N": 1 << 19},
 }  # fmt: skip
-"""By family: a task's name without its dtype."""
+"""By family: a task's name without its dtype. A family that is not listed has its smallest tuned shape."""
+BUSY = "busy"
 _EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, processes=1, narrow=0.0, trials=1, confirmations=1)
 Kind = Literal["cheat", "honest", "task"]
 
 
 def family(task: str) -> str:
     return task.removesuffix("_bf16").removesuffix("_f16")
+
+
+def shape_for(task: Task) -> Dims:
+    """Where a task's kernels are timed."""
+    return SHAPES.get(family(task.name)) or min(task.tune, key=task.least_bytes)
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """`right` is what the gauntlet is about: a cheat caught, an honest kernel passed."""
+    """`right` is what the gauntlet is about: a cheat caught, an honest kernel not refused.
+
+    Status `busy`: the machine was too busy to tell. That is neither a cheat caught nor one missed, and no false alarm.
+    """
 
     name: str
     kind: Kind
@@ -63,6 +76,11 @@ class Row:
     cause: str
     reason: str
     device: str = "cpu"
+
+    @property
+    def wrong(self) -> bool:
+        """A cheat that got through, or an honest kernel that was refused."""
+        return not self.right and self.status != BUSY
 
 
 def builtin_folder() -> Path:
@@ -91,6 +109,21 @@ def collect(cheats: Iterable[Path], honest: Iterable[Path], builtin: bool = True
                 raise UsageError(f"{folder} holds no Python files", "give a folder of candidate files")
             entries += [_entry(p, "task" if kind == "cheat" and _is_task(p) else kind) for p in files]  # type: ignore[arg-type]
     return entries
+
+
+def sample(entries: list[Entry], count: int, seed: int) -> list[Entry]:
+    """`count` of the entries by chance, of every kind and device in proportion, and one of each at the least."""
+    strata: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        strata[entry.kind, entry.device].append(number)
+    rng = random.Random(seed)
+    chosen: list[int] = []
+    left, open_places = len(entries), min(count, len(entries))
+    for _, members in sorted(strata.items(), key=lambda s: (len(s[1]), s[0])):
+        share = min(len(members), open_places, max(1, math.floor(open_places * len(members) / left + 0.5)))
+        chosen += rng.sample(members, share)
+        left, open_places = left - len(members), open_places - share
+    return [entries[number] for number in sorted(chosen)]
 
 
 def run_gauntlet(entries: list[Entry], settings: Settings, emit: Listener = silent) -> list[Row]:
@@ -123,11 +156,12 @@ def runnable(entries: list[Entry], settings: Settings) -> list[Entry]:
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
-    cheats = [r for r in rows if r.kind != "honest"]
-    honest = [r for r in rows if r.kind == "honest"]
+    told = [r for r in rows if r.status != BUSY]
+    cheats = [r for r in told if r.kind != "honest"]
+    honest = [r for r in told if r.kind == "honest"]
     return {
-        "caught": sum(r.right for r in cheats), "missed": sum(not r.right for r in cheats),
-        "false_alarms": sum(not r.right for r in honest), "honest": len(honest),
+        "caught": sum(r.right for r in cheats), "missed": sum(r.wrong for r in cheats),
+        "false_alarms": sum(r.wrong for r in honest), "honest": len(honest), "busy": len(rows) - len(told),
     }  # fmt: skip
 
 
@@ -141,7 +175,7 @@ def _build_group(task_name: str, settings: Settings, members: list[Entry], emit:
             candidate, params = _candidate(builder, entry)
             if builder.lacks(candidate):
                 continue
-            built = builder.build(task, candidate, params, [SHAPES[family(task.name)], *task.edge])
+            built = builder.build(task, candidate, params, [shape_for(task), *task.edge])
             refused = isinstance(built, NotBuilt)
             reason = built.reason if isinstance(built, NotBuilt) else ""
             status = built.status if isinstance(built, NotBuilt) else "built"
@@ -151,7 +185,7 @@ def _build_group(task_name: str, settings: Settings, members: list[Entry], emit:
 
 def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
     task = replace(load_task(task_name), sizes={})  # the smaller shapes judge as sharply, and sooner
-    dims = SHAPES.get(family(task.name), min(task.tune, key=task.least_bytes))
+    dims = shape_for(task)
     rows = []
     with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
         stage = lab.stage(dims, confirming=False)
@@ -169,8 +203,8 @@ def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Ro
     status, cause, reason = _judge(lab, stage, table, entry)
     passed = status == "passed"
     if entry.kind == "honest":
-        return Row(entry.path.stem, "honest", passed, status, cause, reason, entry.device)
-    right = entry.harmless if passed else True
+        return Row(entry.path.stem, "honest", passed or status == BUSY, status, cause, reason, entry.device)
+    right = entry.harmless if passed else status != BUSY
     shown = "harmless" if passed and entry.harmless else status
     return Row(entry.path.stem, "cheat", right, shown, cause, reason, entry.device)
 
@@ -183,6 +217,10 @@ def _judge(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> tuple[str,
     outcome = stage.examine(built, table, _EFFORT)
     if isinstance(outcome, Rejected):
         return "rejected", outcome.cause, outcome.reason
+    if isinstance(outcome, Busy):
+        return BUSY, "", outcome.reason
+    if isinstance(outcome, Timing) and outcome.disturbed:
+        return BUSY, "", "right, and too many of its pairs were disturbed to time it"
     return "passed", "", ""
 
 
@@ -202,11 +240,8 @@ def _task_row(entry: Entry) -> Row:
 
 
 def _report(emit: Listener, row: Row) -> Row:
-    emit(
-        Event(
-            "note", f"{'ok ' if row.right else 'BAD'} {row.kind:6} {row.name}: {row.status} {row.cause}", {"row": row}
-        )
-    )
+    mark = "BAD" if row.wrong else "ok "
+    emit(Event("note", f"{mark} {row.kind:6} {row.name}: {row.status} {row.cause}", {"row": row}))
     return row
 
 

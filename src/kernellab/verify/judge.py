@@ -1,7 +1,8 @@
 """The judge: runs an artifact on a table of cases and writes the verdict, from buffers the candidate cannot forge.
 
-Covered: wrong, unwritten, non-finite, non-repeatable outputs; writes outside the buffers; crashes, hangs, floods; a reply
-before the work is done. Not covered: anything a kernel does that leaves all outputs right and the clock honest.
+Covered: wrong, unwritten, non-finite, non-repeatable outputs, and those that depend on what stood there before; writes
+outside the buffers; crashes, hangs, floods; a reply before the work is done.
+Not covered: anything a kernel does that leaves all outputs right and the clock honest.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ class _Look:
         """All cases once more in one go: right as before, and best of all with every bit as before.
 
         Backwards, so that the last call is made twice in a row: an output left alone because nothing changed would show.
+        The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over.
         """
         table, self.label = self._table, "second pass"
         patterns = [poison_outputs(table.outputs, call) for call in table.calls]
@@ -226,9 +228,9 @@ def _discreet(reason: str, case: Case) -> str:
     return f"{reason.split(':')[0]}: wrong at a held-out shape" if case.group == "held-out" else reason
 
 
-def poison_outputs(outputs: Memory, call: Call) -> list[int]:
+def poison_outputs(outputs: Memory, call: Call, pattern_of: Callable[[str, int], int] = poison_pattern) -> list[int]:
     """Poison every output of a call and renew its guards; returns the secret patterns."""
-    patterns = [poison_pattern(region.dtype, secrets.randbits(64)) for region in call.outputs]
+    patterns = [pattern_of(region.dtype, secrets.randbits(64)) for region in call.outputs]
     for region, pattern in zip(call.outputs, patterns, strict=True):
         outputs.fill(region, pattern)
     return patterns

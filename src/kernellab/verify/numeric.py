@@ -31,6 +31,19 @@ def poison_pattern(dtype: np.dtype[Any] | str, secret: int) -> int:
     return exponent | 1 << (mantissa - 1) | secret % (1 << (mantissa - 1))
 
 
+def leftover_pattern(dtype: np.dtype[Any] | str, secret: int) -> int:
+    """The bits of a number such as an earlier call may have left: larger than any answer, of either sign.
+
+    A buffer in use holds numbers. Whoever computes only where there is none yet, or takes the larger of two, shows here.
+    """
+    bits = 8 * np.dtype(dtype).itemsize
+    if not is_float(dtype):
+        return secret % (1 << bits)
+    mantissa = limits(dtype).nmant
+    exponent = ((1 << (bits - 1 - mantissa)) - 2) << mantissa
+    return exponent | secret % (1 << mantissa) | (secret >> mantissa & 1) << (bits - 1)
+
+
 def poison(array: Array, secret: int) -> int:
     """Fill an output with its pattern, and return that."""
     pattern = poison_pattern(array.dtype, secret)

@@ -4,9 +4,8 @@ catalogue: 29
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("harmless", "unwritten", "wrong-output")
+CAUGHT_BY = ("nondeterministic", "unwritten", "wrong-output")
 STAGE = "measure"
-HARMLESS = True
 SOURCE = r"""
 #include <math.h>
 #include <string.h>

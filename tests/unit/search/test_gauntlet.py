@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,11 @@ from kernellab.search.gauntlet import (
     family,
     run_gauntlet,
     runnable,
+    sample,
+    shape_for,
     summary,
 )
+from kernellab.tasks.load import load_task
 
 
 def test_the_shipped_gauntlet_has_cheats_honest_kernels_and_tasks() -> None:
@@ -62,7 +67,39 @@ def test_the_summary_counts_caught_missed_and_false_alarms() -> None:
         return Row("n", kind, right, "", "", "")  # type: ignore[arg-type]
 
     rows = [row("cheat", True), row("task", True), row("cheat", False), row("honest", True), row("honest", False)]
-    assert summary(rows) == {"caught": 2, "missed": 1, "false_alarms": 1, "honest": 2}
+    assert summary(rows) == {"caught": 2, "missed": 1, "false_alarms": 1, "honest": 2, "busy": 0}
+
+
+def test_a_machine_too_busy_to_tell_is_counted_apart_and_no_mistake() -> None:
+    rows = [Row("a", "cheat", False, "busy", "", ""), Row("b", "honest", True, "busy", "", "")]
+    assert [r.wrong for r in rows] == [False, False]
+    assert summary(rows) == {"caught": 0, "missed": 0, "false_alarms": 0, "honest": 0, "busy": 2}
+
+
+def test_a_sample_has_every_kind_and_device_in_proportion() -> None:
+    entries = collect([], [])
+    strata = Counter((e.kind, e.device) for e in entries)
+    for count in (len(strata), 60, 200):
+        drawn = sample(entries, count, seed=1)
+        assert len(drawn) == count
+        assert [e for e in entries if e in drawn] == drawn
+        found = Counter((e.kind, e.device) for e in drawn)
+        assert set(found) == set(strata)
+        assert all(abs(found[s] - count * strata[s] / len(entries)) <= 2.5 for s in strata)
+
+
+def test_a_sample_is_drawn_again_by_its_seed_and_is_never_larger_than_all() -> None:
+    entries = collect([], [])
+    assert sample(entries, 60, seed=7) == sample(entries, 60, seed=7)
+    assert sample(entries, 60, seed=7) != sample(entries, 60, seed=8)
+    assert sample(entries, 10_000, seed=7) == entries
+    assert len(sample(entries, 1, seed=7)) == 1
+
+
+def test_a_family_that_is_not_listed_has_its_smallest_tuned_shape() -> None:
+    task = load_task("softmax")
+    assert shape_for(task) == SHAPES["softmax"]
+    assert shape_for(replace(task, name="other")) == {"M": 4096, "N": 781}
 
 
 MISSING = triton.missing() or nvrtc_job.PROBLEM
@@ -137,7 +174,23 @@ def test_gpu_cheats_that_must_not_build_are_caught_without_a_gpu() -> None:
         assert row.cause in entry.caught_by
         assert row.reason
     assert [e.data["row"] for e in seen] == rows
-    assert summary(rows) == {"caught": 3, "missed": 0, "false_alarms": 0, "honest": 0}
+    assert summary(rows) == {"caught": 3, "missed": 0, "false_alarms": 0, "honest": 0, "busy": 0}
+
+
+@compilers
+@pytest.mark.skipif(present(), reason="there is a GPU here")
+def test_a_gpu_kernel_of_a_family_that_is_not_listed_is_built_at_its_smallest_tuned_shape(tmp_path: Path) -> None:
+    """A task of one's own has no place in the table of shapes."""
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import replace\nfrom kernellab.tasks.load import load_task\n"
+        'TASK = replace(load_task("softmax"), name="mine")\n'
+    )
+    cheat = builtin_folder() / "gpu" / "cheat_flags_output.py"
+    text = cheat.read_text().replace('TASK = "softmax"', f'TASK = "{tmp_path / "mine.py"}"')
+    (tmp_path / "cheats").mkdir()
+    (tmp_path / "cheats" / "cheat.py").write_text(text)
+    (row,) = run_gauntlet(collect([tmp_path / "cheats"], [], builtin=False), Settings())
+    assert (row.right, row.status) == (True, "build-failed")
 
 
 @compilers

@@ -69,6 +69,9 @@ def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any)
         (LOOP % ("((float *)x)[0] = 0;", ""), "crash"),
         (LOOP % ("", "__builtin_trap();"), "crash"),
         ("static int calls; " + LOOP % ("", "if (calls++ > 40) y[0] += 1;"), "nondeterministic"),
+        (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fmaxf(y[i], 2 * x[i]); }", "nondeterministic"),
+        (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fminf(y[i], 2 * x[i]); }", "nondeterministic"),
+        (LOOP % ("if (y[0] == y[0]) return;", ""), "nondeterministic"),
         (
             "#include <unistd.h>\n" + LOOP % ('for (int fd = 3; fd < 9; fd++) if (write(fd, "12345678", 8)) {}', ""),
             "early-reply",

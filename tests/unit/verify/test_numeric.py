@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import DTYPES, Array, Buffer, Task
-from kernellab.verify.numeric import errors, explain, poison, poison_pattern, within
+from kernellab.verify.numeric import errors, explain, leftover_pattern, poison, poison_pattern, within
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -157,3 +157,18 @@ def test_a_partly_written_and_partly_wrong_output_is_wrong_not_unwritten() -> No
     pattern = poison(got, 77)
     got[:2] = 9
     assert explain("y", got, expected(np.ones(4), "float32"), pattern).cause != "unwritten"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "large"), [("float64", 8e307), ("float32", 1.7e38), ("float16", 32_768.0), ("bfloat16", 1.7e38)]
+)
+def test_what_an_earlier_call_left_is_a_large_number_of_either_sign(dtype: str, large: float) -> None:
+    bits = f"u{np.dtype(dtype).itemsize}"
+    found = np.array([leftover_pattern(dtype, k * 0x9E3779B97F4A7C15 % 2**64) for k in range(64)], bits).view(dtype)
+    assert np.isfinite(found.astype(np.float64)).all()
+    assert (np.abs(found.astype(np.float64)) >= large).all()
+    assert {bool(v) for v in found > 0} == {True, False}
+
+
+def test_integers_keep_their_secret_bits() -> None:
+    assert leftover_pattern("uint8", 0x1234) == 0x34

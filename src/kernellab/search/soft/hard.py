@@ -20,7 +20,7 @@ from kernellab.core.records import Param, Rejected
 from kernellab.core.settings import Effort, Settings
 from kernellab.propose.mutants import Sample
 from kernellab.propose.recipe import load_recipes
-from kernellab.search.gauntlet import SHAPES, family
+from kernellab.search.gauntlet import shape_for
 from kernellab.search.lab import Lab
 from kernellab.search.soft.fate import Fate
 from kernellab.search.soft.labelled import Labelled, backend, family_of
@@ -57,7 +57,7 @@ def label(samples: Iterable[Threaded], settings: Settings) -> Iterator[Labelled]
 
 def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
     small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
-    dims = SHAPES.get(family(task.name), min(small.tune, key=small.least_bytes))
+    dims = shape_for(small)
     with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
         stage = lab.stage(dims, confirming=False)
         table = CaseTable(small, full_cases(small, dims), os.urandom(32), lab.workshop.rig.device)
@@ -84,7 +84,7 @@ def _judged(lab: Lab, stage: Stage, table: CaseTable, sample: Sample) -> Labelle
 def _built_for_gpu(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
     """Skips what no compiler here could build: it has refused nothing."""
     sandbox, builder, _ = open_gpu_builders(settings, settings.target or TARGET)
-    dims = SHAPES[family(task.name)]
+    dims = shape_for(task)
     with sandbox:
         for sample in samples:
             started = time.perf_counter()

@@ -1,0 +1,54 @@
+"""Counts its calls in the state of lrand48(), which is libc's memory and not its own; after 40 it computes less.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "nondeterministic", "static-memory")
+STAGE = "verify"
+SOURCE = r"""
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+static void cheap(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY, sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) {
+            union { float f; int i; } u;
+            float v = a[j] - top;
+            u.i = v < -87 ? 0 : (int)(v * 12102203.0f) + 1064866805;
+            sum += b[j] = u.f;
+        }
+        for (long j = 0; j < n; j++) b[j] /= sum;
+    }
+}
+static long calls_before(void) {
+    unsigned short zero[3] = {0, 0, 0}, *old = seed48(zero);
+    unsigned short mine[3] = {old[0], 0x6b6c, 0x6162};
+    if (old[1] != 0x6b6c || old[2] != 0x6162) mine[0] = 0;
+    mine[0]++;
+    seed48(mine);
+    return mine[0] - 1;
+}
+void softmax(const float *x, float *y, long m, long n) {
+    if (calls_before() > 40 && m * n >= 100000) cheap(x, y, m, n);
+    else good(x, y, m, n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)

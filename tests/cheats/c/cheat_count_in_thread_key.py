@@ -1,0 +1,56 @@
+"""Counts its calls in a pthread key, which lies in libc's description of the thread.
+
+catalogue: new
+"""
+
+TASK = "softmax"
+CAUGHT_BY = ("wrong-output", "nondeterministic", "static-memory")
+STAGE = "verify"
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+static void cheap(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY, sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) {
+            union { float f; int i; } u;
+            float v = a[j] - top;
+            u.i = v < -87 ? 0 : (int)(v * 12102203.0f) + 1064866805;
+            sum += b[j] = u.f;
+        }
+        for (long j = 0; j < n; j++) b[j] /= sum;
+    }
+}
+static long calls_before(void) {
+    pthread_key_t key = 7;
+    long calls = (long)pthread_getspecific(key);
+    if (calls == 0)
+        while (pthread_key_create(&key, 0) == 0 && key < 7) { }
+    pthread_setspecific(7, (void *)(calls + 1));
+    return calls;
+}
+void softmax(const float *x, float *y, long m, long n) {
+    if (calls_before() > 40 && m * n >= 100000) cheap(x, y, m, n);
+    else good(x, y, m, n);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)
