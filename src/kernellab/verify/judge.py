@@ -109,7 +109,7 @@ class _Look:
         The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over.
         """
         table, self.label = self._table, "second pass"
-        patterns = [poison_outputs(table.outputs, call) for call in table.calls]
+        patterns = [poison_outputs(table.outputs, call, leftover_pattern) for call in table.calls]
         self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout)
         for number, case in enumerate(table.cases):
             if not self._as_before(number):
