@@ -165,9 +165,9 @@ class Stage:
 
     def _make_bench(self, ring: Slots) -> Bench:
         rig = self._rig
-        return Bench(ring, self.floor, rig.sample_s, conditions=rig.conditions, floor_again=self._floor_again)
+        return Bench(ring, self.floor, rig.sample_s, conditions=rig.conditions, floor_again=self.floor_again)
 
-    def _floor_again(self, seconds: float) -> Floor:
+    def floor_again(self, seconds: float) -> Floor:
         """A call came out faster than the machine can be: work is missing, or the ceilings were taken at a busy moment
         and are too low. They are measured again; the better of both count from here on, and are recorded."""
         if seconds >= _HARDLY * self.floor.seconds:

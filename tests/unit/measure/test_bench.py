@@ -188,6 +188,19 @@ def test_what_beats_the_machines_floor_is_too_good(ring: Ring, arm: Any) -> None
     assert "beats what the machine can do" in found.reason
 
 
+def test_the_floor_is_asked_for_again_before_a_kernel_is_called_too_good(ring: Ring, arm: Any) -> None:
+    asked: list[float] = []
+
+    def lower(seconds: float) -> Floor:
+        asked.append(seconds)
+        return FLOOR
+
+    careful = Bench(ring, Floor(10.0, 10.0, "memory", 1), 0.002, timeout_s=5.0, floor_again=lower)
+    found = careful.trial(arm(spin(1_000_000)), arm(spin(1000), "quick", 1), EFFORT, 0.0)
+    assert isinstance(found, Timing)
+    assert (asked, found.floor_s) == ([found.latency_s], FLOOR.seconds)
+
+
 def test_the_conditions_of_a_measurement_are_read_when_it_is_done(ring: Ring, arm: Any) -> None:
     asked: list[int] = []
 
