@@ -57,12 +57,12 @@ class Klab:
 
     def __call__(
         self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None,
-        before: Sequence[str] = (), timeout: float = 120,
+        before: Sequence[str] = (),
     ) -> Done:  # fmt: skip
         """`before` is a command that starts klab in its turn; an environment variable of None is left out."""
         command = [*before, KLAB, *map(str, arguments)]
         done = subprocess.run(
-            command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), timeout=timeout, check=False,
+            command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Done(done.returncode, done.stdout, done.stderr)
@@ -82,8 +82,8 @@ class Klab:
         return {k: v for k, v in merged.items() if v is not None}
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Looks often; fails when the condition does not come true."""
+def wait_until(condition: Callable[[], bool], seconds: float = 600) -> None:
+    """Looks often; fails when the condition does not come true: long after a busy machine would have brought it about."""
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "this did not come about in time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -35,6 +36,34 @@ def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
     attempt(klab, files / "cube.py", tmp_path, "--candidate", files / "good.py", "--device", "tpu").failed(
         2, "setting 'device'", "given: 'tpu'", "'auto', 'cpu' or 'cuda'"
     )
+
+
+@pytest.mark.parametrize("command", ["run", "verify", "bench"])
+@pytest.mark.parametrize("threads", [len(os.sched_getaffinity(0)) + 1, 999, 5000])
+def test_more_threads_than_processors(klab: Klab, files: Path, tmp_path: Path, command: str, threads: int) -> None:
+    task = [files / "cube.py", "--candidate", files / "good.py"]
+    given = task if command == "run" else [files / "good.py", "--task", files / "cube.py"]
+    done = klab(command, *given, "--threads", threads, "--device", "cpu", "--out", tmp_path / "run", "--json")
+    done.failed(2, f"{threads} threads are more than", f"give --threads {len(os.sched_getaffinity(0))} or fewer")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [
+        ("--threads", "0", "greater than or equal to 1"), ("--threads", "-1", "greater than or equal to 1"),
+        ("--threads", "two", "valid integer"), ("--threads", "1e30", "valid integer"),
+        ("--seed", "-1", "greater than or equal to 0"), ("--seed", str(1 << 40), "setting 'seed'"),
+        ("--trials", "0", "--trials"), ("--trials", "nan", "valid integer"), ("--seconds", "nan", "finite"),
+        ("--seconds", "inf", "finite"), ("--seconds", "-1", "greater than or equal to 0"),
+        ("--vram-gb", "1e308", "setting 'vram_gb'"), ("--build-jobs", "-1", "setting 'build_jobs'"),
+        ("--gpu-seconds", "-inf", "finite"), ("--budget-usd", "nan", "finite"), ("--tune", "0", "setting 'tune'"),
+    ],
+)  # fmt: skip
+def test_a_number_that_makes_no_sense(
+    klab: Klab, files: Path, tmp_path: Path, flag: str, value: str, words: str
+) -> None:
+    attempt(klab, files / "cube.py", tmp_path, "--candidate", files / "good.py", flag, value).failed(2, words)
 
 
 @pytest.mark.parametrize("shape", ["64", "M=64,N=0", "M=64,K=2", "axb", ""])

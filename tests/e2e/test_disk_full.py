@@ -16,9 +16,14 @@ from .conftest import Recorded
 
 pytestmark = pytest.mark.backend_c
 TRIALS = 6
+# The disk has half the space that the same run takes when nothing limits it. Machine code is most of it, and its size is
+# another on every machine; what comes before the first trial is far less than half.
 
 SCRIPT = """
-mount -t tmpfs -o size=$SIZE tmpfs "$DISK" || exit 99
+mount -t tmpfs -o size=64m tmpfs "$DISK" || exit 99
+"$@" >"$NOTES/whole.out" 2>"$NOTES/whole.err"; echo $? >"$NOTES/whole.code"
+used=$(df -k "$DISK" | awk 'END { print $3 }')
+umount "$DISK" && mount -t tmpfs -o size=$((used / 2))k tmpfs "$DISK" || exit 99
 "$@" >"$NOTES/run.out" 2>"$NOTES/run.err"; echo $? >"$NOTES/run.code"
 "$KLAB" audit "$DISK/run" --json >"$NOTES/audit.out" 2>"$NOTES/audit.err"; echo $? >"$NOTES/audit.code"
 mount -o remount,size=64m "$DISK"
@@ -42,20 +47,18 @@ def namespaces() -> list[str]:
 
 
 @pytest.mark.skipif(not namespaces(), reason="no private mounts on this machine")
-@pytest.mark.parametrize("size", ["260k"])
 def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
-    size: str, klab: Klab, search: Callable[..., list[object]], tmp_path: Path
+    klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
     disk, notes = tmp_path / "disk", tmp_path / "notes"
     disk.mkdir()
     notes.mkdir()
     arguments = [str(a) for a in (*search(disk / "run", "good", trials=TRIALS), "--json")]
-    environment = {**klab.environment, "DISK": str(disk), "NOTES": str(notes), "KLAB": KLAB, "SIZE": size}
+    environment = {**klab.environment, "DISK": str(disk), "NOTES": str(notes), "KLAB": KLAB}
     done = subprocess.run(
         [*namespaces(), "sh", "-c", SCRIPT, "sh", KLAB, *arguments],
         env=environment,
         capture_output=True,
-        timeout=120,
         check=False,
     )
     assert done.returncode != 99, done.stderr
@@ -65,6 +68,8 @@ def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
         code, out, err = ((notes / f"{name}.{part}").read_text() for part in ("code", "out", "err"))
         return int(code), json.loads(out.splitlines()[-1]), err
 
+    code, data, err = said("whole")
+    assert code in (0, 3), err
     code, data, err = said("run")
     assert code == 5, err
     assert "Traceback" not in err

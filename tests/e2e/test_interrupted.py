@@ -69,12 +69,12 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     children = offspring(process.pid)
     assert children
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "klab resume" in err
     assert '"exit_code": 130' in out.splitlines()[-1]
-    wait_until(lambda: not alive(children), 10)
+    wait_until(lambda: not alive(children))
     before = bodies(folder, "trial")
     assert 2 <= len(before) < TRIALS
     assert audit(folder).problems == []
@@ -91,10 +91,10 @@ def test_a_killed_run_loses_at_most_the_trial_in_flight(
     children = offspring(process.pid)
     finished = recorded_trials(folder)
     os.kill(process.pid, number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate()
     assert process.returncode == (-9 if number == signal.SIGKILL else 143)
     assert "Traceback" not in err
-    wait_until(lambda: not alive(children), 10)
+    wait_until(lambda: not alive(children))
     before = bodies(folder, "trial")
     assert finished <= len(before) < TRIALS
     assert audit(folder).problems == []
@@ -106,7 +106,7 @@ def test_a_run_killed_while_writing_a_line_goes_on_without_it(start: Start, klab
     folder = tmp_path / "run"
     process = start(folder)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate()
     before = bodies(folder, "trial")
     with (folder / "ledger.jsonl").open("ab") as file:
         file.write(b'{"body":{"trial":')
@@ -126,7 +126,7 @@ def test_the_scratch_of_an_interrupted_run_is_not_left_in_the_temporary_folder(
         os.chmod(place, 0o755)
         process = start(tmp_path / "run", {"TMPDIR": place, "KLAB_SANDBOX": tier})
         os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate()
         assert os.listdir(place) == []
 
 

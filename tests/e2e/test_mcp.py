@@ -173,7 +173,7 @@ class Served:
 
     def status(self, **headers: str) -> int:
         """What a bare request with these headers is answered."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         sent = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
         connection.request("POST", "/mcp", body, {k.replace("_", "-"): v for k, v in sent.items()})
@@ -192,7 +192,7 @@ def served(klab: Klab, files: Path, tmp_path_factory: pytest.TempPathFactory) ->
         yield Served(int(port[1]), token.removeprefix("token: ").strip()), work
     finally:
         interrupt(process)
-        process.communicate(timeout=30)
+        process.communicate()
 
 
 @asynccontextmanager

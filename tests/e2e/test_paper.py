@@ -102,7 +102,7 @@ def _browse(page: Path, home: Path, *options: str) -> str:
     command = [_browser(), "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
                f"--user-data-dir={home / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1100,1600",
                *(["--no-sandbox"] if os.geteuid() == 0 else []), *options, page.as_uri()]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

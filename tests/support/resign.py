@@ -15,12 +15,13 @@ Bodies = list[tuple[str, dict[str, Any]]]
 """Kind and body of each entry."""
 
 
-def resigned(run: Path, target: Path, change: Callable[[Bodies], object]) -> Path:
+def resigned(run: Path, target: Path, change: Callable[[Bodies], object], key: SigningKey | None = None) -> Path:
+    """`key`: whose signature it bears; without one, that of somebody unknown."""
     entries: Bodies = [(e.kind, copy.deepcopy(dict(e.body))) for e in read_entries(run)]
     entries[0][1].pop("public_key")
     entries[0][1].pop("nonce")
     change(entries)
-    with Ledger.create(target, entries[0][1], SigningKey.generate()) as ledger:
+    with Ledger.create(target, entries[0][1], key or SigningKey.generate()) as ledger:
         for kind, body in entries[1:]:
             ledger.append(kind, body)
     shutil.copytree(run / "artifacts", target / "artifacts")

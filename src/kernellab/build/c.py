@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 
 from kernellab.build import compile_job, exchange
+from kernellab.build.abilities import abilities_of
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, check_flags
@@ -109,6 +110,7 @@ class CBuilder:
             static_bytes=parts.static_bytes,
             cached=cached,
             resources={"code_bytes": parts.code_bytes, "constant_bytes": parts.constant_bytes},
+            **abilities_of(code, text, *flags),
         )  # fmt: skip
         return Built(artifact, code, plans, shapes, stubs, log)
 

@@ -133,6 +133,14 @@ def writable(cubin: bytes) -> list[Writable]:
     return found + [Writable(s.name, s.size, (Variable(s.name, 0, s.size),)) for s in common]
 
 
+def code_sections(cubin: bytes) -> list[bytes]:
+    """The instructions, section by section. Raises ValueError on garbage."""
+    try:
+        return [cubin[s.offset : s.offset + s.size] for s in _sections(cubin) if s.flags & _EXEC and s.kind != _NOBITS]
+    except (struct.error, IndexError, OverflowError) as err:
+        raise ValueError(f"the machine code is not a readable cubin: {err}") from None
+
+
 def _sections(cubin: bytes) -> list[_Section]:
     (table,) = struct.unpack_from("<Q", cubin, 0x28)
     size, count, names_at = struct.unpack_from("<HHH", cubin, 0x3A)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernellab.build import exchange
+from kernellab.build.abilities import abilities_of
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
@@ -210,6 +211,7 @@ class CudaBuilder:
             static_bytes=facts.static_bytes,
             cached=compiled.cached,
             resources=_resources(plans, compiled, facts),
+            **abilities_of(code, compiled.ptx),
         )  # fmt: skip
         return Built(artifact, code, plans, shapes, {}, log, compiled.ptx)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernellab.build import exchange
+from kernellab.build.abilities import abilities_of
 from kernellab.build.base import Built, Candidate, Described, NotBuilt
 from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
@@ -177,6 +178,7 @@ class TritonBuilder:
             static_bytes=sum(f.static_bytes for f in facts),
             cached=compiled.cached,
             resources=_resources(plans, bundle, facts),
+            **abilities_of(compiled.code, *compiled.ptx.values()),
         )  # fmt: skip
         listing = "\n".join(f"// {name}\n{text}" for name, text in sorted(compiled.ptx.items()))
         return Built(artifact, compiled.code, plans, shapes, {}, compiled.log, listing)

@@ -6,15 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernellab.build.abilities import for_review
 from kernellab.certify.certificate import Certificate, read_certificate
 from kernellab.certify.evidence import CERTIFICATES
 from kernellab.certify.history import History, read_history
 from kernellab.core.errors import KlabError, UsageError
+from kernellab.core.records import Trust
 from kernellab.sandbox.zygote import Tier
 
 BORDERLINE = 0.5
 NEAR = 0.02
 NO_SANDBOX: Tier = "T0"
+WITH_THE_CLOCK: Trust = "host"
+"""Candidate code ran in the process that held the clock. On a GPU ("device-only") none does: that is no doubt."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ def residual(certificate: Certificate) -> tuple[str, ...]:
         reasons.append(
             f"noisy timing: lower bound {speed.speedup_low:.3f} within 2 % of the threshold {speed.threshold:.3f}"
         )
-    if certificate.trust != "native":
+    if certificate.trust == WITH_THE_CLOCK:
         reasons.append(f"trust level {certificate.trust}")
+    reasons += [f"its machine code {ability}" for ability in for_review(certificate.kernel.abilities or ())]
     if certificate.tier == NO_SANDBOX:
         reasons.append("measured without a sandbox")
     return tuple(reasons)

@@ -32,7 +32,8 @@ class Subject(Record):
 
 
 class KernelFacts(Record):
-    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run."""
+    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run. `abilities`: what the
+    machine code can do besides computing; certificates that are older than such lists have none."""
 
     name: str
     source: str
@@ -43,6 +44,7 @@ class KernelFacts(Record):
     plans: str
     compiler: str
     flags: list[str]
+    abilities: list[str] | None = None
 
 
 class Anchor(Record):
@@ -121,7 +123,7 @@ class Certificate(Record):
 
     def statement(self) -> bytes:
         """What is signed: every field but the signature."""
-        return canonical_json({k: v for k, v in dump(self).items() if k != "signature"})
+        return canonical_json({k: v for k, v in content(self).items() if k != "signature"})
 
     def signed(self, key: SigningKey) -> Certificate:
         return self.model_copy(update={"signature": key.sign(self.statement()).hex()})
@@ -141,7 +143,7 @@ class Certificate(Record):
     @property
     def id(self) -> str:
         """Names the signed certificate; reviews are of this id and no other."""
-        return digest(dump(self))
+        return digest(content(self))
 
     @property
     def genuine(self) -> bool:
@@ -195,8 +197,16 @@ def _wrong(error: Exception) -> str:
     return str(error) if isinstance(error, _Twice) else "not JSON"
 
 
+def content(certificate: Certificate) -> dict[str, Any]:
+    """Plain data, with those fields alone that it was signed with."""
+    data = dump(certificate)
+    if certificate.kernel.abilities is None:
+        del data["kernel"]["abilities"]
+    return data
+
+
 def text_of(certificate: Certificate) -> str:
-    return json.dumps(dump(certificate), indent=1, sort_keys=True) + "\n"
+    return json.dumps(content(certificate), indent=1, sort_keys=True) + "\n"
 
 
 def write_certificate(path: Path, certificate: Certificate) -> None:

@@ -28,6 +28,7 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
             name=trial.proposal.name, source=trial.proposal.source, params=trial.proposal.params,
             backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,
             plans=trial.artifact.plans, compiler=trial.artifact.compiler, flags=trial.artifact.flags,
+            abilities=trial.artifact.abilities if trial.artifact.abilities_edition else None,
         ),
         anchor=anchor,
         accuracy=Accuracy(

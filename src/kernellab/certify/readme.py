@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kernellab.build.abilities import BACK_DOORS, in_words
 from kernellab.certify.band import residual
 from kernellab.certify.c_text import CKernel
 from kernellab.certify.certificate import Certificate
@@ -60,6 +61,7 @@ def readme_facts(
             *([_THREADS[form == "c"]] if any(k.threaded for k in kernels.values()) else []),
             *_launch_notes(kernels),
             *_doubts(order),
+            *_abilities(order),
             *_place_notes(order),
         ],
         "use_language": "c" if form == "c" else "python",
@@ -123,6 +125,11 @@ def _launch_notes(kernels: Mapping[int, CKernel]) -> list[str]:
 def _doubts(order: Order) -> list[str]:
     return [f"Variant {v.number}, for review: {'; '.join(doubts)}." for v in order.variants
             if (doubts := residual(v.certificate))]  # fmt: skip
+
+
+def _abilities(order: Order) -> list[str]:
+    return [*(f"Variant {v.number}, its machine code besides computing: {in_words(v.certificate.kernel.abilities)}."
+              for v in order.variants), BACK_DOORS]  # fmt: skip
 
 
 def _place_notes(order: Order) -> list[str]:

@@ -33,6 +33,7 @@ from kernellab.measure.bench import Busy
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.stage import too_busy, win_threshold
+from kernellab.search.workshop import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
 from kernellab.verify.cases import CaseTable, full_cases
@@ -155,6 +156,9 @@ def _check_reference(report: Recheck, task: Task) -> None:
 def _in_lab(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
     recorded = proof.genesis["settings"]
     settings = Settings(**{k: recorded[k] for k in _KEPT if k in recorded})
+    settings = settings.model_copy(
+        update={"threads": min(settings.threads, processors())}
+    )  # a smaller machine judges too
     with _open(settings, task, locator, emit) as lab:
         if _check_machine(report, lab.environment, lab.settings.target == settings.target):
             _confirm_again(report, proof, lab)

@@ -238,7 +238,7 @@ def audit(
     of_run: Annotated[
         Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html, .md) is about.")
     ] = None,
-    rerun: Annotated[int, typer.Option(help="Measure so many trials again on this machine.")] = 0,
+    rerun: Annotated[int, typer.Option(min=0, help="Measure so many trials again on this machine.")] = 0,
     root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
     template: Annotated[Path | None, typer.Option(help="The template that a paper was made with, if its own.")] = None,
     as_json: Json = False,

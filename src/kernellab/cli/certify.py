@@ -51,6 +51,7 @@ def certify(
     as_json: Json = False,
 ) -> None:
     """Issue the signed certificate of a trial whose confirmation passed."""
+    from kernellab.build.abilities import BACK_DOORS, in_words
     from kernellab.certify.band import residual
     from kernellab.certify.history import read_history
     from kernellab.certify.issue import certify as issue
@@ -69,6 +70,7 @@ def certify(
                 "task": certificate.subject.name,
                 "dims": certificate.shapes.timed,
                 "residual": list(reasons),
+                "abilities": certificate.kernel.abilities,
                 "anchor": certificate.anchor.outputs,
                 "ledger_root": certificate.evidence.root,
             }
@@ -78,6 +80,8 @@ def certify(
     _out.print(f"certified {certificate.subject.name} {dims_label(certificate.shapes.timed)}: {certificate.kernel.name}, "
                f"{speed.speedup:.3f}x of {speed.baseline} [{speed.speedup_low:.3f}, {speed.speedup_high:.3f}], "
                f"{accuracy.max_ulp:.3g} of {accuracy.budget_ulp:.3g} ULP", markup=False, soft_wrap=True)  # fmt: skip
+    _out.print(f"besides computing: {in_words(certificate.kernel.abilities)}", markup=False, soft_wrap=True)
+    _out.print(BACK_DOORS, style="dim", markup=False, soft_wrap=True)
     for reason in reasons:
         _out.print(f"look at first: {reason}", style="yellow", markup=False, soft_wrap=True)
     _out.print(

@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kernellab.build.abilities import for_review, in_words
 from kernellab.build.router import backend_of
 from kernellab.cli.display import results_table
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.core.records import Param
+from kernellab.core.records import Artifact, Param
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import LedgerCheck
 from kernellab.propose.recipe import builtin_candidates
@@ -152,6 +153,13 @@ def sanitizer_line(said: dict[str, Any] | str) -> str:
         t for t in said["tools"] if t not in {f["tool"] for f in said["findings"]} | set(said["unfinished"])
     )
     return "sanitizer " + "\n          ".join([*lines, *([f"{clean}: nothing found"] if clean else [])])
+
+
+def abilities(console: Console, artifact: Artifact) -> None:
+    """What the machine code can do besides computing; what a reader should know of stands out."""
+    listed = artifact.abilities if artifact.abilities_edition else None
+    style = "yellow" if for_review(listed or ()) else ""
+    console.print(f"besides computing: {in_words(listed)}", style=style, markup=False, soft_wrap=True)
 
 
 def profiles(console: Console, found: list[dict[str, Any]]) -> None:

@@ -132,6 +132,8 @@ def _trial_data(folder: Path, held: _Held, number: int) -> dict[str, Any]:
 
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
     console.print(trial_line(held.trials[number], held.confirmations.get(number)), soft_wrap=True)
+    if (artifact := getattr(held.trials[number], "artifact", None)) is not None:
+        pages.abilities(console, artifact)
     console.print_json(json.dumps(data["trial"]))
     console.print(data["source"], markup=False, soft_wrap=True)
 

@@ -31,7 +31,8 @@ class Proposal(Record):
 
 
 class Artifact(Record):
-    """Machine code and launch plans. `id` names the pair; `code` the machine code, `plans` the plan file."""
+    """Machine code and launch plans. `id` names the pair; `code` the machine code, `plans` the plan file. `abilities`: what
+    the code can do besides computing, by the rules of that edition; 0 in records that are older than such lists."""
 
     id: str
     backend: str
@@ -42,6 +43,8 @@ class Artifact(Record):
     flags: list[str]
     static_bytes: int
     resources: dict[str, int] = {}
+    abilities: list[str] = []
+    abilities_edition: int = 0
     build_s: float
     cached: bool = False
 

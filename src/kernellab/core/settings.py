@@ -52,15 +52,15 @@ class Settings(BaseModel):
     effort: EffortName = "standard"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     target: str = ""
-    threads: int = Field(1, ge=1, le=1024)
-    seed: int = 0
+    threads: int = Field(1, ge=1, le=1 << 20)
+    seed: int = Field(0, ge=0, lt=1 << 32)
     trials: int = Field(0, ge=0)
     seconds: float = Field(0.0, ge=0)
     sampler: Literal["gp", "tpe", "random", "exhaustive"] = "gp"
     compiler: str = ""
     build_timeout_s: float = Field(20.0, gt=0)
     build_jobs: int = Field(0, ge=0, le=1024)
-    vram_gb: float = Field(0.0, ge=0)
+    vram_gb: float = Field(0.0, ge=0, le=1e6)
     gpu_seconds: float = Field(0.0, ge=0)
     sandbox: Literal["auto", "T1", "T2", "T3", "none"] = "auto"
     cache: bool = True

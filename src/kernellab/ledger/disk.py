@@ -15,7 +15,8 @@ def append_whole(fd: int, data: bytes) -> None:
     """One write for the whole of `data`: a line is there or it is an error, never "the rest comes later"."""
     written = os.write(fd, data)
     if written != len(data):
-        raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were taken")
+        full = os.strerror(errno.ENOSPC)
+        raise OSError(errno.ENOSPC, f"{full} (only {written} of {len(data)} bytes were taken)")
 
 
 def write_fault(path: Path, folder: Path, error: OSError) -> LedgerFault:

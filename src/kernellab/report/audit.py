@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from kernellab.build.abilities import misstated
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import digest
 from kernellab.core.records import (
@@ -270,6 +271,7 @@ class _Reader:
             yield "the artifact's id does not name its code and plans"
         for blob, what in _evidence(artifact).items():
             self._blob(blob, what)
+        yield from _abilities(self._store, artifact)
 
     def _blob(self, sha: str, what: str) -> None:
         """Look at a blob once. What is wrong with it is told at the end: by then it may prove to have been pruned."""
@@ -294,6 +296,16 @@ class _Reader:
                 self._report.pruned += 1
             else:
                 yield problem
+
+
+def _abilities(store: Store, artifact: Artifact) -> Iterator[str]:
+    """What the record says of the machine code, held against the code; one that is missing or changed is told elsewhere."""
+    try:
+        code = store.get(artifact.code) if artifact.abilities_edition else b""
+    except LedgerFault:
+        return
+    if fault := misstated(artifact, code):
+        yield f"the artifact's abilities: {fault}"
 
 
 def _evidence(artifact: Artifact) -> dict[str, str]:

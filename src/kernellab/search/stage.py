@@ -185,9 +185,9 @@ class Stage:
 
     def _make_bench(self, ring: Slots) -> Bench:
         rig = self._rig
-        return Bench(ring, self.floor, rig.sample_s, conditions=rig.conditions, floor_again=self._floor_again)
+        return Bench(ring, self.floor, rig.sample_s, conditions=rig.conditions, floor_again=self.floor_again)
 
-    def _floor_again(self) -> tuple[Floor, bool]:
+    def floor_again(self) -> tuple[Floor, bool]:
         """A call came out faster than the machine can be: work is missing, or the ceilings were taken while others used the
         machine. They are measured again; the best ever measured here count from now on, and are recorded. The floor, and
         whether it can be relied on."""

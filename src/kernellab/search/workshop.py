@@ -107,7 +107,15 @@ def open_workshop(settings: Settings, task: Task, torch: bool = True) -> Worksho
     return open_cuda(settings, task, torch) if settings.device == "cuda" else open_cpu(settings, task, torch)
 
 
+def processors() -> int:
+    """Those that this process may use: a container or taskset may leave it fewer than the machine has."""
+    return len(os.sched_getaffinity(0))
+
+
 def open_cpu(settings: Settings, task: Task, torch: bool) -> Workshop:
+    if settings.threads > processors():
+        raise UsageError(f"{settings.threads} threads are more than the {processors()} processors that may be used here",
+                         f"give --threads {processors()} or fewer; every thread timed has one of its own")  # fmt: skip
     native = find_compiler(settings.compiler)
     own = settings.target in ("", OWN_TARGET)
     compiler = native if own else find_compiler(settings.compiler, settings.target)

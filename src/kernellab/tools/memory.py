@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,6 +36,8 @@ def contrastive_select(
     """At most `n` trials of a run that teach the most side by side. The same seed chooses the same ones."""
     if not 1 <= n <= MOST:
         raise UsageError(f"{n} exemplars cannot be shown", f"ask for 1 to {MOST}")
+    if math.isinf(tau):
+        raise UsageError(f"a tau of {tau} cannot be recorded", "give a finite tau from 0 on; 1000 draws evenly")
     folder = Path(db)
     require_sound(folder)
     trials = read_trials(folder)

@@ -17,7 +17,7 @@ from kernellab.ledger.keys import load_or_create_key
 def but(certificate: Certificate, **changes: Any) -> Certificate:
     """A plain certificate beyond doubt, with these changes ("accuracy.max_ulp" as accuracy_max_ulp), signed again."""
     plain = {"accuracy_max_ulp": 1.0, "accuracy_budget_ulp": 10.0, "accuracy_deterministic": True, "speed_win": True,
-             "speed_speedup_low": 2.0, "speed_threshold": 1.01, "trust": "native", "tier": "T1"}  # fmt: skip
+             "speed_speedup_low": 2.0, "speed_threshold": 1.01, "trust": "native", "tier": "T1", "kernel_abilities": []}  # fmt: skip
     update: dict[str, Any] = {}
     for name, value in {**plain, **changes}.items():
         part, _, field = name.partition("_")
@@ -36,7 +36,8 @@ def but(certificate: Certificate, **changes: Any) -> Certificate:
         ({"accuracy_deterministic": False}, "differ in bits"),
         ({"speed_win": False, "speed_speedup_low": 0.9}, "not faster by the rule"),
         ({"speed_speedup_low": 1.02}, "within 2 % of the threshold 1.010"),
-        ({"trust": "device-only"}, "trust level device-only"),
+        ({"trust": "host"}, "trust level host"),
+        ({"kernel_abilities": ["reads a clock (rdtsc)"]}, "its machine code reads a clock (rdtsc)"),
         ({"tier": "T0"}, "without a sandbox"),
     ],
 )
@@ -47,6 +48,12 @@ def test_every_doubt_is_named(changes: dict[str, Any], words: str, issued: tuple
 
 def test_the_plain_case_raises_no_doubt(issued: tuple[Certificate, Path]) -> None:
     assert residual(but(issued[0], accuracy_max_ulp=5.0, speed_speedup_low=1.04)) == ()
+
+
+def test_a_gpu_kernel_with_atomics_is_as_plain_as_any(issued: tuple[Certificate, Path]) -> None:
+    plain = ["keeps 4 bytes of static memory", "uses atomics between blocks (RED)"]
+    assert residual(but(issued[0], trust="device-only", kernel_abilities=plain)) == ()
+    assert residual(but(issued[0], trust="device-only", kernel_abilities=None)) == ()
 
 
 def test_undecided_ones_in_doubt_come_first_and_broken_ones_are_listed(

@@ -10,7 +10,7 @@ import pytest
 
 from kernellab.certify.certificate import Certificate, read_certificate, write_certificate, write_whole
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
-from kernellab.ledger.keys import SigningKey
+from kernellab.ledger.keys import SigningKey, load_or_create_key
 
 
 def test_reads_back_what_was_written(issued: tuple[Certificate, Path]) -> None:
@@ -95,3 +95,12 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path: Path) -> 
     with pytest.raises(KlabError):
         write_whole(tmp_path / "taken", "text")
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_certificate_from_before_abilities_were_listed_is_still_genuine(issued: tuple[Certificate, Path]) -> None:
+    certificate, path = issued
+    assert certificate.kernel.abilities is not None
+    older = certificate.model_copy(update={"kernel": certificate.kernel.model_copy(update={"abilities": None})})
+    write_certificate(path, older.signed(load_or_create_key()))
+    assert "abilities" not in json.loads(path.read_text())["kernel"]
+    assert read_certificate(path).kernel.abilities is None

@@ -252,7 +252,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     ]
     found: list[dict[str, Any]] = []
     for process, name in zip(started, halves, strict=True):
-        _, said = process.communicate(timeout=280)
+        _, said = process.communicate()
         assert process.returncode == 0, said[-3000:]
         found += json.loads((folder / name).read_text())
     return found

@@ -70,7 +70,7 @@ def test_without_jobs_nothing_runs_ahead_and_everything_in_the_callers_thread() 
 
 
 def test_with_jobs_so_many_build_at_a_time_and_a_few_more_wait() -> None:
-    here, together = threading.Barrier(3, timeout=30), []
+    here, together = threading.Barrier(3, timeout=600), []
 
     def build(idea: Idea) -> NotBuilt:
         if int(idea.params["N"]) < 3:
@@ -92,7 +92,7 @@ def test_the_idea_that_is_ready_first_comes_first() -> None:
 
     def build(idea: Idea) -> NotBuilt:
         if idea.params["N"] == 0:
-            release.wait(30)
+            release.wait(600)
         return refuse(idea)
 
     with Ahead(Line(3), build, 3) as ahead:
@@ -109,13 +109,13 @@ def test_of_several_that_are_ready_the_earliest_idea_comes_first() -> None:
     def build(idea: Idea) -> NotBuilt:
         number = int(idea.params["N"])
         if number == 0:
-            assert all(event.wait(30) for event in done[1:])
+            assert all(event.wait(600) for event in done[1:])
         done[number].set()
         return refuse(idea)
 
     with Ahead(Line(4), build, 4) as ahead:
         first = reason(ahead.next(4))[1]
-        assert done[0].wait(30)
+        assert done[0].wait(600)
         time.sleep(0.2)  # the last of them has only to return
         rest = [reason(ahead.next(3 - n))[1] for n in range(3)]
     assert rest == sorted({"0", "1", "2", "3"} - {first})

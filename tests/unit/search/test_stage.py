@@ -119,6 +119,7 @@ def slowed(stage: Stage, by: float) -> None:
 def test_ceilings_are_measured_again_before_a_kernel_is_called_too_good(
     task_file: Path, quick: Settings, tmp_path: Path
 ) -> None:
+    """The kernel's time is made up, half of what the floor allows: a real one would lie there by chance only."""
     task = load_task(str(task_file))
     with Lab(quick, task, str(task_file)) as lab:
         lab.begin(tmp_path / "run", [DIMS], [], "search")
