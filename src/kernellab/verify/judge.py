@@ -22,7 +22,7 @@ from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.oracle import Expected
 from kernellab.tasks.spec import Array, Task
 from kernellab.verify.cases import Case, CaseTable
-from kernellab.verify.numeric import Mismatch, errors, explain, poison_pattern, within
+from kernellab.verify.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within
 
 _MANY = 1000
 _MANY_TIMEOUTS = 10
