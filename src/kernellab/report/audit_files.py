@@ -15,11 +15,11 @@ from typing import Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import TRIAL, AnyTrial, Dims, MeasuredTrial
+from kernellab.core.records import TRIAL, AnyTrial, Confirmation, Dims, MeasuredTrial
 from kernellab.ledger.entry import GENESIS
 from kernellab.ledger.journal import read_entries
 from kernellab.search.lab import TASK_FILE
-from kernellab.search.result import BEST, best_facts, best_name
+from kernellab.search.result import BEST, FIGURES, best_facts, best_name
 from kernellab.study.conduct import HYPOTHESIS_FILE
 from kernellab.study.library import read
 from kernellab.study.register import STUDY
@@ -38,8 +38,11 @@ class FilesAudit:
 
 @dataclass(frozen=True)
 class _Winner:
+    """A confirmed winner. `said`: its shape's result, or its confirmation's figures where a result was not recorded yet."""
+
     trial: MeasuredTrial
-    result: Mapping[str, Any]
+    said: Mapping[str, Any]
+    published: bool
 
     def differs(self, path: Path) -> str:
         """How a file is not this winner's, in words; empty where it is."""
@@ -47,15 +50,19 @@ class _Winner:
         if path.suffix == ".py":
             same = sha256_hex(data) == self.trial.proposal.source
             return "" if same else f"its bytes are not the source of trial {self.trial.trial}, the confirmed winner"
-        wanted = json.loads(json.dumps(best_facts(self.trial, self.result)))
+        wanted = json.loads(json.dumps(best_facts(self.trial, self.said)))
         try:
             said = json.loads(data)
         except ValueError:
             return "it is not JSON"
         if not isinstance(said, dict):
             return "it is not an object"
-        off = next((name for name in [*wanted, *said] if said.get(name) != wanted.get(name)), "")
+        names = [*wanted, *said] if self.published else wanted
+        off = next((name for name in names if said.get(name) != wanted.get(name)), "")
         return f"{off} is {said.get(off)!r}, the record says {wanted.get(off)!r}" if off else ""
+
+
+_Winners = dict[frozenset[str], list[_Winner]]  # by shape, the last one last
 
 
 def audit_files(folder: Path) -> FilesAudit:
@@ -63,30 +70,41 @@ def audit_files(folder: Path) -> FilesAudit:
     report = FilesAudit()
     genesis: dict[str, Any] = {}
     trials: list[AnyTrial] = []
-    winners: dict[frozenset[str], list[_Winner]] = {}
+    winners: _Winners = {}
     for entry in read_entries(folder):
         if entry.kind == GENESIS:
             genesis = dict(entry.body)
         elif entry.kind == "trial":
             trials.append(TRIAL.validate_python(entry.body))
+        elif entry.kind == "confirmation":
+            _confirmed(Confirmation.model_validate(entry.body), trials, winners)
         elif entry.kind == "result":
-            _take(entry.body, trials, winners)
+            _published(entry.body, trials, winners)
         elif entry.kind == STUDY:
             _hypothesis(folder, entry.body, report)
     _copies(folder, genesis, report)
     for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix in _SUFFIXES and p.is_file()):
         _best(path, winners, report)
     for won in winners.values():
-        _missing(folder, won[-1], report)
+        if won[-1].published:
+            _missing(folder, won[-1], report)
     return report
 
 
-def _take(result: Mapping[str, Any], trials: list[AnyTrial], winners: dict[frozenset[str], list[_Winner]]) -> None:
+def _confirmed(confirmation: Confirmation, trials: list[AnyTrial], winners: _Winners) -> None:
+    trial = trials[confirmation.trial]
+    if confirmation.win and confirmation.timing is not None and isinstance(trial, MeasuredTrial):
+        said = {"trial": trial.trial, **{name: getattr(confirmation.timing, name) for name in FIGURES}}
+        winners.setdefault(_parts(best_name(trial.dims)), []).append(_Winner(trial, said, published=False))
+
+
+def _published(result: Mapping[str, Any], trials: list[AnyTrial], winners: _Winners) -> None:
+    """A result names the winner; one that names none overrules the confirmations before it."""
+    shape = _parts(best_name(result["dims"]))
     if not result.get("win"):
-        return
-    trial = trials[int(result["trial"])]
-    if isinstance(trial, MeasuredTrial):
-        winners.setdefault(_parts(best_name(trial.dims)), []).append(_Winner(trial, result))
+        winners.pop(shape, None)
+    elif isinstance(trial := trials[int(result["trial"])], MeasuredTrial):
+        winners.setdefault(shape, []).append(_Winner(trial, result, published=True))
 
 
 def _parts(name: str) -> frozenset[str]:
@@ -94,7 +112,7 @@ def _parts(name: str) -> frozenset[str]:
     return frozenset(name.removeprefix(BEST).split("-"))
 
 
-def _best(path: Path, winners: Mapping[frozenset[str], list[_Winner]], report: FilesAudit) -> None:
+def _best(path: Path, winners: _Winners, report: FilesAudit) -> None:
     found = winners.get(_parts(path.stem))
     if not found:
         report.problems.append(f"{path.name} is foreign: no confirmed winner is recorded for that shape")
@@ -102,7 +120,7 @@ def _best(path: Path, winners: Mapping[frozenset[str], list[_Winner]], report: F
     why = found[-1].differs(path)
     if not why:
         return
-    earlier = next((w for w in found[:-1] if not w.differs(path)), None)
+    earlier = next((w for w in found[:-1] if w.published and not w.differs(path)), None)
     if earlier is None:
         report.problems.append(f"{path.name} was edited: {why}")
     else:

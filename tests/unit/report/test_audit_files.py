@@ -101,6 +101,24 @@ def test_a_copied_task_has_the_bytes_that_the_run_began_with(with_task: Path) ->
     assert audit_files(with_task) == FilesAudit([], ["task.py is missing: the run began with one"])
 
 
+def cut(folder: Path, entries: int) -> None:
+    """Back to an earlier signed head, as a killed writer leaves it."""
+    for name in ("ledger.jsonl", "heads.jsonl"):
+        (folder / name).write_bytes(b"".join((folder / name).read_bytes().splitlines(keepends=True)[:entries]))
+
+
+def test_the_files_of_a_winner_whose_result_is_not_recorded_yet_fit_its_confirmation(copy: Path) -> None:
+    kinds = [e.kind for e in read_entries(copy)]
+    cut(copy, kinds.index("result"))
+    assert audit_files(copy).problems == []
+    words = edit_figure(copy)
+    assert audit_files(copy).problems == [words]
+    cut(copy, kinds.index("confirmation"))
+    assert audit_files(copy).problems == [
+        f"{NAME}{suffix} is foreign: no confirmed winner is recorded for that shape" for suffix in (".json", ".py")
+    ]
+
+
 def test_a_shape_is_known_by_its_name_whatever_the_order_of_its_dimensions(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(PUBLISHED / "h200" / "stencil3x3", tmp_path / "copy"))
     for suffix in (".py", ".json"):
