@@ -38,6 +38,16 @@ def test_a_confirmed_trial_is_certified(issued: Done, run: Path, confirmed: int)
     said = json.loads(path.read_text())
     assert said["evidence"]["root"] == issued.json["ledger_root"]
     assert said["subject"]["name"] == "cube"
+    assert (issued.json["pairs"], issued.json["dropped"]) == (said["speed"]["pairs"], said["speed"]["dropped"])
+
+
+def test_certifying_and_listing_say_how_many_pairs_were_dropped(
+    klab: Klab, issued: Done, run: Path, confirmed: int, tmp_path: Path
+) -> None:
+    kept, dropped = issued.json["pairs"], issued.json["dropped"]
+    words = f"({kept} pairs, {dropped} of {kept + dropped} tries dropped)"
+    assert words in klab("certify", run, confirmed, "--out", tmp_path / "again.json").out
+    assert words in klab("review", "list", issued.json["file"]).out
 
 
 @pytest.mark.parametrize("status", ["rejected", "invalid", "build-failed", "duplicate"])

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.files import replace_file
 from kernellab.core.ids import canonical_json, digest
+from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Dims, Param, Record, Trust, dump
 from kernellab.ledger.disk import access_fault
 from kernellab.ledger.keys import PublicKey, SigningKey
@@ -84,6 +85,12 @@ class Speed(Record):
     gb_per_s: float
     of_floor: float
     samples: str
+
+    @property
+    def figure(self) -> str:
+        """The speed-up with its interval and what was dropped to get it: one is never printed without the other."""
+        kept = pairs_kept(self.pairs, self.dropped)
+        return f"{self.speedup:.3f}x of {self.baseline} [{self.speedup_low:.3f}, {self.speedup_high:.3f}] ({kept})"
 
 
 class Shapes(Record):

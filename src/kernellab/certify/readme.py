@@ -12,6 +12,7 @@ from kernellab.certify.certificate import Certificate
 from kernellab.certify.export import Form, Order
 from kernellab.certify.interface import Interface
 from kernellab.certify.values import judged_values
+from kernellab.core.pairs import pairs_kept
 from kernellab.tasks.spec import Task, dims_label, in_order
 
 _WAYS = {
@@ -89,6 +90,7 @@ def _row(certificate: Certificate, task: Task) -> dict[str, str]:
         "params": ", ".join(f"{k}={v}" for k, v in certificate.kernel.params.items()) or "none",
         "baseline": speed.baseline,
         "speed": f"{speed.speedup:.3f} [{speed.speedup_low:.3f}, {speed.speedup_high:.3f}]",
+        "pairs": pairs_kept(speed.pairs, speed.dropped),
         "error": f"{accuracy.max_ulp:.3g} of {accuracy.budget_ulp:.3g} ULP",
         "device": f"{certificate.environment['device']}, {speed.threads} thread{'s' * (speed.threads > 1)}",
     }

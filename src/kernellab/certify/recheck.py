@@ -27,6 +27,7 @@ from kernellab.core.errors import (
     UsageError,
 )
 from kernellab.core.events import Event, Listener, silent
+from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.measure.bench import Busy
@@ -47,7 +48,7 @@ TOLERANCE = 0.15
 """By how much the whole interval of today's speed-up may lie below the certified one. Sessions on one machine differ by
 a few per cent (memory layout, clocks, neighbours) beyond what the interval within a session says."""
 _KEPT = ("effort", "device", "target", "threads", "sample_s", "build_timeout_s", "compiler")
-_RECORDED_ONLY = ("digest", "tier")
+_RECORDED_ONLY = ("digest", "tier", "code")
 _CLAIM = ("records", "anchor", "verdict", "timing")
 
 
@@ -268,7 +269,10 @@ def _check_timing(report: Recheck, timing: Timing, threshold: float) -> None:
     report.figures |= {
         k: getattr(timing, k) for k in ("speedup", "speedup_low", "speedup_high", "baseline", "latency_s")
     }
-    figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
+    kept = pairs_kept(len(timing.candidate_s), len(timing.dropped))
+    figure = (
+        f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}] ({kept})"
+    )
     detail = (
         f"{figure}, certified {then.speedup:.3f}x [{then.speedup_low:.3f}, {then.speedup_high:.3f}] of {then.baseline}"
     )

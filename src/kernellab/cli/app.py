@@ -1,5 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | audit | results |
-replay | resume."""
+"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | audit | anchor |
+results | replay | resume."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from rich.console import Console
 from kernellab import __version__
 from kernellab.cli import pages
 from kernellab.cli.analyse import analyse
+from kernellab.cli.anchor import anchor
+from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.exec import execute
@@ -35,7 +37,7 @@ from kernellab.cli.options import (
     Threads,
     Wait,
 )
-from kernellab.cli.paper import PAPERS, audit_paper, paper
+from kernellab.cli.paper import paper
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
@@ -232,38 +234,8 @@ def resume(
     finish(watch(as_json, lambda listener: resume_run(run_folder, listener, more)), as_json)
 
 
-@app.command()
-def audit(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN|PAPER")],
-    of_run: Annotated[
-        Path | None, typer.Option("--run", help="The run that a paper (.json, .pdf, .html, .md) is about.")
-    ] = None,
-    rerun: Annotated[int, typer.Option(min=0, help="Measure so many trials again on this machine.")] = 0,
-    root: Annotated[str, typer.Option(help="The ledger root you wrote down, to be compared.")] = "",
-    template: Annotated[Path | None, typer.Option(help="The template that a paper was made with, if its own.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Check chain, signatures and evidence, and derive every published figure again; of a paper every number."""
-    from kernellab.report.audit import audit as audit_run
-    from kernellab.search.replay import rerun as measure_again
-
-    if run_folder.is_file():
-        audit_paper(run_folder, of_run, as_json, template, root, rerun)
-    if run_folder.suffix in PAPERS and not run_folder.exists():
-        raise UsageError(f"there is no file {run_folder}", "give a paper that 'klab paper' wrote, with --run RUN")
-    pages.existing(run_folder)
-    if of_run or template:
-        raise UsageError("--run and --template are for the audit of a paper", "klab audit PAPER --run RUN")
-    report = audit_run(run_folder, root)
-    rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
-    agreed = all(row["agrees"] for row in rows)
-    data = {**report.data(), "rerun": rows}
-    if report.ok and not agreed:
-        data |= {"status": "failed", "problems": ["trials measured again do not agree with their records"]}
-    pages.print_json(data) if as_json else pages.audit(_out, report, rows)
-    raise typer.Exit(0 if report.ok and agreed else EXIT_ENVIRONMENT)
-
-
+app.command()(audit)
+app.command()(anchor)
 app.command()(results)
 app.command()(paper)
 app.command("audit-table")(audit_table)

@@ -69,6 +69,9 @@ def certify(
                 "certificate": certificate.id,
                 "task": certificate.subject.name,
                 "dims": certificate.shapes.timed,
+                "speedup": certificate.speed.speedup,
+                "pairs": certificate.speed.pairs,
+                "dropped": certificate.speed.dropped,
                 "residual": list(reasons),
                 "abilities": certificate.kernel.abilities,
                 "anchor": certificate.anchor.outputs,
@@ -78,7 +81,7 @@ def certify(
         return
     speed, accuracy = certificate.speed, certificate.accuracy
     _out.print(f"certified {certificate.subject.name} {dims_label(certificate.shapes.timed)}: {certificate.kernel.name}, "
-               f"{speed.speedup:.3f}x of {speed.baseline} [{speed.speedup_low:.3f}, {speed.speedup_high:.3f}], "
+               f"{speed.figure}, "
                f"{accuracy.max_ulp:.3g} of {accuracy.budget_ulp:.3g} ULP", markup=False, soft_wrap=True)  # fmt: skip
     _out.print(f"besides computing: {in_words(certificate.kernel.abilities)}", markup=False, soft_wrap=True)
     _out.print(BACK_DOORS, style="dim", markup=False, soft_wrap=True)
@@ -143,9 +146,9 @@ def _show_row(row: Row) -> None:
     speed = row.certificate.speed
     _out.print(
         Text(f"{row.history.state:10}", style),
-        Text(f"{row.path}  {row.certificate.subject.name} {dims_label(row.certificate.shapes.timed)} {speed.speedup:.3f}x "
-             f"[{speed.speedup_low:.3f}, {speed.speedup_high:.3f}]"), soft_wrap=True,
-    )  # fmt: skip
+        Text(f"{row.path}  {row.certificate.subject.name} {dims_label(row.certificate.shapes.timed)} {speed.figure}"),
+        soft_wrap=True,
+    )
     for reason in row.reasons:
         _out.print(f"           look at first: {reason}", style="yellow", markup=False, soft_wrap=True)
     for review in row.history.reviews:

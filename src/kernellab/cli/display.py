@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.core.events import Event
+from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.search.archive import AnyTrial
 
@@ -130,7 +131,7 @@ class LiveDisplay:
         self._note = event.text
 
     def _on_confirmation(self, event: Event) -> None:
-        self._lines = [*self._lines, Text(_confirmation(event.data["confirmation"]))][-_SHOWN:]
+        self._lines = [*self._lines, Text(confirmation_line(event.data["confirmation"]))][-_SHOWN:]
 
     def _on_result(self, event: Event) -> None:
         self._console.print(Text(("✔ " if event.data["status"] == "better" else "· ") + event.text))
@@ -179,18 +180,21 @@ def _mark(confirmation: Confirmation | None) -> tuple[str, str]:
         return "", ""
     if isinstance(confirmation.verdict, Rejected):
         return f" refuted: {confirmation.verdict.cause}", "red"
-    return (" confirmed", "bold green") if confirmation.win else (" confirmed, no win", "green")
+    t = confirmation.timing
+    pairs = f" ({pairs_kept(len(t.candidate_s), len(t.dropped))})" if t is not None else ""
+    return (f" confirmed{pairs}", "bold green") if confirmation.win else (f" confirmed, no win{pairs}", "green")
 
 
 def _sentence(event: Event) -> str:
     if event.kind == "trial":
         return trial_line(event.data["trial"]).plain
     if event.kind == "confirmation":
-        return _confirmation(event.data["confirmation"])
+        return confirmation_line(event.data["confirmation"])
     return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": ""}.get(event.kind, event.text)
 
 
-def _confirmation(confirmation: Confirmation) -> str:
+def confirmation_line(confirmation: Confirmation) -> str:
+    """What a confirmation came to, with the pairs behind it and those that were dropped."""
     verdict, t = confirmation.verdict, confirmation.timing
     if isinstance(verdict, Rejected) or t is None:
         why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else confirmation.busy
@@ -199,8 +203,14 @@ def _confirmation(confirmation: Confirmation) -> str:
     return (
         f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} "
         f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
-        f"{len(t.candidate_s)} pairs, {verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor"
+        f"{pairs_kept(len(t.candidate_s), len(t.dropped))}, {verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor"
     )
+
+
+def pairs_of(confirmation: Confirmation) -> dict[str, int]:
+    """The pairs behind a confirmation's figures, and those that were dropped, as --json carries them."""
+    t = confirmation.timing
+    return {"pairs": len(t.candidate_s), "dropped": len(t.dropped)} if t is not None else {}
 
 
 def _params(params: dict[str, Any]) -> str:

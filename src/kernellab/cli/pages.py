@@ -21,7 +21,6 @@ from kernellab.core.records import Artifact, Param
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import LedgerCheck
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.report.audit import Audit
 from kernellab.search.runs import Outcome, describe_task
 from kernellab.tasks.spec import Task
 
@@ -171,36 +170,6 @@ def profiles(console: Console, found: list[dict[str, Any]]) -> None:
         )
         for line in body["lines"]:
             console.print(f"  {line}", markup=False, soft_wrap=True)
-
-
-def audit(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
-    good = "bold green" if report.ok else "bold red"
-    console.print(Text("audit passed" if report.ok else "AUDIT FAILED", style=good))
-    pruned = f" ({report.pruned} more were pruned, on the record)" if report.pruned else ""
-    console.print(
-        f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
-        f"{report.blobs} stored files{pruned}, signed by key {report.fingerprint}",
-        markup=False,
-    )
-    console.print(f"ledger root {report.root}", markup=False, soft_wrap=True)
-    if not report.ended:
-        console.print("the run has not ended: 'klab resume' continues it", style="yellow")
-    if report.torn:
-        console.print("the last line is torn (a crash while writing); 'klab resume' sets it aside", style="yellow")
-    for problem in report.problems:
-        console.print(f"  - {problem}", style="red", markup=False, soft_wrap=True)
-    for row in rows:
-        now = (
-            f"{row['speedup']:.3f}x [{row['speedup_low']:.3f}, {row['speedup_high']:.3f}]"
-            if "speedup" in row
-            else row["reason"]
-        )
-        then = f"recorded {row['then']:.3f}x" if "then" in row else f"recorded {row['recorded']}"
-        console.print(
-            f"  trial {row['trial']}: {then}, now {now}: {'agrees' if row['agrees'] else 'DOES NOT AGREE'}",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 def replayed(console: Console, row: dict[str, Any]) -> None:

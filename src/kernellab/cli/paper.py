@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -88,17 +88,27 @@ def audit_paper(
         require_sound(run_folder)  # a changed record is the reason, or else it is a mistake of klab's own
         raise
     if as_json:
-        print_json(report.data())
+        print_json(_data(report))
     else:
         _tell(report)
     raise typer.Exit(_EXITS[report.status])
 
 
+def _data(report: PaperAudit) -> dict[str, Any]:
+    """Where anything is wrong no number is called traced: what it leads to may be what is wrong."""
+    untraced = report.numbers - report.traced
+    return {**report.data(), "traced": None if report.problems else report.traced, "untraced": untraced}
+
+
 def _tell(report: PaperAudit) -> None:
     headline, style = _HEADLINES[report.status]
     _out.print(headline, style=style)
-    _out.print(f"{report.traced} of {report.numbers} numbers in the text traced; {report.claims} claims derived again; "
-               f"{report.points} points in {report.figures} figures", markup=False, soft_wrap=True)  # fmt: skip
+    traced = f"{report.traced} of {report.numbers} numbers in the text traced; {report.claims} claims derived again"
+    if report.problems:
+        loose = report.numbers - report.traced
+        traced = (f"failed with {len(report.problems)} problems: of {report.numbers} numbers in the text {loose} lead to no "
+                  f"claim, and none is vouched for; {report.claims} claims")  # fmt: skip
+    _out.print(f"{traced}; {report.points} points in {report.figures} figures", markup=False, soft_wrap=True)
     _out.print(f"run {report.run}, ledger root {report.root}", markup=False, soft_wrap=True)
     if report.remade:
         _out.print("made again from the ledger: the same file, byte for byte")

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from kernellab.cli import pages
-from kernellab.cli.display import results_table, trial_line
+from kernellab.cli.display import confirmation_line, pairs_of, results_table, trial_line
 from kernellab.cli.options import Json
 from kernellab.core.errors import EXIT_ENVIRONMENT, LedgerFault, UsageError
 from kernellab.core.records import AnyTrial, Confirmation, dump
@@ -26,13 +26,16 @@ _KEPT = ("profile", "sanitizer", "experiment")
 
 @dataclass(frozen=True)
 class _Held:
-    """What a run's ledger holds. `results`: the last one for each shape; `study`: the folder holds one."""
+    """What a run's ledger holds. `results`: the last one for each shape; `study`: the folder holds one; `code` and
+    `version`: of the laboratory that began it, empty where it did not say."""
 
     trials: list[AnyTrial]
     confirmations: dict[int, Confirmation]
     results: list[dict[str, Any]]
     kept: dict[str, list[dict[str, Any]]]
     study: bool
+    code: str = ""
+    version: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -80,6 +83,8 @@ def overview(
     if trial is None:
         state = "" if found.ended else " (not ended)"
         console.print(f"run {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
+        made = f"kernellab {held.version}, code {held.code[:16]}" if held.code else "code that is not named"
+        console.print(f"made by {made}", markup=False, soft_wrap=True)
     pages.not_sound(console, folder, found)
 
 
@@ -94,6 +99,7 @@ def _nothing(console: Console, folder: Path, found: LedgerCheck, fault: LedgerFa
 
 
 def _read(folder: Path) -> _Held:
+    from kernellab.ledger.entry import GENESIS
     from kernellab.ledger.journal import read_entries
     from kernellab.search.archive import Archive, well_formed
     from kernellab.study.register import STUDY
@@ -105,14 +111,19 @@ def _read(folder: Path) -> _Held:
     with well_formed(folder):
         results = list({str(body["dims"]): body for body in bodies.get("result", [])}.values())
     confirmations = {c.trial: c for c in archive.confirmations}
-    return _Held(archive.trials, confirmations, results, {k: bodies.get(k, []) for k in _KEPT}, STUDY in bodies)
+    environment = bodies.get(GENESIS, [{}])[0].get("environment") or {}
+    code, version = str(environment.get("code", "")), str(environment.get("packages", {}).get("kernellab", ""))
+    kept = {k: bodies.get(k, []) for k in _KEPT}
+    return _Held(archive.trials, confirmations, results, kept, STUDY in bodies, code, version)
 
 
 def _data(held: _Held, status: str | None) -> dict[str, Any]:
     brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in held.chosen(status)]
     return {
+        "code": held.code,
         "counts": held.counts,
         "results": held.results,
+        "confirmations": [{"trial": c.trial, **pairs_of(c)} for c in held.confirmations.values()],
         "confirmed": [number for number, c in held.confirmations.items() if c.verdict.status == "passed"],
         "trials": brief,
         "profiles": held.kept["profile"],
@@ -127,11 +138,16 @@ def _trial_data(folder: Path, held: _Held, number: int) -> dict[str, Any]:
     if not 0 <= number < len(held.trials):
         raise UsageError(f"there is no trial {number}", f"the run has {len(held.trials)}")
     trial = held.trials[number]
-    return {"trial": dump(trial), "source": Store(folder).get(trial.proposal.source).decode(errors="replace")}
+    confirmation = held.confirmations.get(number)
+    facts = {"confirmation": dump(confirmation)} if confirmation else {}
+    return {"trial": dump(trial), **facts, "source": Store(folder).get(trial.proposal.source).decode(errors="replace")}
 
 
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
-    console.print(trial_line(held.trials[number], held.confirmations.get(number)), soft_wrap=True)
+    confirmation = held.confirmations.get(number)
+    console.print(trial_line(held.trials[number], confirmation), soft_wrap=True)
+    if confirmation is not None:
+        console.print(confirmation_line(confirmation), markup=False, soft_wrap=True)
     if (artifact := getattr(held.trials[number], "artifact", None)) is not None:
         pages.abilities(console, artifact)
     console.print_json(json.dumps(data["trial"]))

@@ -40,7 +40,7 @@ from kernellab.ledger.entry import (
     parse_entry,
     run_id_of,
 )
-from kernellab.ledger.keys import SigningKey
+from kernellab.ledger.keys import PublicKey, SigningKey
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.lock import WriterLock
 from kernellab.ledger.merkle import Frontier, leaf_hash
@@ -340,8 +340,13 @@ def _refuse_unsound(folder: Path, scan: Scan, key: SigningKey) -> None:
             f"{folder} does not verify: {'; '.join(problems[:3])}",
             fix=f"nothing was changed: see klab audit {folder}, keep it as evidence, use another --out",
         )
-    if scan.key != key.public:
-        signer = scan.key.fingerprint if scan.key else "nobody"
+    refuse_other_key(folder, scan.key, key)
+
+
+def refuse_other_key(folder: Path, signed_with: PublicKey | None, key: SigningKey) -> None:
+    """Only the key that signed a run goes on with it."""
+    if signed_with != key.public:
+        signer = signed_with.fingerprint if signed_with else "nobody"
         raise LedgerFault(
             f"{folder} was signed by key {signer}, and this is key {key.fingerprint}",
             fix="resume where the run was started, or set KLAB_HOME to the folder of its signing-key",

@@ -97,6 +97,14 @@ def load_or_create_key(path: Path | None = None) -> SigningKey:
         ) from error
 
 
+def existing_key(path: Path) -> SigningKey | None:
+    """The key at `path`, or None where there is none or it is not this user's to read."""
+    try:
+        return _load(path) if path.exists() else None
+    except OSError:
+        return None
+
+
 def _load(path: Path) -> SigningKey:
     try:
         private = serialization.load_pem_private_key(path.read_bytes(), password=None)

@@ -1,15 +1,16 @@
 """The audit: chain, signatures, evidence, and every published figure derived again from the raw samples.
 
-Covered: any change to a record, to a stored blob, to the order or number of entries; figures that do not follow from their
-samples; wins that the rule does not grant. Not covered: a laboratory whose owner forged samples before signing them, for
-which `audit --rerun` measures again; a folder cut back whole to an earlier signed head, which an outside copy of the
-root (--root) shows.
+Covered: any change to a record, to a stored blob, to the order or number of entries, to the files beside the ledger that
+people would believe; figures that do not follow from their samples; wins that the rule does not grant. Not covered: a
+laboratory whose owner forged samples before signing them, for which `audit --rerun` measures again. A folder cut back to an
+earlier signed head, or signed anew with another key, needs a witness outside: a pinned key, an anchor, a root written down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from kernellab.measure.bench import TOO_GOOD
 from kernellab.measure.roofline import Ceilings, floor_of
 from kernellab.measure.stats import median, replicated_speedup
 from kernellab.report import audit_science
+from kernellab.report.audit_files import audit_files
+from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.search.archive import AnyTrial
 from kernellab.search.result import FIGURES
 from kernellab.search.stage import noise_floor, wins
@@ -51,7 +54,8 @@ _ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
 
 @dataclass
 class Audit:
-    """What was checked and what was wrong; `problems` empty means that every figure holds."""
+    """What was checked and what was wrong; `problems` empty means that every figure holds. `signed_by`: whose signature it
+    is, as far as this reader can tell; `code`: of the laboratory that made the run; `remarks`: what is no failure."""
 
     folder: str
     run: str = ""
@@ -64,6 +68,14 @@ class Audit:
     pruned: int = 0
     ended: bool = False
     torn: bool = False
+    public_key: str = ""
+    signed_by: str = "self-signed"
+    pinned: bool = False
+    signer: str = ""
+    anchors: list[dict[str, Any]] = field(default_factory=list)
+    code: str = ""
+    made_by: str = ""
+    remarks: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -78,8 +90,9 @@ class Audit:
         }
 
 
-def audit(folder: Path, root: str = "") -> Audit:
-    """Check a run folder. `root`: the Merkle root that somebody else wrote down, to be compared."""
+def audit(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> Audit:
+    """Check a run folder. `root`: the Merkle root that somebody else wrote down, to be compared; `witnesses`: pinned keys
+    and anchors, which tell a ledger that was signed anew."""
     report = Audit(str(folder))
     found = check(folder)
     report.run, report.root, report.fingerprint = found.run, found.root, found.fingerprint
@@ -87,8 +100,9 @@ def audit(folder: Path, root: str = "") -> Audit:
     report.problems.extend(found.problems)
     if root and root != found.root:
         report.problems.append(f"the root is {found.root}, not {root}: the ledger was cut, continued or exchanged")
+    _tell_origin(report, look_at(folder, found, witnesses))
     try:
-        for problem in _Reader(folder, report).problems():
+        for problem in chain(_Reader(folder, report).problems(), _files(folder, report)):
             report.problems.append(problem)
             if len(report.problems) >= _MOST:
                 report.problems.append("and more")
@@ -96,6 +110,25 @@ def audit(folder: Path, root: str = "") -> Audit:
     except LedgerFault as fault:
         report.problems.append(fault.what)
     return report
+
+
+def _tell_origin(report: Audit, origin: Origin) -> None:
+    report.public_key, report.signed_by = origin.public_key, origin.signer.name
+    report.signer, report.pinned = origin.signer.words, origin.signer.pinned
+    report.anchors = [anchor.data() for anchor in origin.anchors]
+    report.code, report.made_by = origin.code, origin.made_by
+    report.remarks.extend(origin.remarks)
+    report.problems.extend(origin.problems)
+
+
+def _files(folder: Path, report: Audit) -> Iterator[str]:
+    try:
+        found = audit_files(folder)
+    except (ValidationError, LookupError, TypeError, AttributeError, ValueError) as err:
+        yield f"the files beside the ledger cannot be compared with it: {type(err).__name__}: {str(err).splitlines()[0]}"
+        return
+    report.remarks.extend(found.remarks)
+    yield from found.problems
 
 
 class _Reader:
@@ -142,6 +175,8 @@ class _Reader:
         elif kind == "result":
             self._results[_place(body["task"], body["dims"])] = body
             yield from self._result(body)
+        elif kind == "listing":
+            self._blob(str(body["text"]), "listing")
         elif kind == "pruned":
             self._pruned |= {str(sha) for sha in body["blobs"]}
         elif kind in audit_science.ENTRIES:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernellab.core.ids import digest
+from kernellab.core.own_code import own_code
 from kernellab.core.version import VERSION
 
 _PACKAGES = ("numpy", "torch", "optuna", "cryptography", "pydantic")
@@ -29,7 +30,10 @@ def machine_of(device: str) -> str:
 def describe_environment(
     device: str, compiler: str, tier: str, threads: int, gpu: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Hardware, kernel, interpreter and library versions; `gpu` is what a GPU's driver says of itself."""
+    """Hardware, kernel, interpreter, library versions, the laboratory's own code; `gpu`: what a GPU's driver says of itself.
+
+    The laboratory names itself: a checkout that was never installed has no package metadata to ask.
+    """
     versions = {"kernellab": VERSION}
     for package in (*_PACKAGES, *(_GPU_PACKAGES if gpu is not None else ())):
         try:
@@ -44,6 +48,7 @@ def describe_environment(
         "libc": " ".join(platform.libc_ver()),
         "compiler": compiler,
         "packages": versions,
+        "code": own_code(),
         "tier": tier,
         "threads": threads,
     }

@@ -22,7 +22,7 @@ from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.result import Result
 from kernellab.search.scientist.desk import Desk
-from kernellab.search.scientist.mind import Mind, keep_templates, open_mind
+from kernellab.search.scientist.mind import Mind, open_mind
 from kernellab.search.scientist.proposer import Scientist
 from kernellab.search.second_look import profile_trial
 from kernellab.search.tune import make_tuner
@@ -49,10 +49,9 @@ class Question:
     def data(self) -> dict[str, Any] | None:
         return self.science.model_dump(mode="json") if self.science.model else None
 
-    def keep(self, folder: Path) -> None:
-        if self.pytorch:
-            (folder / _PYTORCH).write_text(self.pytorch)
-        keep_templates(folder, self.templates)
+    def files(self) -> dict[str, bytes]:
+        """What the run's folder keeps of it, and its first entry names."""
+        return {_PYTORCH: self.pytorch.encode()} if self.pytorch else {}
 
 
 @dataclass(frozen=True)

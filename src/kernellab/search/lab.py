@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import TRIAL, Confirmation, Param, Record, Trust, dump
 from kernellab.core.settings import Settings
+from kernellab.ledger.disk import keep_file
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
@@ -102,8 +102,10 @@ class Lab:
         purpose: str,
         params: dict[str, Param] | None = None,
         science: dict[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Start a run folder: genesis, the task (its file is copied in), and the candidates."""
+        """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
+        kept = {**({TASK_FILE: Path(self.locator).read_bytes()} if self._is_file() else {}), **(files or {})}
         body = {
             "purpose": purpose,
             "params": params or {},
@@ -113,14 +115,16 @@ class Lab:
             "shapes": list(shapes),
             "candidates": [{"name": c.name, "source": sha256_hex(c.text.encode())} for c in candidates],
             "missing_baselines": self.missing,
+            "files": {name: sha256_hex(data) for name, data in kept.items()},
             **({"science": science} if science else {}),
         }
         self.ledger = Ledger.create(folder, body, load_or_create_key())
         self.store = Store(folder)
         for candidate in candidates:
             self.store.put(candidate.text.encode())
+        for name, data in kept.items():
+            keep_file(folder, name, data)
         if self._is_file():
-            shutil.copyfile(self.locator, folder / TASK_FILE)
             self.locator = str(folder / TASK_FILE)
         self.emit(Event("start", f"run {self.ledger.run_id} in {folder}", {"folder": str(folder), "tier": self.tier,
                   "device": self.environment["device"], "task": self.task.name}))  # fmt: skip

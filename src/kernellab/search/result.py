@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernellab.core.records import Confirmation, FailedTrial, Passed, Rejected, RejectedTrial, Timing
+from kernellab.core.records import Confirmation, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial, Timing
 from kernellab.search.archive import AnyTrial
 from kernellab.search.stage import too_busy
 
 Status = Literal["better", "busy", "nothing-better", "nothing-verified"]
 _HINT = "end what else runs here, or let --wait wait for it"
+BEST = "best-"
 FIGURES = ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor")
 
 
@@ -22,6 +23,16 @@ class Result:
     status: Status
     reason: str
     data: dict[str, Any]
+
+
+def best_name(dims: Mapping[str, int]) -> str:
+    """How the files of a shape's winner are called, without their suffix."""
+    return BEST + "-".join(f"{name}{value}" for name, value in dims.items())
+
+
+def best_facts(trial: MeasuredTrial, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside the source of a shape's winner."""
+    return {"params": trial.proposal.params, "flags": trial.artifact.flags, **result}
 
 
 def summarise(

@@ -22,18 +22,23 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
+from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.entry import END, GENESIS
+from kernellab.ledger.journal import read_entries, refuse_other_key
+from kernellab.ledger.keys import PublicKey, load_or_create_key
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
+from kernellab.search.archive import well_formed
 from kernellab.search.course import Course, Question, search
 from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.replay import read_trials
-from kernellab.search.result import Result
+from kernellab.search.result import Result, best_facts, best_name
+from kernellab.search.scientist.mind import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.second_look import sanitize_candidate
 from kernellab.search.workshop import choose_device
@@ -147,8 +152,8 @@ def run_search(
     with Lab(settings, task, locator, emit) as lab:
         candidates += carried_over(lab, chosen, candidates, borrowed)
         _refuse_nothing(task, candidates, question)
-        lab.begin(folder, chosen, candidates, "search", science=question.data())
-        question.keep(folder)
+        lab.begin(folder, chosen, candidates, "search", science=question.data(), files=question.files())
+        keep_templates(folder, question.templates)
         return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
 
 
@@ -188,8 +193,11 @@ def carried_over(
 
 
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
-    """`klab resume`: go on where the ledger ends."""
+    """`klab resume`: go on where the ledger ends. A run that has ended is only read: nothing of its folder changes."""
     body = genesis(folder)
+    if not extra_trials and (outcome := _read_ended(folder)) is not None:
+        emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
+        return outcome
     if extra_trials and body["purpose"] == "try":
         raise UsageError(f"{folder} holds the trial of one candidate", "start a search with 'klab run' for more trials")
     settings = Settings(**body["settings"])
@@ -291,7 +299,7 @@ def _end(lab: Lab, folder: Path, results: tuple[Result, ...], extras: dict[str, 
             trial = lab.archive.trials[result.data["trial"]]
             assert isinstance(trial, MeasuredTrial)
             _write_best(lab, folder, trial, result)
-    lab.append("end", {"results": [r.data for r in results]})
+    lab.append("end", {"results": [r.data for r in results], **({"extras": extras} if extras else {})})
     outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results, extras or {})
     lab.emit(Event("end", outcome.status, outcome.data()))
     return outcome
@@ -300,10 +308,9 @@ def _end(lab: Lab, folder: Path, results: tuple[Result, ...], extras: dict[str, 
 def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: Result) -> None:
     """The winning source with its parameters, for people; the ledger stays the authority."""
     assert lab.store is not None
-    name = f"best-{dims_label(trial.dims).replace(',', '-').replace('=', '')}"
+    name = best_name(in_order(trial.dims, lab.task))
     keep_file(folder, f"{name}.py", lab.store.get(trial.proposal.source))
-    facts = {"params": trial.proposal.params, "flags": trial.artifact.flags, **result.data}
-    keep_file(folder, f"{name}.json", json.dumps(facts, indent=2).encode() + b"\n")
+    keep_file(folder, f"{name}.json", json.dumps(best_facts(trial, result.data), indent=2).encode() + b"\n")
 
 
 def _own_candidate(locator: str) -> list[Candidate]:
@@ -322,6 +329,23 @@ def _finished(folder: Path, task: Task) -> dict[str, Result]:
             body = dict(entry.body)
             found[dims_label(in_order(body["dims"], task))] = Result(body["status"], body["reason"], body)
     return found
+
+
+def _read_ended(folder: Path) -> Outcome | None:
+    """The outcome of a run that has ended and is signed to its end, from its ledger alone; None for any other."""
+    found = check(folder)
+    if not found.ended or found.torn or found.problems:
+        return None
+    refuse_other_key(folder, PublicKey(bytes.fromhex(found.public_key)), load_or_create_key())
+    task, _ = task_of(folder)
+    started = [e.body for e in read_entries(folder) if e.kind in (GENESIS, "resume")]
+    end = [e.body for e in read_entries(folder) if e.kind == END][-1]
+    with well_formed(folder):
+        bodies = [{**r, "dims": in_order(r["dims"], task)} for r in end["results"]]
+        results = tuple(Result(body["status"], body["reason"], body) for body in bodies)
+        trust: Trust = "device-only" if started[0]["settings"]["device"] == "cuda" else "native"
+        extras = {**end.get("extras", {}), "already_finished": True}
+        return Outcome(folder, started[-1]["environment"]["tier"], trust, found.root, results, extras)
 
 
 def describe_task(task: Task) -> dict[str, Any]:

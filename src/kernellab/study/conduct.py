@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,8 +118,7 @@ def run_study(
         else:
             spaces = _spaces(lab, hypothesis, wards)
         shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
-        lab.begin(folder, shapes, candidates, PURPOSE)
-        shutil.copyfile(path, folder / HYPOTHESIS_FILE)
+        lab.begin(folder, shapes, candidates, PURPOSE, files={HYPOTHESIS_FILE: path.read_bytes()})
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
         lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
@@ -139,6 +137,7 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
     if copy.exists():
         refuse_changed(read(copy), body, str(copy))
     if registered.verdict is not None:
+        emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return Report(hypothesis, registered.verdict, folder, check(folder).root)
     if len(registered.evidence.borrowed) != body["loans"]:
         raise UsageError(

@@ -19,6 +19,21 @@ def test_reads_back_what_was_written(issued: tuple[Certificate, Path]) -> None:
     assert read_certificate(path).id == certificate.id
 
 
+def test_a_speed_up_is_never_printed_without_its_interval_and_its_dropped_pairs(
+    issued: tuple[Certificate, Path],
+) -> None:
+    figures = {
+        "baseline": "torch",
+        "pairs": 25,
+        "dropped": 466,
+        "speedup": 5.47,
+        "speedup_low": 5.1,
+        "speedup_high": 6.0,
+    }
+    speed = issued[0].speed.model_copy(update=figures)
+    assert speed.figure == "5.470x of torch [5.100, 6.000] (25 pairs, 466 of 491 tries dropped)"
+
+
 def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     if isinstance(value, dict):
         return [leaf for k, v in value.items() for leaf in leaves(v, (*path, k))]

@@ -39,6 +39,18 @@ def test_every_package_has_readme_test_and_certificate(form: Form, promoted: Pat
         assert words in readme
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_every_speed_up_of_an_export_is_printed_with_its_dropped_pairs(form: Form, promoted: Path) -> None:
+    order = take_order([promoted])
+    speed = order.variants[0].certificate.speed.model_copy(update={"pairs": 25, "dropped": 466})
+    certificate = order.variants[0].certificate.model_copy(update={"speed": speed})
+    _, files = package_files(replace(order, variants=(replace(order.variants[0], certificate=certificate),)), form)
+    words = "25 pairs, 466 of 491 tries dropped"
+    assert f"] | {words} |" in files["README.md"]
+    (kernel,) = (text for name, text in files.items() if name.endswith("kernel_0.c"))
+    assert f"] ({words}) at " in kernel
+
+
 def test_launches_without_a_formula_are_a_table(
     promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,8 +103,8 @@ def test_a_run_that_does_not_pass_its_audit_makes_no_page(run: Path, tmp_path: P
 
 
 def test_a_run_without_a_result_says_so(run: Path, tmp_path: Path) -> None:
-    """As a run that was interrupted during its first shape: cut back to an earlier signed head."""
-    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    """As a run that was interrupted during its first shape: cut back to an earlier signed head, and no winner's files yet."""
+    copy = Path(shutil.copytree(run, tmp_path / "copy", ignore=shutil.ignore_patterns("best-*")))
     for name in ("ledger.jsonl", "heads.jsonl"):
         lines = (copy / name).read_text().splitlines(keepends=True)
         (copy / name).write_text("".join(lines[:4]))

@@ -4,10 +4,12 @@ import pytest
 
 from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json, digest
+from kernellab.core.own_code import own_code
+from kernellab.core.version import VERSION
 from kernellab.run.cpu import cpu_name
 from kernellab.run.device import describe_environment
 
-FACTS = {"device", "kernel", "python", "libc", "compiler", "packages", "tier", "threads", "digest"}
+FACTS = {"device", "kernel", "python", "libc", "compiler", "packages", "code", "tier", "threads", "digest"}
 
 
 def test_the_processor_has_a_name() -> None:
@@ -20,6 +22,7 @@ def test_the_environment_names_what_a_figure_depends_on_and_is_recordable() -> N
     assert set(facts) == FACTS
     assert (facts["device"], facts["compiler"], facts["tier"], facts["threads"]) == (cpu_name(), "gcc 12", "T1", 2)
     assert facts["packages"]["numpy"] != "absent"
+    assert (facts["packages"]["kernellab"], facts["code"]) == (VERSION, own_code())
     assert "triton" not in facts["packages"]
     assert canonical_json(facts)
 

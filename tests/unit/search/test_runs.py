@@ -89,9 +89,13 @@ def test_events_tell_the_story_in_order(run: Any) -> None:
 
 def test_a_finished_run_resumes_to_the_same_result_without_new_trials(run: Any) -> None:
     outcome, _ = run
-    again = resume_run(outcome.folder)
-    assert [r.data for r in again.results] == [r.data for r in outcome.results]
-    assert len(bodies(outcome.folder, "trial")) == 8
+    before = {p: p.read_bytes() for p in outcome.folder.rglob("*") if p.is_file()}
+    events: list[Event] = []
+    again = resume_run(outcome.folder, events.append)
+    assert again.data() == {**outcome.data(), "already_finished": True}
+    assert again.exit_code == outcome.exit_code
+    assert [e.text for e in events] == [f"{outcome.folder} is finished: nothing to resume, and nothing was changed"]
+    assert {p: p.read_bytes() for p in outcome.folder.rglob("*") if p.is_file()} == before
 
 
 def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: Path, tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from pydantic import ValidationError
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.ids import canonical_json
+from kernellab.core.own_code import own_code
 from kernellab.core.records import Record, dump
+from kernellab.core.version import VERSION
 from kernellab.ledger.entry import GENESIS
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
@@ -80,6 +82,7 @@ def start_tuning(
             store.put(text.encode())
     body = {
         "purpose": PURPOSE,
+        "environment": {"packages": {"kernellab": VERSION}, "code": own_code()},
         "order": dump(order),
         "labelled": {"digest": labelled.digest, "trials": len(labelled.trials), "halves": rows},
         "families": halves.families(),

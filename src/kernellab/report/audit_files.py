@@ -1,0 +1,163 @@
+"""The audit of the files beside the ledger that people would believe: each is what the record says, or is named.
+
+Covered: `best-*` files (the winner's source, byte for byte, and its figures), copies of the task, of the hypothesis and of
+PyTorch code, all held against what the ledger names. Not covered: files that the laboratory did not write, which are no
+problem; certificates and papers, which have audits of their own; a task's copy in runs that did not record its digest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernellab.core.errors import UsageError
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import TRIAL, AnyTrial, Confirmation, Dims, MeasuredTrial
+from kernellab.ledger.entry import GENESIS
+from kernellab.ledger.journal import read_entries
+from kernellab.search.lab import TASK_FILE
+from kernellab.search.result import BEST, FIGURES, best_facts, best_name
+from kernellab.study.conduct import HYPOTHESIS_FILE
+from kernellab.study.library import read
+from kernellab.study.register import STUDY
+from kernellab.tasks.spec import dims_label
+
+_SUFFIXES = (".py", ".json")
+
+
+@dataclass
+class FilesAudit:
+    """`problems`: files that are not what the record says. `remarks`: what could not be told, or is only missing."""
+
+    problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Winner:
+    """A confirmed winner. `said`: its shape's result, or its confirmation's figures where a result was not recorded yet."""
+
+    trial: MeasuredTrial
+    said: Mapping[str, Any]
+    published: bool
+
+    def differs(self, path: Path) -> str:
+        """How a file is not this winner's, in words; empty where it is."""
+        data = path.read_bytes()
+        if path.suffix == ".py":
+            same = sha256_hex(data) == self.trial.proposal.source
+            return "" if same else f"its bytes are not the source of trial {self.trial.trial}, the confirmed winner"
+        wanted = json.loads(json.dumps(best_facts(self.trial, self.said)))
+        try:
+            said = json.loads(data)
+        except ValueError:
+            return "it is not JSON"
+        if not isinstance(said, dict):
+            return "it is not an object"
+        names = [*wanted, *said] if self.published else wanted
+        off = next((name for name in names if said.get(name) != wanted.get(name)), "")
+        return f"{off} is {said.get(off)!r}, the record says {wanted.get(off)!r}" if off else ""
+
+
+_Winners = dict[frozenset[str], list[_Winner]]  # by shape, the last one last
+
+
+def audit_files(folder: Path) -> FilesAudit:
+    """Read after the entries themselves were checked: what is not well-formed there is told there."""
+    report = FilesAudit()
+    genesis: dict[str, Any] = {}
+    trials: list[AnyTrial] = []
+    winners: _Winners = {}
+    for entry in read_entries(folder):
+        if entry.kind == GENESIS:
+            genesis = dict(entry.body)
+        elif entry.kind == "trial":
+            trials.append(TRIAL.validate_python(entry.body))
+        elif entry.kind == "confirmation":
+            _confirmed(Confirmation.model_validate(entry.body), trials, winners)
+        elif entry.kind == "result":
+            _published(entry.body, trials, winners)
+        elif entry.kind == STUDY:
+            _hypothesis(folder, entry.body, report)
+    _copies(folder, genesis, report)
+    for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix in _SUFFIXES and p.is_file()):
+        _best(path, winners, report)
+    for won in winners.values():
+        if won[-1].published:
+            _missing(folder, won[-1], report)
+    return report
+
+
+def _confirmed(confirmation: Confirmation, trials: list[AnyTrial], winners: _Winners) -> None:
+    trial = trials[confirmation.trial]
+    if confirmation.win and confirmation.timing is not None and isinstance(trial, MeasuredTrial):
+        said = {"trial": trial.trial, **{name: getattr(confirmation.timing, name) for name in FIGURES}}
+        winners.setdefault(_parts(best_name(trial.dims)), []).append(_Winner(trial, said, published=False))
+
+
+def _published(result: Mapping[str, Any], trials: list[AnyTrial], winners: _Winners) -> None:
+    """A result names the winner; one that names none overrules the confirmations before it."""
+    shape = _parts(best_name(result["dims"]))
+    if not result.get("win"):
+        winners.pop(shape, None)
+    elif isinstance(trial := trials[int(result["trial"])], MeasuredTrial):
+        winners.setdefault(shape, []).append(_Winner(trial, result, published=True))
+
+
+def _parts(name: str) -> frozenset[str]:
+    """A shape by its file's name, in whatever order its dimensions stand: records sort them, a task does not."""
+    return frozenset(name.removeprefix(BEST).split("-"))
+
+
+def _best(path: Path, winners: _Winners, report: FilesAudit) -> None:
+    found = winners.get(_parts(path.stem))
+    if not found:
+        report.problems.append(f"{path.name} is foreign: no confirmed winner is recorded for that shape")
+        return
+    why = found[-1].differs(path)
+    if not why:
+        return
+    earlier = next((w for w in found[:-1] if w.published and not w.differs(path)), None)
+    if earlier is None:
+        report.problems.append(f"{path.name} was edited: {why}")
+    else:
+        text = f"{path.name} is of trial {earlier.trial.trial}, an earlier result; the last is trial {found[-1].trial.trial}"
+        report.remarks.append(text)
+
+
+def _missing(folder: Path, winner: _Winner, report: FilesAudit) -> None:
+    wanted = _parts(best_name(winner.trial.dims))
+    for suffix in _SUFFIXES:
+        if not any(_parts(path.stem) == wanted for path in folder.glob(f"{BEST}*{suffix}")):
+            where = _shape(winner.trial.dims)
+            report.remarks.append(f"the {BEST}*{suffix} of {where} is missing: trial {winner.trial.trial} won there")
+
+
+def _shape(dims: Dims) -> str:
+    return dims_label(dict(sorted(dims.items())))
+
+
+def _copies(folder: Path, genesis: Mapping[str, Any], report: FilesAudit) -> None:
+    """Files that were copied in when the run began, by the SHA-256 that its first entry names."""
+    for name, sha in genesis.get("files", {}).items():
+        path = folder / Path(name).name
+        if not path.is_file():
+            report.remarks.append(f"{name} is missing: the run began with one")
+        elif sha256_hex(path.read_bytes()) != sha:
+            report.problems.append(f"{name} was edited: its bytes are not those that the run began with")
+    if "files" not in genesis and (folder / TASK_FILE).is_file():
+        report.remarks.append(f"{TASK_FILE} was not compared: this run did not record its digest")
+
+
+def _hypothesis(folder: Path, registered: Mapping[str, Any], report: FilesAudit) -> None:
+    """What it means, not its bytes: comments are the reader's own."""
+    path = folder / HYPOTHESIS_FILE
+    try:
+        same = not path.is_file() or read(path).digest == registered["digest"]
+    except UsageError:
+        same = False
+    if not same:
+        report.problems.append(f"{path.name} was edited: it is not the hypothesis that was registered")

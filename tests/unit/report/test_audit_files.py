@@ -1,0 +1,153 @@
+"""Files beside a sound ledger: edited, foreign or missing ones are named; what the laboratory never wrote is nobody's business."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernellab.core.ids import sha256_hex
+from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.keys import SigningKey
+from kernellab.report.audit import audit
+from kernellab.report.audit_files import FilesAudit, audit_files
+
+PUBLISHED = Path(__file__).parents[3] / "runs"
+NAME, WINNER = "best-M16384-N4096", 5
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A published run with one winner."""
+    return Path(shutil.copytree(PUBLISHED / "h200" / "softmax-bf16-quick", tmp_path / "copy"))
+
+
+@pytest.fixture
+def with_task(tmp_path: Path) -> Path:
+    """A run that names the task file that it began with."""
+    folder, text = tmp_path / "run", b"TASK = 1\n"
+    with Ledger.create(folder, {"files": {"task.py": sha256_hex(text)}}, SigningKey.generate()):
+        (folder / "task.py").write_bytes(text)
+    return folder
+
+
+def test_the_files_of_a_run_are_what_its_record_says_and_unknown_ones_are_no_problem(copy: Path) -> None:
+    assert {p.name for p in copy.glob("best-*")} == {f"{NAME}.py", f"{NAME}.json"}
+    assert [e.body["trial"] for e in read_entries(copy) if e.kind == "result"] == [WINNER]
+    (copy / "notes.txt").write_text("mine")
+    (copy / "best-of-all").mkdir()
+    report = audit(copy)
+    assert report.problems == []
+    assert not any("best-" in r or "task.py" in r for r in report.remarks)
+
+
+def edit_source(folder: Path) -> str:
+    path = folder / f"{NAME}.py"
+    path.write_text(path.read_text() + "\n")
+    return f"{NAME}.py was edited: its bytes are not the source of trial {WINNER}, the confirmed winner"
+
+
+def edit_figure(folder: Path) -> str:
+    path = folder / f"{NAME}.json"
+    facts = json.loads(path.read_text())
+    said = facts["speedup"]
+    path.write_text(json.dumps({**facts, "speedup": 99.0}))
+    return f"{NAME}.json was edited: speedup is 99.0, the record says {said!r}"
+
+
+def add_figure(folder: Path) -> str:
+    path = folder / f"{NAME}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "certified": True}))
+    return f"{NAME}.json was edited: certified is True, the record says None"
+
+
+def spoil_figures(folder: Path) -> str:
+    (folder / f"{NAME}.json").write_text("{")
+    return f"{NAME}.json was edited: it is not JSON"
+
+
+def bring_a_file(folder: Path) -> str:
+    (folder / "best-M1-N8192.py").write_text("SOURCE = ''\n")
+    return "best-M1-N8192.py is foreign: no confirmed winner is recorded for that shape"
+
+
+@pytest.mark.parametrize(
+    "change", [edit_source, edit_figure, add_figure, spoil_figures, bring_a_file], ids=lambda f: f.__name__
+)
+def test_a_file_that_is_not_what_the_record_says_fails_the_audit_by_its_name(
+    change: Callable[[Path], str], copy: Path
+) -> None:
+    words = change(copy)
+    assert audit(copy).problems == [words]
+
+
+def test_a_missing_file_is_remarked_and_no_failure(copy: Path) -> None:
+    for suffix in (".py", ".json"):
+        (copy / f"{NAME}{suffix}").unlink()
+    report = audit(copy)
+    assert report.problems == []
+    for suffix in (".py", ".json"):
+        assert f"the best-*{suffix} of M=16384,N=4096 is missing: trial {WINNER} won there" in report.remarks
+
+
+def test_a_copied_task_has_the_bytes_that_the_run_began_with(with_task: Path) -> None:
+    assert audit_files(with_task) == FilesAudit()
+    (with_task / "task.py").write_text("TASK = 2\n")
+    assert audit_files(with_task).problems == ["task.py was edited: its bytes are not those that the run began with"]
+    (with_task / "task.py").unlink()
+    assert audit_files(with_task) == FilesAudit([], ["task.py is missing: the run began with one"])
+
+
+def cut(folder: Path, entries: int) -> None:
+    """Back to an earlier signed head, as a killed writer leaves it."""
+    for name in ("ledger.jsonl", "heads.jsonl"):
+        (folder / name).write_bytes(b"".join((folder / name).read_bytes().splitlines(keepends=True)[:entries]))
+
+
+def test_the_files_of_a_winner_whose_result_is_not_recorded_yet_fit_its_confirmation(copy: Path) -> None:
+    kinds = [e.kind for e in read_entries(copy)]
+    cut(copy, kinds.index("result"))
+    assert audit_files(copy).problems == []
+    words = edit_figure(copy)
+    assert audit_files(copy).problems == [words]
+    cut(copy, kinds.index("confirmation"))
+    assert audit_files(copy).problems == [
+        f"{NAME}{suffix} is foreign: no confirmed winner is recorded for that shape" for suffix in (".json", ".py")
+    ]
+
+
+def test_a_shape_is_known_by_its_name_whatever_the_order_of_its_dimensions(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(PUBLISHED / "h200" / "stencil3x3", tmp_path / "copy"))
+    for suffix in (".py", ".json"):
+        (copy / f"best-H4096-W4096-C1{suffix}").rename(copy / f"best-C1-H4096-W4096{suffix}")
+    found = audit_files(copy)
+    assert found == FilesAudit()
+
+
+def test_a_task_whose_digest_was_not_recorded_is_remarked(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(PUBLISHED / "h200" / "softmax-bf16-quick", tmp_path / "copy"))
+    (copy / "task.py").write_text("TASK = None\n")
+    assert audit_files(copy).remarks == ["task.py was not compared: this run did not record its digest"]
+
+
+def test_a_hypothesis_that_is_not_the_registered_one_fails_the_audit(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(PUBLISHED / "h200-studies" / "H3", tmp_path / "copy"))
+    file = copy / "hypothesis.toml"
+    file.write_text(file.read_text() + "\n# a comment changes nothing\n")
+    assert audit_files(copy).problems == []
+    assert "claim = " in file.read_text()
+    file.write_text(file.read_text().replace('claim = "', 'claim = "It is not so that '))
+    assert audit_files(copy).problems == ["hypothesis.toml was edited: it is not the hypothesis that was registered"]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["changed", "removed"])
+def test_a_listing_is_evidence_too(gone: bool, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(PUBLISHED / "h200" / "particle-filter", tmp_path / "copy"))
+    number, sha = next((e.seq, str(e.body["text"])) for e in read_entries(copy) if e.kind == "listing")
+    blob = copy / "artifacts" / sha[:2] / sha
+    blob.unlink() if gone else blob.write_bytes(blob.read_bytes() + b"ret;\n")
+    (problem,) = audit(copy).problems
+    assert problem.startswith(f"entry {number} (listing): listing: blob {sha} is {'missing' if gone else 'corrupt'}")
