@@ -271,7 +271,7 @@ def measure(subject: Subject, k: int, seeds: int) -> dict[str, dict[str, float]]
         del kernels["float32, Kahan"]  # a million steps of Python each
     found: dict[str, dict[str, float]] = {name: {} for name in kernels}
     for distribution in subject.task.distributions:
-        for seed in range(seeds * (subject.draws if k <= 1024 else 1)):
+        for seed in range(seeds * (subject.draws if k <= 16384 else 1)):
             inputs = draw_inputs(subject.task, dims, distribution, np.random.default_rng([seed, k]))
             expected = expect(subject.task, dims, inputs)
             for name, kernel in kernels.items():

@@ -99,10 +99,10 @@ def floor_ulp(task: Task, dims: Dims, inputs: Sequence[Array] = ()) -> float:
 
     Zeros are no terms: where an input consists of little else, a sum over it is a short one.
     """
-    terms = task.reduction(dims) if task.reduction else 1
+    terms = float(task.reduction(dims)) if task.reduction else 1.0
     if terms > 1:
         long = [a for a in inputs if is_float(a.dtype) and a.size >= terms]
-        terms = max(1, terms * min([np.count_nonzero(a) / a.size for a in long], default=1.0))
+        terms = max(1.0, terms * min([np.count_nonzero(a) / a.size for a in long], default=1.0))
     return min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
 
 
