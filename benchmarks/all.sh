@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 py=.venv/bin/python
 $py benchmarks/trial_cost.py
 $py benchmarks/two_percent.py
+$py benchmarks/precision.py
 $py benchmarks/aa_false_wins.py
 $py benchmarks/best_kernels.py
 $py benchmarks/ledger_throughput.py

@@ -11,7 +11,7 @@ docs/candidates.md explain every part. This example: scale the rows of a matrix 
 
 import numpy as np
 
-from kernellab.tasks import STANDARD, Buffer, Task
+from kernellab.tasks import STANDARD, Buffer, Task, sparse
 
 EPSILON = 1e-6
 
@@ -47,10 +47,11 @@ TASK = Task(
     tune=({{"M": 2048, "N": 1024}},),  # shapes that are searched
     held_out=({{"M": 1000, "N": 1000}}, {{"M": 333, "N": 515}}),  # shapes that no proposer sees, but the judge does
     edge=({{"M": 1, "N": 1}}, {{"M": 3, "N": 7}}, {{"M": 17, "N": 130}}, {{"M": 5, "N": 1031}}),  # odd and tiny
-    distributions=STANDARD,  # normal, offset, heavy-tail, large, constant-rows; add your own draw(rng, buffer, dims)
+    # normal, offset, heavy-tail, large, constant-rows; rows of x with four numbers, where low precision shows; your own
+    distributions={{**STANDARD, "sparse": sparse("x")}},
     flops=lambda dims: 5 * dims["M"] * dims["N"],
-    reduction=lambda dims: dims["N"],  # how many terms are summed into one output element
-    # scale=lambda x, gain: ...,  # where terms of both signs are summed: the sum of their absolute values
+    reduction=lambda dims: dims["N"],  # how many input elements are summed into one output element
+    # scale=lambda x, gain: ...,  # where terms of both signs are summed: sum_scale(terms, axis) of kernellab.tasks
 )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
 
+_FEW = 4
+
 
 def draw_normal(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Standard normal for floats, the whole range -1000..1000 (0..255 for bytes) for integers."""
@@ -42,9 +44,42 @@ def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 
 def draw_constant_rows(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Every row (last axis) holds one value: ties everywhere."""
+    """Every row (last axis) holds one value: ties everywhere.
+
+    Of seven bits: terms that are all alike round alike too, and a running sum of longer ones drifts by thousands of ULP.
+    """
     values = draw_normal(rng, buffer, dims)
-    return np.ascontiguousarray(np.broadcast_to(values[..., :1], values.shape))
+    first = values[..., :1]
+    if is_float(buffer.dtype):
+        mantissa, exponent = np.frexp(first.astype(np.float64))
+        first = np.ldexp(np.round(mantissa * 128) / 128, exponent).astype(buffer.dtype)
+    return np.ascontiguousarray(np.broadcast_to(first, values.shape))
+
+
+def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: float = 1.0) -> Draw:
+    """Draws that make precision visible in long sums: about four terms of each count, so no errors average out.
+
+    The named inputs (all if none is named) get normal numbers at four places of every row (last axis), or at four of
+    every `among` places where a sum runs over a window; elsewhere they hold `rest`: zero, or for sums of exponentials a
+    number so low that its exponential adds nothing (-40). Other inputs are normal. `spread` is the standard deviation.
+    """
+
+    def draw_sparse(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+        if not is_float(buffer.dtype) or (names and buffer.name not in names):
+            values = draw_normal(rng, buffer, dims)
+            return (values * spread).astype(values.dtype) if is_float(buffer.dtype) else values
+        shape = buffer.shape(dims)
+        values = np.full(shape, rest, buffer.dtype).reshape(-1, shape[-1] if shape and among is None else 1)
+        rows, length = values.shape
+        if among is None:
+            row, column = np.arange(rows)[:, None], rng.integers(length, size=(rows, _FEW))
+        else:
+            row, column = rng.integers(rows, size=max(1, _FEW * rows // among)), np.zeros(1, np.int64)
+        chosen = rng.standard_normal(np.broadcast(row, column).shape, dtype=np.float32)
+        values[row, column] = (chosen * spread).astype(buffer.dtype)
+        return values.reshape(shape)
+
+    return draw_sparse
 
 
 STANDARD: Mapping[str, Draw] = MappingProxyType(

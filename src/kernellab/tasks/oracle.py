@@ -1,9 +1,10 @@
 """The oracle: the reference in float64 and, from it, the interval in which every output element must lie.
 
-Error is counted in ULPs of the element's scale (|expected|, or the task's own scale where terms cancel). The budget is
-the largest of four times the trusted same-dtype implementation's own error on these very inputs, twice the error of the
-task's plain-order implementation where it gives one (a running sum loses digits that pairwise summation keeps), and
-4 + sqrt(terms summed) ULP, never above 1024 ULP for the floor: half precision in disguise starts at 4096.
+Error is counted in ULPs of the element's scale (|expected|, or the task's own scale where terms cancel or where a sum's
+error belongs to the element; sums.py has those). The budget is the largest of four times the trusted same-dtype
+implementation's own error on these very inputs, twice the error of the task's plain-order implementation where it gives
+one, and 4 + sqrt(terms summed) ULP, never above 1024 ULP for the floor: half precision in disguise starts at 4096. Terms
+are those that are not zero, so that `sparse` inputs leave hardly more than an element's own error, however long the sum.
 
 16-bit outputs are storage: an honest kernel computes in float32 and rounds once. Their scale is therefore |expected|, for
 that rounding, plus the float32 floor on the task's scale; the floor is one ULP of that, and four times the trusted
@@ -71,7 +72,7 @@ def expect(
     `budgets` (in ULP, one for each output) spares the trusted implementations where they are known for such inputs.
     `band`: how many elements are looked at together where the task has a halo; `workers` share the bands.
     """
-    floor = floor_ulp(task, dims)
+    floor = floor_ulp(task, dims, inputs)
     bands = _bands(task, dims, band)
     if len(bands) == 1 or task.exact:
         values = _checked(task, dims, run_reference(task, inputs))
@@ -93,9 +94,15 @@ def float32_slack(task: Task, dims: Dims, dtype: str) -> float:
     return floor_ulp(task, dims) * limits("float32").eps / limits(dtype).eps
 
 
-def floor_ulp(task: Task, dims: Dims) -> float:
-    """The error, in ULPs of the scale, that any honest float32 or float64 kernel may make."""
-    terms = task.reduction(dims) if task.reduction else 1
+def floor_ulp(task: Task, dims: Dims, inputs: Sequence[Array] = ()) -> float:
+    """The error, in ULPs of the scale, that any honest float32 or float64 kernel may make.
+
+    Zeros are no terms: where an input consists of little else, a sum over it is a short one.
+    """
+    terms = float(task.reduction(dims)) if task.reduction else 1.0
+    if terms > 1:
+        long = [a for a in inputs if is_float(a.dtype) and a.size >= terms]
+        terms = max(1.0, terms * min([np.count_nonzero(a) / a.size for a in long], default=1.0))
     return min(_FLOOR_ULP + math.sqrt(terms), _FLOOR_CAP)
 
 

@@ -83,10 +83,11 @@ class Task:
     sizes       other shapes for a kind of device ("cuda"); `on(kind)` is the task with those
     distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
     scale       float64 magnitude of the terms behind each output element, where cancellation makes |output| too
-                small a yardstick for rounding error (default: |output|)
+                small a yardstick for rounding error (default: |output|); tasks/sums.py has it for sums
     plain       a second trusted implementation in the task's own dtype, evaluated in the plainest order (one running
                 sum): f(*inputs) -> outputs. Where inputs make plain summation lose digits, honest kernels may too.
-    reduction   how many terms are summed into an output element (rounding grows with its square root)
+    reduction   how many input elements are summed into an output element (rounding grows with the square root of those
+                that are not zero), where `scale` does not say what the sum may lose
     halo        rows (first axis of every buffer) of the outputs depend on so many rows of the inputs on either side
                 and no others: large shapes are then judged band by band. None: on anything.
     exact       outputs must match bit for bit

@@ -1,7 +1,7 @@
 """Every task proves its own judge: kernels that must fail, fed to the same comparison that judges candidates.
 
-A task is refused when a wrong kernel would pass all its cases, when an input does not matter, when the reference is not
-a function of its inputs, or when its byte model would switch the time floor off.
+A task is refused when a wrong or imprecise kernel would pass all its cases, when an input does not matter, when the
+reference is not a function of its inputs, or when its byte model would switch the time floor off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-import ml_dtypes
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
@@ -20,17 +19,13 @@ from kernellab.tasks.oracle import Expected, expect, floor_ulp, run_reference, r
 from kernellab.tasks.spec import Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verify.cases import Case, screen_cases
 from kernellab.verify.numeric import within
+from kernellab.verify.wrong_kernels import CONTROLS, PRECISION, Control
 
 _T = TypeVar("_T")
-Control = Callable[[Task, Dims, list[Array], list[Expected]], list[Array] | None]
-_EIGHT_BITS = np.dtype(ml_dtypes.float8_e5m2)
 _AMPLE, _QUICK = 4096, 1 << 20  # elements
 _MOST_ROUNDS = 128
+_LONG = 1024  # terms: up to there the errors of TF32 do not average out below the floor of a sum so long
 _MOST_FLOORS, _MOST_ULP = 64.0, 1024.0  # half precision in disguise starts at 4096 ULP
-_HALF = {
-    "float64": np.dtype(np.float32), "float32": np.dtype(np.float16),
-    "float16": _EIGHT_BITS, "bfloat16": _EIGHT_BITS,
-}  # fmt: skip
 
 
 def prove(task: Task, seed: int = 0) -> int:
@@ -48,13 +43,14 @@ def prove(task: Task, seed: int = 0) -> int:
     _trusted_passes(task, drawn)
     _sensitive(task, drawn)
     for name, control in CONTROLS.items():
-        passed = [_passes(control, task, c, i, e) for c, i, e in drawn]
+        passed = [_passes(control, task, c.dims, i, e) for c, i, e in drawn]
         tried = [p for p in passed if p is not None]
         if tried and all(tried):
             raise TaskRefused(
                 f"task '{task.name}': a kernel that does '{name}' would pass every case",
                 "use inputs and outputs of ordinary size, more shapes and distributions; look at scale=",
             )
+    _sharp_in_long_sums(task, seed)
     _steady(task, seed)
     return len(CONTROLS)
 
@@ -174,6 +170,30 @@ def _steady(task: Task, seed: int) -> None:
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
 
 
+def _sharp_in_long_sums(task: Task, seed: int) -> None:
+    """The longest sum that is quickly drawn: there a budget that grows with the length may excuse what it must not."""
+    count = task.reduction
+    quick = [d for d in (*task.edge, *task.tune, *task.held_out) if _work(task, d) <= _QUICK]
+    if task.exact or count is None or not quick:
+        return
+    dims = max(quick, key=count)
+    if count(dims) <= _LONG:
+        return
+    drawn = []
+    for number, distribution in enumerate(task.distributions):
+        inputs = draw_inputs(task, dims, distribution, np.random.default_rng([seed, number, _LONG]))
+        drawn.append((inputs, _attempt(task, "the reference", partial(expect, task, dims, inputs))))
+    for name in PRECISION:
+        passed = [_passes(CONTROLS[name], task, dims, i, e) for i, e in drawn]
+        tried = [p for p in passed if p is not None]
+        if tried and all(tried):
+            raise TaskRefused(
+                f"task '{task.name}': in sums of {count(dims)} terms ({dims_label(dims)}) a kernel that does '{name}' would "
+                "pass: its errors average out",
+                'add inputs of few terms, such as distributions={**STANDARD, "sparse": sparse("x")} from kernellab.tasks',
+            )
+
+
 def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefused:
     return TaskRefused(
         f"task '{task.name}': the numpy baseline is so far off in single elements of '{buffer.name}' that errors of "
@@ -186,9 +206,7 @@ def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefus
 def _ample(task: Task) -> tuple[Dims, int]:
     """The smallest shape with outputs enough to show a rare error; else the one with the most, and how often to draw it."""
 
-    def work(dims: Dims) -> int:
-        return elements((*task.inputs, *task.outputs), dims)
-
+    work = partial(_work, task)
     shapes = sorted((*task.edge, *task.tune), key=work)
     quick = [d for d in shapes if work(d) <= _QUICK] or shapes[:1]
     ample = (d for d in quick if elements(task.outputs, d) >= _AMPLE)
@@ -196,6 +214,10 @@ def _ample(task: Task) -> tuple[Dims, int]:
     return chosen, 1 + min(
         _AMPLE // max(1, elements(task.outputs, chosen)), _QUICK // max(1, work(chosen)), _MOST_ROUNDS
     )
+
+
+def _work(task: Task, dims: Dims) -> int:
+    return elements((*task.inputs, *task.outputs), dims)
 
 
 def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
@@ -215,70 +237,8 @@ def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]
             )
 
 
-def _passes(control: Control, task: Task, case: Case, inputs: list[Array], expected: list[Expected]) -> bool | None:
-    outputs = control(task, case.dims, inputs, expected)
+def _passes(control: Control, task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> bool | None:
+    outputs = control(task, dims, inputs, expected)
     if outputs is None:
         return None
     return all(within(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
-
-
-def _right(task: Task, expected: list[Expected]) -> list[Array]:
-    with np.errstate(all="ignore"):
-        return [e.value.astype(b.dtype) for e, b in zip(expected, task.outputs, strict=True)]
-
-
-def _zeros(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    return [np.zeros_like(o) for o in _right(task, expected)]
-
-
-def _constant(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    finite = [o[np.isfinite(o)] for o in _right(task, expected)]
-    means = [f.mean(dtype=np.float64) if f.size else 0.0 for f in finite]
-    return [np.full_like(o, mean) for o, mean in zip(_right(task, expected), means, strict=True)]
-
-
-def _identity(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
-    first = task.outputs[0]
-    match = next((a for a in inputs if a.shape == first.shape(dims)), None)
-    if match is None:
-        return None
-    return [match.astype(first.dtype), *_right(task, expected)[1:]]
-
-
-def _stale(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    other = draw_inputs(task, dims, next(iter(task.distributions)), np.random.default_rng(77))
-    return [v.astype(b.dtype) for v, b in zip(run_reference(task, other), task.outputs, strict=True)]
-
-
-def _one_row(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    outputs = _right(task, expected)
-    for out in outputs:
-        out.reshape(out.shape[0], -1)[out.shape[0] // 2] = 0
-    return outputs
-
-
-def _last_tile(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
-    outputs = _right(task, expected)
-    for out in outputs:
-        out.reshape(-1)[-max(1, out.size % 8) :] = 0
-    return outputs
-
-
-def _half(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
-    if task.exact or task.outputs[0].dtype not in _HALF:
-        return None
-    with np.errstate(all="ignore"):
-        return [
-            o.astype(_HALF[b.dtype]).astype(b.dtype) for o, b in zip(_right(task, expected), task.outputs, strict=True)
-        ]
-
-
-CONTROLS: dict[str, Control] = {
-    "all zeros": _zeros,
-    "a constant": _constant,
-    "copy an input": _identity,
-    "the answer to another input": _stale,
-    "one row wrong": _one_row,
-    "the last tile wrong": _last_tile,
-    "half precision": _half,
-}

@@ -18,6 +18,7 @@ from kernellab.core.records import Confirmation
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import KEY_FILE, load_or_create_key
 from kernellab.search.replay import read_trials
+from kernellab.tasks.builtin import TASKS
 
 PUBLISHED = Path(__file__).parents[3] / "runs" / "h200"
 WRONG = """SOURCE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }"
@@ -115,13 +116,14 @@ def trial_of(folder: Path, status: str) -> int:
 
 @pytest.fixture
 def signed_again(tmp_path: Path) -> Callable[[str], Path]:
-    """A published GPU run, entry by entry under this laboratory's key, so that it can be certified here."""
+    """A published GPU run, entry by entry under this laboratory's key and today's task, so that it can be certified here."""
 
     def again(name: str) -> Path:
         source, folder = PUBLISHED / name, tmp_path / name
         entries = list(read_entries(source))
         shutil.copytree(source / "artifacts", folder / "artifacts")
         start = {k: v for k, v in entries[0].body.items() if k not in ("public_key", "nonce")}
+        start["task"] = {**start["task"], "fingerprint": TASKS[start["task"]["name"]].on("cuda").fingerprint()}
         with Ledger.create(folder, start, load_or_create_key()) as ledger, ledger.batch():
             for entry in entries[1:]:
                 ledger.append(entry.kind, entry.body)

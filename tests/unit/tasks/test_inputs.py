@@ -13,6 +13,7 @@ from kernellab.tasks.inputs import (
     draw_large,
     draw_normal,
     draw_offset,
+    sparse,
 )
 from kernellab.tasks.spec import DTYPES, Buffer, Task
 
@@ -65,8 +66,45 @@ def test_large_reaches_thousands() -> None:
 def test_constant_rows_hold_one_value_each() -> None:
     x = draw_constant_rows(rng(), Buffer("x", ("M", "N")), DIMS)
     assert (x == x[:, :1]).all()
-    assert len(np.unique(x[:, 0])) == 64
+    assert len(np.unique(x[:, 0])) > 48
     assert x.flags["C_CONTIGUOUS"]
+
+
+def test_constant_rows_are_the_same_sum_in_any_order() -> None:
+    x = draw_constant_rows(rng(), Buffer("x", ("M", "N")), {"M": 16, "N": 131072})
+    assert np.array_equal(np.cumsum(x, axis=1, dtype=np.float32)[:, -1], x.sum(axis=1, dtype=np.float64))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64"])
+def test_sparse_rows_have_about_four_numbers(dtype: str) -> None:
+    x = sparse("x")(rng(), Buffer("x", ("M", "N"), dtype), DIMS)
+    counts = np.count_nonzero(x, axis=1)
+    assert (x.shape, x.dtype) == ((64, 256), np.dtype(dtype))
+    assert counts.max() == 4
+    assert counts.min() >= 2
+    assert len({tuple(np.flatnonzero(row)) for row in x}) > 60
+
+
+def test_sparse_windows_have_about_four_numbers() -> None:
+    x = sparse("x", among=25)(rng(), Buffer("x", ("M", "N", 2)), DIMS)
+    assert 25 * np.count_nonzero(x) / x.size == pytest.approx(4, rel=0.15)
+
+
+def test_sparse_leaves_the_other_inputs_and_integers_alone() -> None:
+    draw = sparse("x", rest=-40.0, spread=0.5)
+    assert abs(draw(rng(), Buffer("b", ("M", "N")), DIMS).std() - 0.5) < 0.02
+    assert np.count_nonzero(draw(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)) > 60 * 256
+    x = draw(rng(), Buffer("x", ("M", "N")), DIMS)
+    assert np.count_nonzero(x != -40) <= 4 * 64
+    assert np.count_nonzero(sparse()(rng(), Buffer("b", ("M", "N")), DIMS)) <= 4 * 64
+
+
+@pytest.mark.parametrize("extents", [(), (1,), (1, 1), ("M", 1)])
+def test_sparse_fits_tiny_buffers(extents: tuple[str | int, ...]) -> None:
+    for draw in (sparse("x"), sparse("x", among=9)):
+        x = draw(rng(), Buffer("x", extents), DIMS)
+        assert x.shape == Buffer("x", extents).shape(DIMS)
+        assert np.count_nonzero(x) >= 1
 
 
 def test_the_standard_distributions_cannot_be_changed_by_a_task_file() -> None:

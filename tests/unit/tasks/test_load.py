@@ -7,7 +7,8 @@ import pytest
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
-from kernellab.verify.controls import CONTROLS, prove
+from kernellab.verify.controls import prove
+from kernellab.verify.wrong_kernels import CONTROLS
 
 GOOD = """
 from kernellab.tasks import STANDARD, Buffer, Task

@@ -78,6 +78,38 @@ def test_the_floor_grows_with_the_root_of_the_terms_summed_up_to_its_cap(terms: 
     assert budget(reduction=lambda d: terms) == floor
 
 
+def test_zeros_are_no_terms_of_a_sum() -> None:
+    x = np.zeros(10_000, np.float32)
+    x[::2500] = 1
+    task = make(reduction=lambda d: 10_000)
+    assert expect(task, {"N": 10_000}, [x])[0].budget_ulp == 6.0
+    assert expect(task, {"N": 10_000}, [ones(10_000)])[0].budget_ulp == 104.0
+
+
+def ten_bits(x: Array) -> Array:
+    return np.asarray(((x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32))
+
+
+def test_weights_of_ten_bits_are_outside_however_many_there_are() -> None:
+    task = TASKS["particle_filter"]
+    for distribution in ("normal", "sparse"):
+        inputs = draw_inputs(task, {"N": 1 << 20}, distribution, np.random.default_rng(1))
+        weights, _ = expect(task, {"N": 1 << 20}, inputs)
+        right = weights.value.astype(np.float32)
+        assert within(right, weights)
+        assert not within(ten_bits(right), weights)
+
+
+@pytest.mark.parametrize("distribution", TASKS["softmax"].distributions)
+def test_a_running_sum_in_the_worst_order_is_inside(distribution: str) -> None:
+    task, dims = TASKS["softmax"], {"M": 64, "N": 4096}
+    (x,) = draw_inputs(task, dims, distribution, np.random.default_rng(4))
+    (expected,) = expect(task, dims, [x])
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    for terms in (e, e[:, ::-1], -np.sort(-e, axis=1)):
+        assert within(e / np.cumsum(terms, axis=1, dtype=np.float32)[:, -1:], expected)
+
+
 def test_without_a_reduction_the_floor_is_five_ulp() -> None:
     assert budget() == 5.0
 

@@ -9,12 +9,14 @@ import pytest
 
 from kernellab.core.errors import TaskRefused
 from kernellab.tasks.builtin import TASKS
-from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
+from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal, sparse
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Buffer, Task
+from kernellab.tasks.sums import sum_scale
 from kernellab.verify.cases import screen_cases
-from kernellab.verify.controls import CONTROLS, prove
+from kernellab.verify.controls import prove
 from kernellab.verify.numeric import within
+from kernellab.verify.wrong_kernels import CONTROLS, PRECISION
 
 
 def make(reference: Any, **changes: Any) -> Task:
@@ -53,7 +55,10 @@ def test_every_control_is_caught_on_every_built_in_task_at_the_largest_edge(cont
     inputs = draw_inputs(task, dims, "normal", np.random.default_rng(5))
     expected = expect(task, dims, inputs)
     outputs = CONTROLS[control](task, dims, inputs, expected)
-    assert outputs is not None
+    if outputs is None:
+        assert control in PRECISION
+        assert any(b.dtype != "float32" for b in (*task.inputs, *task.outputs))
+        return
     assert not all(within(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
 
 
@@ -111,6 +116,40 @@ def test_long_sums_are_looked_at_without_long_work() -> None:
     assert prove(task) == len(CONTROLS)
     assert max(drawn) < 1 << 20
     assert sum(drawn) < 1 << 22
+
+
+def row_sums(terms: int, **changes: Any) -> Task:
+    said: dict[str, Any] = {
+        "outputs": (Buffer("y", ("M",)),), "scale": lambda x: np.abs(x).sum(axis=1), "reduction": lambda d: d["N"],
+        "tune": ({"M": 8, "N": terms},), "held_out": ({"M": 9, "N": terms},),
+    }  # fmt: skip
+    return make(lambda x: x.sum(axis=1), **{**said, **changes})
+
+
+def test_long_sums_need_inputs_that_make_precision_visible() -> None:
+    assert prove(row_sums(512)) == len(CONTROLS)
+    found = refused(row_sums(32768))
+    assert "in sums of 32768 terms (M=8,N=32768) a kernel that does 'TF32 inputs' would pass" in found.what
+    assert "sparse(" in found.fix
+    assert prove(row_sums(32768, distributions={**STANDARD, "sparse": sparse("x")})) == len(CONTROLS)
+
+
+def test_a_scale_that_follows_the_terms_needs_no_count_of_them() -> None:
+    exact = {"reduction": None, "scale": lambda x: sum_scale(x, axis=1)}
+    assert prove(row_sums(32768, distributions={**STANDARD, "sparse": sparse("x")}, **exact)) == len(CONTROLS)
+
+
+def test_inputs_without_bits_to_lose_prove_nothing_about_precision() -> None:
+    def draw_whole(rng: np.random.Generator, buffer: Buffer, dims: dict[str, int]) -> Array:
+        return rng.integers(-9, 10, buffer.shape(dims)).astype(np.float32)
+
+    whole = {"distributions": {"whole": draw_whole, "again": draw_whole}}
+    assert prove(make(lambda x: np.tanh(x / 3), **whole)) == len(CONTROLS)
+
+
+def test_a_scale_that_hides_ten_bits_is_refused() -> None:
+    hidden = make(lambda x: np.tanh(x) + x, scale=lambda x: 2000 * (np.abs(x) + 1))
+    assert "would pass every case" in refused(hidden).what
 
 
 @pytest.mark.parametrize("function", [np.subtract, np.multiply, np.hypot, np.maximum])

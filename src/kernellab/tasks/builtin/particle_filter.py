@@ -8,8 +8,9 @@ import numpy as np
 
 from kernellab.tasks.builtin.particle_triton import in_three_steps
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, draw_normal
+from kernellab.tasks.inputs import STANDARD, draw_normal, sparse
 from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
+from kernellab.tasks.sums import any_order_ulp
 
 
 def reference(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
@@ -20,21 +21,16 @@ def reference(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
 
 
 def scale(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
-    """exp amplifies the rounding of its argument, here a difference of terms that may be large."""
+    """exp amplifies the rounding of its argument, here a difference of terms that may be large.
+
+    The error of the sum is one factor for all weights, whatever their own condition; ess has it squared, and a second sum.
+    """
     w, ess = reference(x, lw, z)
     terms = np.abs(lw) + 0.5 * (z - x) ** 2
     condition = 1 + terms + terms[np.argmax(w)]
-    return w * condition, ess * (1 + 2 * (w * condition).sum())
-
-
-def plain(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
-    """Running sums in the inputs' own precision, in the worst order: the largest term first, so small ones get lost."""
-    log_weight = lw - x.dtype.type(0.5) * (z - x) ** 2
-    e = np.exp(log_weight - log_weight.max())
-    ordered, largest = e.copy(), int(e.argmax())
-    ordered[0], ordered[largest] = e[largest], e[0]
-    total = np.cumsum(ordered, dtype=x.dtype)[-1]
-    return e / total, np.array([total * total / np.cumsum(ordered * ordered, dtype=x.dtype)[-1]])
+    of_sum = any_order_ulp(w) / 5
+    of_ess = 2 * of_sum + any_order_ulp(w * w) / 5
+    return w * (condition + of_sum), ess * (1 + 2 * (w * condition).sum() + of_ess)
 
 
 def with_numpy(x: Array, lw: Array, z: Array, w: Array, ess: Array) -> None:
@@ -79,6 +75,10 @@ def draw_far(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     return draw_normal(rng, buffer, dims) * np.float32(30)
 
 
+draw_few = sparse("lw", rest=-40.0, spread=0.0625)
+"""Four weights near each other, all logarithms near zero: exp is benign there, and what is left is the sums' precision."""
+
+
 def flops(dims: Dims) -> int:
     """Per particle: subtract, square, scale, add, compare, subtract, exponential (10), two sums, scale."""
     return 20 * dims["N"]
@@ -110,11 +110,9 @@ def _task(dtype: str) -> Task:
         held_out=({"N": 1_500_007}, {"N": 300_000}, {"N": 12_345}),
         edge=({"N": 1}, {"N": 2}, {"N": 7}, {"N": 100}, {"N": 1025}, {"N": 4099}),
         sizes={"cuda": _CUDA},
-        distributions={**STANDARD, "large": draw_far},
+        distributions={**STANDARD, "large": draw_far, "sparse": draw_few},
         flops=flops,
         scale=scale,
-        plain=plain,
-        reduction=lambda dims: dims["N"],
     )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial, row_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, draw_normal
+from kernellab.tasks.inputs import STANDARD, draw_normal, sparse
 from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
+from kernellab.tasks.sums import any_order_ulp
 
 
 def reference(x: Array) -> Array:
@@ -18,18 +19,10 @@ def reference(x: Array) -> Array:
 
 
 def scale(x: Array) -> Array:
-    """exp amplifies the rounding of its argument: an element's condition is 1 + |x - max|."""
+    """exp amplifies the rounding of its argument, by 1 + |x - max|; the sum's own error is the same for a whole row."""
     away = x.max(axis=1, keepdims=True) - x
-    return np.asarray(reference(x) * (1 + np.where(np.isfinite(away), away, 0.0)))
-
-
-def plain(x: Array) -> Array:
-    """One running sum in the inputs' own precision, in the worst order: the largest term first, so small ones get lost."""
-    e = np.exp(x - x.max(axis=1, keepdims=True))
-    ordered = e.copy()
-    rows, largest = np.arange(len(e)), e.argmax(axis=1)
-    ordered[rows, largest], ordered[:, 0] = e[:, 0], e[rows, largest]
-    return np.asarray(e / np.cumsum(ordered, axis=1, dtype=x.dtype)[:, -1:])
+    y = reference(x)
+    return np.asarray(y * (1 + np.where(np.isfinite(away), away, 0.0) + any_order_ulp(y, 1) / 5))
 
 
 def with_numpy(x: Array, y: Array) -> None:
@@ -96,11 +89,9 @@ def _task(dtype: str) -> Task:
             {"M": 5, "N": 4095},
         ),
         sizes={"cuda": _CUDA},
-        distributions={**STANDARD, "masked": draw_masked},
+        distributions={**STANDARD, "masked": draw_masked, "sparse": sparse("x", rest=-40.0)},
         flops=flops,
         scale=scale,
-        plain=plain,
-        reduction=lambda dims: dims["N"],
         halo=0,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernellab.tasks.builtin.stencil_triton import tile_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD
+from kernellab.tasks.inputs import STANDARD, sparse
 from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
@@ -177,7 +177,7 @@ def _task(radius: int, dtype: str) -> Task:
             {"H": 67, "W": 129, "C": 1}, {"H": 33, "W": 50, "C": 16},
         ),
         sizes={"cuda": _CUDA},
-        distributions=STANDARD,
+        distributions={**STANDARD, "sparse": sparse("x", among=size * size)},
         flops=flops,
         scale=scale,
         reduction=lambda dims: size * size,
