@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.files import replace_file
 from kernellab.core.ids import canonical_json, digest
-from kernellab.core.records import Dims, Param, Record, Trust, dump
+from kernellab.core.records import Dims, Param, Record, Trust, dump, part_id
 from kernellab.ledger.disk import access_fault
 from kernellab.ledger.keys import PublicKey, SigningKey
 
@@ -84,13 +84,35 @@ class Speed(Record):
     samples: str
 
 
+class CertifiedPart(Record):
+    """What runs at one shape: the SHA-256 of its machine code and of its plan."""
+
+    code: str
+    plan: str
+
+    @property
+    def id(self) -> str:
+        return part_id(self.code, self.plan)
+
+
 class Shapes(Record):
-    """`timed` is where the figures hold. `low` to `high` spans what was judged: `judged` shapes, edges included."""
+    """`timed` is where the figures hold. `low` to `high` spans what was judged: `judged` shapes, edges included.
+
+    `parts` is what the certificate covers: each of those shapes with the machine code and the plan that were judged there
+    and, at `timed`, timed. Certificates of older versions have none.
+    """
 
     timed: Dims
     judged: int
     low: Dims
     high: Dims
+    parts: dict[str, CertifiedPart] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the field where it is empty: so older certificates keep the bytes that were signed."""
+        found: dict[str, Any] = plain(self)
+        return found if self.parts else {k: v for k, v in found.items() if k != "parts"}
 
 
 class Evidence(Record):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from kernellab.core.ids import digest
 
 Dims = dict[str, int]
 Trust = Literal["native", "device-only", "host"]
@@ -20,6 +23,16 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+def part_id(code: str, plan: str) -> str:
+    """The name of what one shape runs, from the SHA-256 of its machine code and of its plan file."""
+    return digest([code, plan])
+
+
+def artifact_id(parts: Mapping[str, str]) -> str:
+    """The name of an artifact: its shapes, each with the id of its part."""
+    return digest(dict(parts))
+
+
 class Proposal(Record):
     """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store."""
 
@@ -30,14 +43,31 @@ class Proposal(Record):
     origin: Literal["recipe", "user", "warm-start", "replay", "llm"] = "recipe"
 
 
+class PartRecord(Record):
+    """What one shape runs: the SHA-256 of its machine code, of its plan file and of its build log."""
+
+    code: str
+    plan: str
+    log: str
+
+    @property
+    def id(self) -> str:
+        return part_id(self.code, self.plan)
+
+
 class Artifact(Record):
-    """Machine code and launch plans. `id` names the pair; `code` the machine code, `plans` the plan file."""
+    """Machine code and launch plan of every shape that was built, by the shape's sorted label; `id` names them all.
+
+    `code`, `plans` and `log` are the timed shape's. Records of older versions have no `parts`: one `code` for all
+    shapes, one file of `plans`, and an `id` that names the two.
+    """
 
     id: str
     backend: str
     code: str
     plans: str
     log: str
+    parts: dict[str, PartRecord] = {}
     compiler: str
     flags: list[str]
     static_bytes: int
@@ -47,6 +77,8 @@ class Artifact(Record):
 
 
 class Passed(Record):
+    """`judged`: by shape, the part of the artifact that was judged there, hashed from the bytes that ran."""
+
     status: Literal["passed"] = "passed"
     level: Literal["screen", "full"]
     cases: int
@@ -54,6 +86,7 @@ class Passed(Record):
     max_ulp: float
     budget_ulp: float
     deterministic: bool
+    judged: dict[str, str] = {}
 
 
 class Rejected(Record):
@@ -76,6 +109,7 @@ class Timing(Record):
     that they had to be taken in; no speed-up is claimed by such figures.
     `floor_s` is the least time that the device's measured ceilings allow for one call.
     `conditions`: clocks, heat and what held the device back, read right after the last pair.
+    `part`: the part of the artifact that was timed, hashed from the bytes that ran.
     """
 
     baseline: str
@@ -97,6 +131,7 @@ class Timing(Record):
     checked: int
     stopped: Literal["raced", "narrow", "budget"]
     conditions: dict[str, int | str] = {}
+    part: str = ""
 
     @model_validator(mode="after")
     def _paired(self) -> Timing:
@@ -155,7 +190,10 @@ TRIAL: TypeAdapter[AnyTrial] = TypeAdapter(Trial)
 
 
 class Confirmation(Record):
-    """A second look at a trial: fresh process, fresh inputs, every case; the only source of a claim."""
+    """A second look at a trial: fresh process, fresh inputs, every case; the only source of a claim.
+
+    `artifact` holds every shape of the claim; its parts are what was judged, and the timed one is what was timed.
+    """
 
     trial: int
     task: str
@@ -164,6 +202,7 @@ class Confirmation(Record):
     timing: Timing | None = None
     win: bool
     inputs_seed: str
+    artifact: Artifact | None = None
 
     @model_validator(mode="after")
     def _win_is_earned(self) -> Confirmation:

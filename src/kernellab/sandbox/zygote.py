@@ -42,7 +42,7 @@ _PRELOADED = """
 class Request:
     """One job: what to run, how confined, on which cores. Descriptors travel beside it.
 
-    `files` names descriptors whose contents are laid into the scratch folder before the job is confined.
+    `files` names what is laid into the scratch folder before the job is confined: a descriptor, an offset and a size.
     """
 
     entry: str
@@ -51,7 +51,7 @@ class Request:
     threads: int
     cpus: list[int]
     scratch: str
-    files: dict[str, int]
+    files: dict[str, tuple[int, int, int]]
 
     def encode(self) -> bytes:
         return json.dumps({**self.__dict__, "limits": self.limits.__dict__}).encode()
@@ -206,9 +206,9 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
         namespaces.enter_job(request.limits.scratch)
-    for name, fd in request.files.items():
+    for name, (fd, offset, size) in request.files.items():
         with open(os.path.join(folder, name), "wb") as file:
-            os.sendfile(file.fileno(), fd, 0, os.fstat(fd).st_size)
+            os.sendfile(file.fileno(), fd, offset, size)
     os.chdir(folder)
     os.sched_setaffinity(0, request.cpus)
     if tier == "T0":

@@ -23,6 +23,7 @@ from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
+from kernellab.search.one_artifact import same_parts
 from kernellab.search.result import Result, summarise
 from kernellab.search.stage import Stage, win_threshold, wins
 
@@ -112,32 +113,33 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial, threshold: float) -> 
     text = f"confirming trial {trial.trial} in a fresh process on fresh inputs"
     lab.emit(Event("confirming", text, {"trial": trial.trial}))
     idea = _idea_of(trial, lab)
-    built = _build(lab, stage, idea)
-    whole = built
-    if stage.every_shape != stage.shapes and not isinstance(built, NotBuilt):
-        whole = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
+    built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
     verdict: Passed | Rejected
-    if isinstance(built, NotBuilt) or isinstance(whole, NotBuilt) or built.artifact.id != trial.artifact.id:
-        verdict, timing, seed = Rejected(cause="plan", reason=_why_unbuilt(built, whole)), None, ""
+    timing, seed = None, ""
+    if isinstance(built, NotBuilt):
+        verdict = Rejected(cause="plan", reason=_why_unbuilt(built, stage))
     else:
-        lab.keep_listing(whole)
-        verdict, timing, seed = stage.confirm(built, whole)
+        lab.keep(idea.candidate, built)
+        if not same_parts(trial.artifact, built.artifact):
+            verdict = Rejected(cause="plan", reason="the build gave other machine code than before")
+        else:
+            lab.keep_listing(built)
+            verdict, timing, seed = stage.confirm(built)
     win = timing is not None and wins(timing, stage.calibration, lab.settings.win_floor)
     confirmation = Confirmation(
-        trial=trial.trial, task=trial.task, dims=trial.dims, verdict=verdict, timing=timing, win=win, inputs_seed=seed
-    )
+        trial=trial.trial, task=trial.task, dims=trial.dims, verdict=verdict, timing=timing, win=win, inputs_seed=seed,
+        artifact=None if isinstance(built, NotBuilt) else built.artifact,
+    )  # fmt: skip
     lab.confirm(confirmation)
     lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
     return confirmation
 
 
-def _why_unbuilt(built: Built | NotBuilt, whole: Built | NotBuilt) -> str:
+def _why_unbuilt(built: NotBuilt, stage: Stage) -> str:
     """The candidate's own words only where they cannot tell of a shape that is kept back."""
-    if isinstance(built, NotBuilt):
+    if built.dims is None or built.dims in stage.shapes:
         return built.reason
-    if isinstance(whole, NotBuilt):
-        return f"{whole.status} at a shape that is kept back, though not at the tuned and the edge shapes"
-    return "the build gave other machine code than before"
+    return f"{built.status} at a shape that is kept back, though not at the tuned and the edge shapes"
 
 
 def _common(lab: Lab, stage: Stage, idea: Idea) -> dict[str, Any]:

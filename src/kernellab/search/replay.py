@@ -16,6 +16,7 @@ from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import Lab, genesis, task_of
+from kernellab.search.one_artifact import same_parts
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
@@ -113,7 +114,7 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
     built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
     if isinstance(built, NotBuilt):
         return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
-    row["same_machine_code"] = not isinstance(trial, FailedTrial) and built.artifact.code == trial.artifact.code
+    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, built.artifact)
     seed = bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial)) else b"\0" * 32
     verdict = stage.judge_again(built, seed)
     outcome = verdict if isinstance(verdict, Rejected) else stage.measure(built, 0.0)

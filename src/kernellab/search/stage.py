@@ -99,17 +99,17 @@ class Stage:
             lambda arm: self.bench.trial(arm, self.arms[self.baseline], self._bay.settings.profile, incumbent),
         )
 
-    def confirm(self, built: Built, whole: Built) -> tuple[Verdict, Timing | None, str]:
+    def confirm(self, built: Built) -> tuple[Verdict, Timing | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.
 
-        `built` is timed; `whole` is the same candidate with plans for every shape, and judged on all of them.
+        One artifact: it is judged at every shape, and its part for the timed one is timed.
         """
         ahead, self._ahead = self._ahead, None
         seed, table, ring = ahead or self._prepare_confirmation()
         coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], ring)[self.baseline]
         try:
             self._rig.device.fresh()
-            verdict = self._judge.verify(whole, table, "full")
+            verdict = self._judge.verify(built, table, "full")
             table.close()
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
@@ -201,7 +201,8 @@ class Stage:
         try:
             worker = self._take_worker(built, ring)
             result: Timing | Rejected = action(Arm("candidate", worker.ready(), 0))
-            return result
+            part = built.part(self.dims).id
+            return result if isinstance(result, Rejected) else result.model_copy(update={"part": part})
         except WorkerFault as fault:
             return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
         finally:

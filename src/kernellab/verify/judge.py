@@ -18,7 +18,7 @@ from kernellab.build.base import Built
 from kernellab.core.records import Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.oracle import Expected
-from kernellab.tasks.spec import Array, Task
+from kernellab.tasks.spec import Array, Task, shape_key
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.numeric import Mismatch, errors, explain, poison_pattern, within
 
@@ -68,6 +68,7 @@ class Judge:
             max_ulp=max(f.ulps for f in found),
             budget_ulp=max(f.budget for f in found),
             deterministic=repeatable,
+            judged={shape_key(case.dims): built.part(case.dims).id for case in table.cases},
         )
 
     def _repeat(self, worker: Runner, table: CaseTable, first: list[list[Array]]) -> bool | Rejected:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, ScratchArg, Step
 from kernellab.core.records import Artifact
@@ -41,7 +41,7 @@ def plan_for(n: int, last: str = "add") -> Plan:
 
 def made(shapes: tuple[Dims, ...], last: str = "add") -> Built:
     bundle = Bundle((b"one", b"two"), {"twice": (0, "double"), "add": (1, "add"), "stray": (1, "stray")})
-    return Built(ARTIFACT, pack(bundle), tuple(plan_for(d["N"], last) for d in shapes), shapes, {}, "")
+    return Built(ARTIFACT, tuple(Part(d, pack(bundle), plan_for(d["N"], last)) for d in shapes))
 
 
 @pytest.fixture
