@@ -39,6 +39,7 @@ class Part:
     """What one shape runs. `stubs` maps each step's signature to its symbol in the machine code of a C kernel.
 
     `listing` is what a GPU compiler made of it, as text (PTX), for people who read records.
+    `text` hashes the SOURCE and FLAGS it was made of, where there are such: they are the same for every shape.
     """
 
     dims: Dims
@@ -47,6 +48,7 @@ class Part:
     stubs: dict[tuple[str, bool, str], str] = field(default_factory=dict)
     log: str = ""
     listing: str = ""
+    text: str = ""
 
     @property
     def plan_file(self) -> bytes:

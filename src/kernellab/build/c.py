@@ -35,6 +35,11 @@ _PRELUDE = """static _Thread_local long klab_program_id[3];
 """
 
 
+def record_limits(timeout_s: float = 20.0) -> Limits:
+    """For every job that runs a C candidate's Python, whatever it is for: other limits would tell."""
+    return Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
+
+
 @dataclass(frozen=True)
 class _Code:
     code: bytes
@@ -54,7 +59,7 @@ class CBuilder:
         self._cache = cache
         self._threads = threads
         self._cpu = cpu_model()  # code for this processor's own instructions is of no use on another
-        self._record_limits = Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
+        self._record_limits = record_limits(timeout_s)
         self._compile_limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64)
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
@@ -90,12 +95,11 @@ class CBuilder:
         if isinstance(found, NotBuilt):
             return found
         return Made(
-            Part(dims, found.code, recorded.plan, stubs, found.log),
+            Part(dims, found.code, recorded.plan, stubs, found.log, text=recorded.text),
             flags=options,
             static_bytes=found.facts.static_bytes,
             cached=found.cached,
             resources={"code_bytes": found.facts.code_bytes, "constant_bytes": found.facts.constant_bytes},
-            text=(recorded.source, recorded.flags),
         )
 
     def _code(self, key: str, text: str, commands: list[list[str]]) -> _Code | NotBuilt:

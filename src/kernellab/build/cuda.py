@@ -211,12 +211,11 @@ def _made(dims: Dims, recorded: exchange.Recorded, compiled: _Compiled, options:
         return NotBuilt("build-failed", fault, log)
     code = pack(Bundle((compiled.cubin,), {name: (0, symbol) for name, symbol in compiled.names.items()}))
     return Made(
-        Part(dims, code, plan, {}, log, compiled.ptx),
+        Part(dims, code, plan, {}, log, compiled.ptx, recorded.text),
         flags=options,
         static_bytes=facts.static_bytes,
         cached=compiled.cached,
         resources=_resources(plan, compiled, facts),
-        text=(recorded.source, recorded.flags),
     )
 
 

@@ -16,7 +16,7 @@ from kernellab.build.base import Candidate, Described, NotBuilt
 from kernellab.build.plan import Plan
 from kernellab.build.recorder import MOST_CHOICES, MOST_PARAMETERS
 from kernellab.build.words import WORDS_OF_C
-from kernellab.core.ids import canonical_json
+from kernellab.core.ids import canonical_json, digest
 from kernellab.core.records import Param
 from kernellab.sandbox.host import Job, Sandbox
 from kernellab.sandbox.limits import Limits
@@ -107,6 +107,11 @@ class Recorded:
     source: str
     flags: tuple[str, ...]
     plan: Plan
+
+    @property
+    def text(self) -> str:
+        """Names the text and the flags."""
+        return digest([self.source, list(self.flags)])
 
 
 def record(sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, task: Task) -> Recorded | NotBuilt:

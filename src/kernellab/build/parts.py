@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -31,8 +31,6 @@ class Made:
     static_bytes: int
     cached: bool
     resources: dict[str, int]
-    text: Hashable = None
-    """Whatever must be equal for every shape of one candidate."""
 
 
 class Once:
@@ -83,10 +81,10 @@ def each_shape(work: Callable[[Dims], T | NotBuilt], shapes: Sequence[Dims]) -> 
 
 def assemble(made: Sequence[Made], started: float, backend: str, compiler: str) -> Built | NotBuilt:
     """The artifact of these parts, the timed shape's first."""
-    other = next((m for m in made if m.text != made[0].text), None)
-    if other is not None:
-        return NotBuilt("build-failed", TWO_TEXTS, dims=other.part.dims)
     parts, timed = tuple(m.part for m in made), made[0].part.record
+    other = next((part for part in parts if part.text != parts[0].text), None)
+    if other is not None:
+        return NotBuilt("build-failed", TWO_TEXTS, dims=other.dims)
     records = {shape_key(part.dims): part.record for part in parts}
     artifact = Artifact(
         id=artifact_id({label: record.id for label, record in records.items()}),
@@ -95,6 +93,7 @@ def assemble(made: Sequence[Made], started: float, backend: str, compiler: str) 
         plans=timed.plan,
         log=timed.log,
         parts=records,
+        text=parts[0].text,
         compiler=compiler,
         flags=made[0].flags,
         static_bytes=max(m.static_bytes for m in made),

@@ -88,7 +88,10 @@ def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) ->
 
 
 def _same_plans(certificate: Certificate, recorded: Recorded, shapes: Sequence[Dims]) -> None:
-    """Where the certificate names its parts, the plans of their shapes must be the ones that were judged."""
+    """Where the certificate names its text and its parts, both must be the ones that were judged."""
+    if certificate.kernel.text not in ("", recorded.text):
+        raise EnvironmentFault(f"{certificate.kernel.name} gives another SOURCE or other FLAGS than when it was certified",
+                               "recheck the certificate")  # fmt: skip
     for dims, plan in zip(shapes, recorded.plans, strict=True):
         part = certificate.shapes.parts.get(shape_key(dims))
         if part is not None and part.plan != sha256_hex(plan_bytes([dims], [plan])):

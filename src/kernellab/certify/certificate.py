@@ -32,7 +32,8 @@ class Subject(Record):
 
 
 class KernelFacts(Record):
-    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run."""
+    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run; `text` hashes the SOURCE
+    and FLAGS that the candidate gave, where it has such and the certificate is not of an older version."""
 
     name: str
     source: str
@@ -43,6 +44,12 @@ class KernelFacts(Record):
     plans: str
     compiler: str
     flags: list[str]
+    text: str = ""
+
+    @model_serializer(mode="wrap")
+    def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the field where it is empty: so older certificates keep the bytes that were signed."""
+        return {k: v for k, v in plain(self).items() if k != "text" or v}
 
 
 class Anchor(Record):
@@ -111,8 +118,7 @@ class Shapes(Record):
     @model_serializer(mode="wrap")
     def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without the field where it is empty: so older certificates keep the bytes that were signed."""
-        found: dict[str, Any] = plain(self)
-        return found if self.parts else {k: v for k, v in found.items() if k != "parts"}
+        return {k: v for k, v in plain(self).items() if k != "parts" or v}
 
 
 class Evidence(Record):

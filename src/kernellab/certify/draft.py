@@ -29,6 +29,7 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
             name=trial.proposal.name, source=trial.proposal.source, params=trial.proposal.params,
             backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,
             plans=trial.artifact.plans, compiler=trial.artifact.compiler, flags=trial.artifact.flags,
+            text=trial.artifact.text,
         ),
         anchor=anchor,
         accuracy=Accuracy(

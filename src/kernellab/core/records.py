@@ -58,8 +58,8 @@ class PartRecord(Record):
 class Artifact(Record):
     """Machine code and launch plan of every shape that was built, by the shape's sorted label; `id` names them all.
 
-    `code`, `plans` and `log` are the timed shape's. Records of older versions have no `parts`: one `code` for all
-    shapes, one file of `plans`, and an `id` that names the two.
+    `code`, `plans` and `log` are the timed shape's; `text` hashes SOURCE and FLAGS, which all shapes share. Records of older
+    versions have no `parts`: one `code` for all shapes, one file of `plans`, and an `id` that names the two.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Artifact(Record):
     plans: str
     log: str
     parts: dict[str, PartRecord] = {}
+    text: str = ""
     compiler: str
     flags: list[str]
     static_bytes: int

@@ -21,7 +21,7 @@ SHAPES: list[Dims] = [{"N": n} for n in range(1, 9)]
 
 def made(n: int, code: bytes = b"code", text: str = "same", **resources: int) -> Made:
     plan = Plan(steps=[Step(kernel="k", args=[IntArg(value=n)])])
-    return Made(Part({"N": n}, code, plan, log=f"log {n}"), ["-O2"], 8 * n, n > 1, resources, text)
+    return Made(Part({"N": n}, code, plan, log=f"log {n}", text=text), ["-O2"], 8 * n, n > 1, resources)
 
 
 def test_every_shape_is_worked_on_once_and_answers_come_in_their_order() -> None:

@@ -84,6 +84,23 @@ def test_buffers_have_exactly_their_size_and_are_freed(driver: Path, folder: Pat
     ]  # fmt: skip
 
 
+def test_bundles_of_several_shapes_are_loaded_and_a_module_they_share_once(
+    driver: Path, folder: Path, double_task: Task
+) -> None:
+    first = made(({"N": 3},)).parts[0]
+    other = Bundle((b"two", b"three"), {"twice": (1, "double"), "add": (0, "add")})
+    built = Built(ARTIFACT, (first, Part({"N": 5}, pack(other), plan_for(5))))
+    works = [Work({"N": 3}, inputs(3)), Work({"N": 5}, inputs(5))]
+    write(folder, built, double_task, works)
+    done = watch([], folder, 60)
+    assert (done.code, done.err) == (0, "")
+    for work, (got,) in zip(works, outputs_of(folder), strict=True):
+        np.testing.assert_array_equal(got, 4 * work.inputs[0])
+    said = driver.read_text().splitlines()
+    assert [line for line in said if line.startswith("load")] == ["load one", "load two", "load three"]
+    assert said.count("attribute add 65536") == 1
+
+
 def test_repeats_zero_what_a_plan_zeroes_each_time(driver: Path, folder: Path, double_task: Task) -> None:
     write(folder, made(({"N": 4},)), double_task, [Work({"N": 4}, inputs(4))], repeats=3)
     assert watch([], folder, 60).code == 0
