@@ -152,7 +152,7 @@ def in_lab(lab: Lab, dims: dict[str, int], built: Built, text: str, symbol: str,
     """Time of the exported C file over that of the recorded kernel, by the laboratory's clock; fresh workers each time."""
     names = ", ".join(b.name for b in (*lab.task.inputs, *lab.task.outputs))
     sizes = ", ".join(str(v) for v in dims.values())
-    work = max(64, sum(-(-n // 64) * 64 for n in built.plans[0].scratch))
+    work = max(64, sum(-(-n // 64) * 64 for n in built.timed.plan.scratch))
     launch = f'def launch({names}):\n    kernel("{symbol}")({names}, {sizes}, scratch({work}, "uint8"))\n'
     flags = [f for f in built.artifact.flags if f.startswith(("-O", "-f", "-m")) and f not in _OURS]
     candidate = Candidate(f"SOURCE = {text!r}\nFLAGS = {flags!r}\n{launch}", "exported")
@@ -207,7 +207,9 @@ def compare(options: argparse.Namespace, home: Path, number: int, name: str) -> 
         candidate = Candidate(proof.source, proof.trial.proposal.name)
         built = lab.builder.build(lab.task, candidate, dict(proof.trial.proposal.params), [dims])
         assert not isinstance(built, NotBuilt)
-        assert built.code == Store(home / "run").get(proof.trial.artifact.code), "the build is not the recorded one"
+        assert built.timed.code == Store(home / "run").get(proof.trial.artifact.code), (
+            "the build is not the recorded one"
+        )
         ratios = {"library": in_lab(lab, dims, built, text, f"{name}_0", options.pairs, options.processes)}
     seen = [_in_fresh_process(home, name, dims, built, options.pairs) for _ in range(options.processes)]
     print(
@@ -235,7 +237,7 @@ def _in_fresh_process(home: Path, name: str, dims: dict[str, int], built: Built,
 def _measure(home: Path, name: str, dims: dict[str, int], built: Built, pairs: int) -> dict[str, float]:
     sys.path.insert(0, str(home / "package"))
     task, _ = task_of(home / "run")
-    recorded = Recorded(home, built.code, built.plans[0], built.stubs)
+    recorded = Recorded(home, built.timed.code, built.timed.plan, built.timed.stubs)
     return in_process(task, dims, importlib.import_module(name), recorded, pairs)
 
 

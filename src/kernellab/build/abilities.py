@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from kernellab.build.bundle import unpack
 from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM, of_shared_object
@@ -31,10 +30,10 @@ _COMMENTS = re.compile(r"/\*.*?\*/|//(?! begin inline asm)[^\n]*", re.DOTALL)
 _SHOWN = 8
 
 
-def abilities_of(code: bytes, *texts: str) -> dict[str, Any]:
-    """The fields of an artifact's record; `texts` are the source, flags or PTX that the code was made of."""
+def abilities_of(code: bytes, *texts: str) -> tuple[str, ...]:
+    """In words; `texts` are the source, flags or PTX that the code was made of."""
     assembly = [INLINE_ASSEMBLY] if any(map(_has_assembly, texts)) else []
-    return {"abilities": sorted([*from_code(code), *assembly]), "abilities_edition": EDITION}
+    return tuple(sorted([*from_code(code), *assembly]))
 
 
 @lru_cache(maxsize=32)
@@ -47,12 +46,12 @@ def from_code(code: bytes) -> tuple[str, ...]:
     return tuple(sorted(_words(what, sorted(how)) for what, how in found.items()))
 
 
-def misstated(artifact: Artifact, code: bytes) -> str:
-    """What a recorded list says else than its machine code, in words, or ''."""
+def misstated(artifact: Artifact, codes: Iterable[bytes]) -> str:
+    """What a recorded list says else than the machine code of all its shapes, in words, or ''."""
     if artifact.abilities_edition != EDITION:
         return ""
     try:
-        found = set(from_code(code))
+        found = {ability for code in codes for ability in from_code(code)}
     except ValueError as err:
         return f"the machine code cannot be read: {err}"
     said = {a for a in artifact.abilities if a != INLINE_ASSEMBLY}

@@ -1,8 +1,8 @@
-"""The C back end: SOURCE -> shared object, in two confined jobs.
+"""The C back end: SOURCE -> shared object, in two kinds of confined jobs.
 
-The first runs the candidate's Python on stand-ins and hands out data (C text, flags, plans). The second, a fresh
-process in which no candidate Python ever ran, compiles that C text with our own launch stubs. So the machine code is
-what a compiler made of the published source, and nothing else.
+The first runs the candidate's Python on the stand-ins of one shape and hands out data (C text, flags, a plan); every shape
+has a job of its own. The second, a fresh process in which no candidate Python ever ran, compiles that C text with our own
+launch stubs. So the machine code is what a compiler made of the published source, and nothing else.
 Covered: flags by allow-list, time-outs, memory, plans checked, static memory audited.
 Not covered: what the machine code does; it runs in the run sandbox and is judged by its outputs.
 """
@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kernellab.build import compile_job, exchange
 from kernellab.build.abilities import abilities_of
-from kernellab.build.base import Built, Candidate, Described, NotBuilt
+from kernellab.build.base import Built, Candidate, Described, NotBuilt, Part
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler, check_flags
-from kernellab.build.elf import sections
+from kernellab.build.elf import Sections, sections
+from kernellab.build.parts import Made, Once, assemble, each_shape
 from kernellab.build.plan import IDENTIFIER, Plan
 from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import digest
@@ -34,6 +36,19 @@ _PRELUDE = """static _Thread_local long klab_program_id[3];
 """
 
 
+def record_limits(timeout_s: float = 20.0) -> Limits:
+    """For every job that runs a C candidate's Python, whatever it is for: other limits would tell."""
+    return Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
+
+
+@dataclass(frozen=True)
+class _Code:
+    code: bytes
+    log: str
+    facts: Sections
+    cached: bool
+
+
 class CBuilder:
     backend = "c"
 
@@ -45,7 +60,7 @@ class CBuilder:
         self._cache = cache
         self._threads = threads
         self._cpu = cpu_model()  # code for this processor's own instructions is of no use on another
-        self._record_limits = Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
+        self._record_limits = record_limits(timeout_s)
         self._compile_limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64)
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
@@ -55,39 +70,42 @@ class CBuilder:
         self, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
     ) -> Built | NotBuilt:
         started = time.perf_counter()
-        request = exchange.recording_request(task, candidate, params, shapes)
-        answer = exchange.ask_recorder(self._sandbox, _RECORDER, request, self._record_limits)
-        if isinstance(answer, NotBuilt):
-            return answer
-        plans = exchange.read_plans(answer[0], task, shapes)
-        if isinstance(plans, NotBuilt):
-            return plans
-        try:
-            source, flags = str(answer[0]["source"]), [str(f) for f in answer[0]["flags"]]
-        except (KeyError, TypeError) as err:
-            return NotBuilt("build-failed", f"the recording has no {err}")
-        flags = [exchange.fill(f, params) for f in flags]
-        for fault in (exchange.reserved(params), check_flags(flags), *(_foreign(plan) for plan in plans)):
+        compiled = Once()
+        made = each_shape(lambda dims: self._part(task, candidate, params, dims, compiled), shapes)
+        return made if isinstance(made, NotBuilt) else assemble(made, started, self.backend, self._compiler.identity)
+
+    def _part(
+        self, task: Task, candidate: Candidate, params: dict[str, Param], dims: Dims, compiled: Once
+    ) -> Made | NotBuilt:
+        """One shape: recorded in a job that knows no other, compiled unless this build compiled the same text before."""
+        request = exchange.recording_request(task, candidate, params, dims)
+        recorded = exchange.record(self._sandbox, _RECORDER, request, self._record_limits, task)
+        if isinstance(recorded, NotBuilt):
+            return recorded
+        flags = [exchange.fill(f, params) for f in recorded.flags]
+        for fault in (exchange.reserved(params), check_flags(flags), _foreign(recorded.plan)):
             if fault:
                 return NotBuilt("build-failed", fault)
-        stubs = {step.signature: "" for plan in plans for step in plan.steps}
-        stubs = {signature: f"klab_stub_{i}" for i, signature in enumerate(sorted(stubs))}
-        text = _PRELUDE + source + _stubs(stubs)
-        macros = [f"-DKLAB_THREADS={self._threads}", *exchange.macros(params)]
-        command = [*self._compiler.base_flags(), *flags, *macros]
-        return self._finish(text, command, plans, tuple(shapes), stubs, started)
-
-    def _finish(
-        self,
-        text: str,
-        flags: list[str],
-        plans: tuple[Plan, ...],
-        shapes: tuple[Dims, ...],
-        stubs: dict[tuple[str, bool, str], str],
-        started: float,
-    ) -> Built | NotBuilt:
-        commands = self._compiler.commands(flags, compile_job.SOURCE, compile_job.BUILT)
+        signatures = sorted({step.signature for step in recorded.plan.steps})
+        stubs = {signature: f"klab_stub_{i}" for i, signature in enumerate(signatures)}
+        text = _PRELUDE + recorded.source + _stubs(stubs)
+        options = [*self._compiler.base_flags(), *flags, f"-DKLAB_THREADS={self._threads}", *exchange.macros(params)]
+        commands = self._compiler.commands(options, compile_job.SOURCE, compile_job.BUILT)
         key = digest([text, commands, self._compiler.identity, self._cpu])
+        found = compiled.get(key, lambda: self._code(key, text, commands))
+        if isinstance(found, NotBuilt):
+            return found
+        return Made(
+            Part(dims, found.code, recorded.plan, stubs, found.log, text=recorded.text),
+            flags=options,
+            static_bytes=found.facts.static_bytes,
+            cached=found.cached,
+            resources={"code_bytes": found.facts.code_bytes, "constant_bytes": found.facts.constant_bytes},
+            abilities=abilities_of(found.code, text, *options),
+        )
+
+    def _code(self, key: str, text: str, commands: list[list[str]]) -> _Code | NotBuilt:
+        """Machine code from the cache or from the compiler, and what its sections say."""
         code, log = self._cache.get(key), ""
         cached = code is not None
         if code is None:
@@ -97,22 +115,11 @@ class CBuilder:
             code, log = compiled
             self._cache.put(key, code)
         try:
-            parts = sections(code)
+            facts = sections(code)
         except ValueError as err:
             return NotBuilt("build-failed", str(err), log)
-        if fault := exchange.static_fault(parts.static_bytes):
-            return NotBuilt("build-failed", fault)
-        artifact = exchange.artifact_of(
-            code, plans, shapes, log, started,
-            backend=self.backend,
-            compiler=self._compiler.identity,
-            flags=flags,
-            static_bytes=parts.static_bytes,
-            cached=cached,
-            resources={"code_bytes": parts.code_bytes, "constant_bytes": parts.constant_bytes},
-            **abilities_of(code, text, *flags),
-        )  # fmt: skip
-        return Built(artifact, code, plans, shapes, stubs, log)
+        fault = exchange.static_fault(facts.static_bytes)
+        return NotBuilt("build-failed", fault) if fault else _Code(code, log, facts, cached)
 
     def _compile(self, text: str, commands: list[list[str]]) -> tuple[bytes, str] | NotBuilt:
         request = {

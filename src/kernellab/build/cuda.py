@@ -1,8 +1,8 @@
-"""The CUDA C++ back end: SOURCE -> cubin through NVRTC, in two confined jobs; no nvcc, no driver, no GPU.
+"""The CUDA C++ back end: SOURCE -> cubin through NVRTC, in two kinds of confined jobs; no nvcc, no driver, no GPU.
 
-The first runs the candidate's Python on stand-ins and hands out data (C++ text, flags, plans). The second, a fresh
-process in which no candidate Python ever ran, compiles that text for every kernel that any plan names. So the machine
-code is what NVRTC made of the published source, and nothing else.
+The first runs the candidate's Python on the stand-ins of one shape and hands out data (C++ text, flags, a plan); every
+shape has a job of its own. The second, a fresh process in which no candidate Python ever ran, compiles that text for every
+kernel that the plan names. So the machine code is what NVRTC made of the published source, and nothing else.
 Covered: flags by allow-list, includes of CUDA's own headers only, time-outs, memory, plans checked against the limits
 of the device and the parameters of each kernel, static memory and calls into the driver audited.
 Not covered: what the machine code does; it is judged by its outputs.
@@ -21,10 +21,11 @@ from dataclasses import dataclass
 
 from kernellab.build import exchange
 from kernellab.build.abilities import abilities_of
-from kernellab.build.base import Built, Candidate, Described, NotBuilt
+from kernellab.build.base import Built, Candidate, Described, NotBuilt, Part
 from kernellab.build.bundle import Bundle, pack, unpack
 from kernellab.build.cache import CodeCache
 from kernellab.build.cubin import HARMLESS_CALLS, CubinFacts, audit, launch_fault
+from kernellab.build.parts import Made, Once, assemble, each_shape
 from kernellab.build.plan import Plan
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
@@ -134,27 +135,28 @@ class CudaBuilder:
         self, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
     ) -> Built | NotBuilt:
         started = time.perf_counter()
-        request = exchange.recording_request(task, candidate, params, shapes) | {"backend": self.backend}
-        answer = exchange.ask_recorder(self._sandbox, _RECORDER, request, self._record_limits)
-        if isinstance(answer, NotBuilt):
-            return answer
-        plans = exchange.read_plans(answer[0], task, shapes)
-        if isinstance(plans, NotBuilt):
-            return plans
-        try:
-            source, flags = str(answer[0]["source"]), [str(f) for f in answer[0]["flags"]]
-        except (KeyError, TypeError) as err:
-            return NotBuilt("build-failed", f"the recording has no {err}")
-        flags = [exchange.fill(f, params) for f in flags]
-        for fault in (exchange.reserved(params), check_flags(flags), check_includes(source)):
+        once = Once()
+        made = each_shape(lambda dims: self._part(task, candidate, params, dims, once), shapes)
+        return made if isinstance(made, NotBuilt) else assemble(made, started, self.backend, f"NVRTC {self._version}")
+
+    def _part(
+        self, task: Task, candidate: Candidate, params: dict[str, Param], dims: Dims, once: Once
+    ) -> Made | NotBuilt:
+        """One shape: recorded in a job that knows no other, compiled unless this build compiled the same text before."""
+        request = exchange.recording_request(task, candidate, params, dims) | {"backend": self.backend}
+        recorded = exchange.record(self._sandbox, _RECORDER, request, self._record_limits, task)
+        if isinstance(recorded, NotBuilt):
+            return recorded
+        flags = [exchange.fill(f, params) for f in recorded.flags]
+        for fault in (exchange.reserved(params), check_flags(flags), check_includes(recorded.source)):
             if fault:
                 return NotBuilt("build-failed", fault)
-        options = self._options(source, flags, params)
-        names = sorted({step.kernel for plan in plans for step in plan.steps})
-        compiled = self._compile(source, options, names)
-        if isinstance(compiled, NotBuilt):
-            return compiled
-        return self._finish(compiled, options, plans, tuple(shapes), started)
+        options = self._options(recorded.source, flags, params)
+        names = sorted({step.kernel for step in recorded.plan.steps})
+        found = once.get(
+            digest([recorded.source, options, names]), lambda: self._compile(recorded.source, options, names)
+        )
+        return found if isinstance(found, NotBuilt) else _made(dims, recorded, found, options)
 
     def _options(self, source: str, flags: list[str], params: dict[str, Param]) -> list[str]:
         options = [f"--gpu-architecture={self.target}", "--ptxas-options=-v"]
@@ -164,14 +166,20 @@ class CudaBuilder:
             options += [f"--include-path={folder}" for folder in self._headers]
         return [*options, *(f for f in flags if "ptxas" not in f), *exchange.macros(params)]
 
-    def _compile(self, source: str, options: list[str], names: list[str]) -> _Compiled | NotBuilt:
+    def _asked_version(self) -> str | NotBuilt:
         if not self._version:
             version = _nvrtc_version(self._sandbox)
             if isinstance(version, NotBuilt):
                 return version
             self._version = version
+        return self._version
+
+    def _compile(self, source: str, options: list[str], names: list[str]) -> _Compiled | NotBuilt:
+        version = self._asked_version()
+        if isinstance(version, NotBuilt):
+            return version
         stamps = _stamps(self._headers) if _INCLUDE.search(source) else []
-        key = digest([source, options, names, self._version, stamps])
+        key = digest([source, options, names, version, stamps])
         kept = self._cache.get(key)
         if kept is not None:
             compiled = _from_cache(kept)
@@ -191,29 +199,26 @@ class CudaBuilder:
         self._cache.put(key, pack(Bundle(modules, {k: (0, v) for k, v in symbols.items()})))
         return compiled
 
-    def _finish(
-        self, compiled: _Compiled, options: list[str], plans: tuple[Plan, ...], shapes: tuple[Dims, ...], started: float
-    ) -> Built | NotBuilt:
-        log = compiled.log
-        try:
-            facts = audit(compiled.cubin)
-        except ValueError as err:
-            return NotBuilt("build-failed", str(err), log)
-        fault = _static_fault(facts) or _plan_fault(plans, compiled, facts)
-        if fault:
-            return NotBuilt("build-failed", fault, log)
-        code = pack(Bundle((compiled.cubin,), {name: (0, symbol) for name, symbol in compiled.names.items()}))
-        artifact = exchange.artifact_of(
-            code, plans, shapes, log, started,
-            backend=self.backend,
-            compiler=f"NVRTC {self._version}",
-            flags=options,
-            static_bytes=facts.static_bytes,
-            cached=compiled.cached,
-            resources=_resources(plans, compiled, facts),
-            **abilities_of(code, compiled.ptx),
-        )  # fmt: skip
-        return Built(artifact, code, plans, shapes, {}, log, compiled.ptx)
+
+def _made(dims: Dims, recorded: exchange.Recorded, compiled: _Compiled, options: list[str]) -> Made | NotBuilt:
+    """The part of one shape, after its machine code and its plan were looked at."""
+    plan, log = recorded.plan, compiled.log
+    try:
+        facts = audit(compiled.cubin)
+    except ValueError as err:
+        return NotBuilt("build-failed", str(err), log)
+    fault = _static_fault(facts) or _plan_fault(plan, compiled, facts)
+    if fault:
+        return NotBuilt("build-failed", fault, log)
+    code = pack(Bundle((compiled.cubin,), {name: (0, symbol) for name, symbol in compiled.names.items()}))
+    return Made(
+        Part(dims, code, plan, {}, log, compiled.ptx, recorded.text),
+        flags=options,
+        static_bytes=facts.static_bytes,
+        cached=compiled.cached,
+        resources=_resources(plan, compiled, facts),
+        abilities=abilities_of(code, compiled.ptx),
+    )
 
 
 def _nvrtc_version(sandbox: Sandbox) -> str | NotBuilt:
@@ -253,15 +258,14 @@ def _static_fault(facts: CubinFacts) -> str:
     return ""
 
 
-def _plan_fault(plans: tuple[Plan, ...], compiled: _Compiled, facts: CubinFacts) -> str:
-    for plan in plans:
-        for step in plan.steps:
-            kernel = facts.kernels.get(compiled.names.get(step.kernel, ""))
-            if kernel is None:
-                return f"'{step.kernel}' is not a __global__ function of SOURCE"
-            fault = launch_fault(step, kernel, facts.arch, _types(compiled.ptx, compiled.names[step.kernel]))
-            if fault:
-                return f"{step.kernel}: {fault}"
+def _plan_fault(plan: Plan, compiled: _Compiled, facts: CubinFacts) -> str:
+    for step in plan.steps:
+        kernel = facts.kernels.get(compiled.names.get(step.kernel, ""))
+        if kernel is None:
+            return f"'{step.kernel}' is not a __global__ function of SOURCE"
+        fault = launch_fault(step, kernel, facts.arch, _types(compiled.ptx, compiled.names[step.kernel]))
+        if fault:
+            return f"{step.kernel}: {fault}"
     return ""
 
 
@@ -272,9 +276,9 @@ def _types(ptx: str, symbol: str) -> tuple[str, ...]:
     return tuple("p64" if pointer else kind for kind, pointer in declared)
 
 
-def _resources(plans: tuple[Plan, ...], compiled: _Compiled, facts: CubinFacts) -> dict[str, int]:
+def _resources(plan: Plan, compiled: _Compiled, facts: CubinFacts) -> dict[str, int]:
     """The largest figures over the kernels that are launched. Functions that were not inlined spill for all of them."""
-    steps = [(step, compiled.names[step.kernel]) for plan in plans for step in plan.steps]
+    steps = [(step, compiled.names[step.kernel]) for step in plan.steps]
     launched = {symbol: facts.kernels[symbol] for _, symbol in steps}
     spills = {name: int(stores) + int(loads) for name, stores, loads in _SPILLS.findall(compiled.log)}
     return {

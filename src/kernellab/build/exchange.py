@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from kernellab.build.base import Candidate, Described, NotBuilt
-from kernellab.build.plan import Plan, plan_bytes
-from kernellab.core.ids import canonical_json, digest, sha256_hex
-from kernellab.core.records import Artifact, Param
+from kernellab.build.plan import Plan
+from kernellab.build.recorder import MOST_CHOICES, MOST_PARAMETERS
+from kernellab.build.words import WORDS_OF_C
+from kernellab.core.ids import canonical_json, digest
+from kernellab.core.records import Param
 from kernellab.sandbox.host import Job, Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 MAX_STATIC = 64 << 10
 _MAX_REPLY = 48 << 20
-_MOST_PARAMETERS, _MOST_CHOICES = 64, 1024
-_PLANS = TypeAdapter(list[Plan])
+_NAME = "candidate"  # the same for every file and every job: a name would tell them apart
+_PLAN = TypeAdapter(Plan)
 
 
 class Exchange:
@@ -80,37 +81,63 @@ def ask_recorder(
     return NotBuilt("invalid" if answer[0].get("status") == "invalid" else "build-failed", reason, log)
 
 
-def recording_request(
-    task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
-) -> dict[str, Any]:
-    buffers = [*task.inputs, *task.outputs]
-    cases = [[{"shape": list(b.shape(d)), "dtype": b.dtype} for b in buffers] for d in shapes]
-    return {"text": candidate.text, "name": candidate.name, "params": params, "cases": cases}
+def recording_request(task: Task, candidate: Candidate, params: dict[str, Param], dims: Dims) -> dict[str, Any]:
+    """All that the job which runs the candidate's Python is told: the stand-ins of one shape, and of no other.
+
+    Nothing in it says which shapes there are beside this one, how many, in which order, or what the build is for.
+    """
+    buffers = [{"shape": list(b.shape(dims)), "dtype": b.dtype} for b in (*task.inputs, *task.outputs)]
+    return {"text": candidate.text, "name": _NAME, "params": params, "buffers": buffers}
 
 
-def read_plans(reply: dict[str, Any], task: Task, shapes: Sequence[Dims]) -> tuple[Plan, ...] | NotBuilt:
-    """The recorded plans, checked one by one."""
+def read_plan(reply: dict[str, Any], task: Task) -> Plan | NotBuilt:
+    """The recorded plan, if it is one and fits the task."""
     try:
-        plans = _PLANS.validate_python(reply["plans"])
+        plan = _PLAN.validate_python(reply["plan"])
     except (ValidationError, KeyError, TypeError) as err:
         return NotBuilt("build-failed", f"the recorded plan is not a plan: {str(err)[:300]}")
-    if len(plans) != len(shapes):
-        return NotBuilt("build-failed", f"{len(plans)} plans were recorded for {len(shapes)} shapes")
-    buffers = len(task.inputs) + len(task.outputs)
-    fault = next((f for f in (plan.faults(buffers) for plan in plans) if f), "")
-    return NotBuilt("build-failed", fault) if fault else tuple(plans)
+    fault = plan.faults(len(task.inputs) + len(task.outputs))
+    return NotBuilt("build-failed", fault) if fault else plan
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a candidate with a SOURCE says at one shape. The text and the flags may not depend on the shape."""
+
+    source: str
+    flags: tuple[str, ...]
+    plan: Plan
+
+    @property
+    def text(self) -> str:
+        """Names the text and the flags."""
+        return digest([self.source, list(self.flags)])
+
+
+def record(sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, task: Task) -> Recorded | NotBuilt:
+    """Run the candidate's Python at one shape, in a fresh job."""
+    answer = ask_recorder(sandbox, entry, request, limits)
+    if isinstance(answer, NotBuilt):
+        return answer
+    plan = read_plan(answer[0], task)
+    if isinstance(plan, NotBuilt):
+        return plan
+    try:
+        return Recorded(str(answer[0]["source"]), tuple(str(f) for f in answer[0]["flags"]), plan)
+    except (KeyError, TypeError) as err:
+        return NotBuilt("build-failed", f"the recording has no {err}")
 
 
 def describe(sandbox: Sandbox, entry: str, candidate: Candidate, limits: Limits) -> Described | NotBuilt:
     """What a candidate file says of itself."""
-    request = {"only": "describe", "text": candidate.text, "name": candidate.name}
+    request = {"only": "describe", "text": candidate.text, "name": _NAME}
     answer = ask_recorder(sandbox, entry, request, limits)
     if isinstance(answer, NotBuilt):
         return answer
     reply = answer[0]
     try:
-        if len(reply["space"]) > _MOST_PARAMETERS or any(len(v) > _MOST_CHOICES for v in reply["space"].values()):
-            return NotBuilt("build-failed", f"SPACE has more than {_MOST_PARAMETERS} names or {_MOST_CHOICES} choices")
+        if len(reply["space"]) > MOST_PARAMETERS or any(len(v) > MOST_CHOICES for v in reply["space"].values()):
+            return NotBuilt("build-failed", f"SPACE has more than {MOST_PARAMETERS} names or {MOST_CHOICES} choices")
         space = {_name(k): [_param(v) for v in values] for k, values in reply["space"].items()}
         return Described(space, [str(t) for t in reply["tasks"]], str(reply["about"])[:2000])
     except (KeyError, TypeError, ValueError, AttributeError) as err:
@@ -127,21 +154,6 @@ def static_fault(static_bytes: int) -> str:
     )
 
 
-def artifact_of(
-    code: bytes, plans: Sequence[Plan], shapes: Sequence[Dims], log: str, started: float, **facts: Any
-) -> Artifact:
-    """The record of machine code and plans, named by their bytes; `facts` are the back end's own fields."""
-    code_hash, plan_hash = sha256_hex(code), sha256_hex(plan_bytes(shapes, plans))
-    return Artifact(
-        id=digest([code_hash, plan_hash]),
-        code=code_hash,
-        plans=plan_hash,
-        log=sha256_hex(log.encode()),
-        build_s=time.perf_counter() - started,
-        **facts,
-    )
-
-
 def macros(params: dict[str, Param]) -> list[str]:
     """Parameters as compiler options: -DNAME=value; a word also as -DNAME_word=1."""
     options = []
@@ -155,6 +167,10 @@ def macros(params: dict[str, Param]) -> list[str]:
 
 
 def reserved(params: dict[str, Param]) -> str:
+    """Why a parameter cannot be a macro of SOURCE, or ''."""
+    words = [p for p in params if p in WORDS_OF_C]
+    if words:
+        return f"parameter name '{words[0]}' is a word of C or CUDA C++: as a macro it would change what SOURCE says"
     taken = [p for p in params if p.lower().startswith("klab") or p in ("program_id", "_OPENMP") or p.startswith("__")]
     return f"parameter name '{taken[0]}' is reserved" if taken else ""
 

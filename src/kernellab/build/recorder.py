@@ -7,6 +7,7 @@ that leaves it, and that data is checked on arrival (plan.py) and compiled elsew
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import math
 import os
@@ -15,6 +16,8 @@ from typing import Any
 
 from kernellab import candidate
 
+MOST_PARAMETERS, MOST_CHOICES = 64, 1024
+_MOST_FLAGS = 256
 _ITEMSIZE = {
     "float64": 8,
     "int64": 8,
@@ -187,15 +190,28 @@ def load(text: str, name: str) -> dict[str, Any]:
 
 def describe(scope: dict[str, Any]) -> dict[str, Any]:
     """The data of a candidate: C source, flags, parameter space, the tasks it names."""
-    space = {str(k): list(v) for k, v in dict(scope.get("SPACE", {})).items()}
     tasks = scope.get("TASKS", ())
     return {
         "source": str(scope["SOURCE"]) if "SOURCE" in scope else "",
-        "flags": [str(f) for f in scope.get("FLAGS", [])],
-        "space": space,
-        "tasks": [tasks] if isinstance(tasks, str) else [str(t) for t in tasks],
+        "flags": [str(f) for f in _few(scope.get("FLAGS", []), _MOST_FLAGS, "FLAGS")],
+        "space": _space(scope.get("SPACE", {})),
+        "tasks": [tasks] if isinstance(tasks, str) else [str(t) for t in _few(tasks, MOST_PARAMETERS, "TASKS")],
         "about": inspect.cleandoc(str(scope.get("__doc__") or "")),
     }
+
+
+def _space(space: Any) -> dict[str, list[Any]]:
+    """SPACE as plain data. What it holds may never end: no more is taken than is allowed."""
+    pairs = _few(space.items() if hasattr(space, "items") else space, MOST_PARAMETERS, "SPACE", "names")
+    return {str(n): _few(v, MOST_CHOICES, "SPACE", f"choices of '{str(n)[:40]}'") for n, v in pairs}
+
+
+def _few(values: Any, most: int, what: str, noun: str = "entries") -> list[Any]:
+    """At most so many of them; one more is looked at, to say that there are more."""
+    found = list(itertools.islice(values, most + 1))
+    if len(found) > most:
+        raise Failed(f"{what} has more than {most} {noun}")
+    return found
 
 
 def record(request: dict[str, Any]) -> dict[str, Any]:
@@ -209,7 +225,7 @@ def record_with(
     record_one: Callable[[Callable[..., Any], list[dict[str, Any]], dict[str, Any]], dict[str, Any]],
     needs_source: bool,
 ) -> dict[str, Any]:
-    """Record every case twice with `record_one`: a launch() that changes its mind is refused."""
+    """Record the one shape of the request twice with `record_one`: a launch() that changes its mind is refused."""
     try:
         scope = load(request["text"], request["name"])
     except Exception as err:  # noqa: BLE001  candidate code: any failure is the candidate's
@@ -219,25 +235,24 @@ def record_with(
     try:
         described = describe(scope)
         json.dumps(described)
+    except Failed as err:
+        return {"status": "build-failed", "reason": str(err)}
     except Exception as err:  # noqa: BLE001  candidate data
         return {"status": "build-failed", "reason": f"SOURCE, FLAGS, SPACE or TASKS is not plain data: {say(err)}"}
     if needs_source and not described["source"].strip():
         return {"status": "build-failed", "reason": "the file has no SOURCE with C code"}
-    accepted = _accepted(scope["launch"], request["params"])
-    plans = []
     try:
-        for buffers in request["cases"]:
-            plan = record_one(scope["launch"], buffers, accepted)
-            if plan != record_one(scope["launch"], buffers, accepted):
-                return {"status": "build-failed", "reason": "launch() records another plan when it is called again"}
-            plans.append(plan)
+        accepted = _accepted(scope["launch"], request["params"])
+        plan = record_one(scope["launch"], request["buffers"], accepted)
+        if plan != record_one(scope["launch"], request["buffers"], accepted):
+            return {"status": "build-failed", "reason": "launch() records another plan when it is called again"}
     except Failed as err:
         return {"status": "build-failed", "reason": str(err)}
     except (Invalid, ValueError) as err:
         return {"status": "invalid", "reason": str(err) or "launch() refused the parameters"}
     except Exception as err:  # noqa: BLE001  candidate code
         return {"status": "build-failed", "reason": f"launch() fails: {say(err)}"}
-    return {"status": "recorded", **described, "plans": plans}
+    return {"status": "recorded", **described, "plan": plan}
 
 
 def _accepted(launch: Callable[..., Any], params: dict[str, Any]) -> dict[str, Any]:
@@ -277,5 +292,7 @@ def describe_only(request: dict[str, Any]) -> dict[str, Any]:
         described = describe(load(request["text"], request["name"]))
         json.dumps(described)
         return {"status": "described", **described}
+    except Failed as err:
+        return {"status": "build-failed", "reason": str(err)}
     except Exception as err:  # noqa: BLE001  candidate code
         return {"status": "build-failed", "reason": f"the file does not run: {say(err)}"}

@@ -1,4 +1,4 @@
-"""The Triton back end: a candidate file -> cubins and launch plans, in one confined job; no driver, no GPU.
+"""The Triton back end: a candidate file -> cubins and launch plans, in one confined job a shape; no driver, no GPU.
 
 Triton compiles by running its Python, the candidate's decorators included, so machine code and plans come from the
 process in which the candidate ran. They are data: a forged cubin is judged by its outputs like any other.
@@ -16,16 +16,16 @@ import re
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from kernellab.build import exchange
 from kernellab.build.abilities import abilities_of
-from kernellab.build.base import Built, Candidate, Described, NotBuilt
-from kernellab.build.bundle import Bundle, pack, unpack
+from kernellab.build.base import Built, Candidate, Described, NotBuilt, Part
+from kernellab.build.bundle import Bundle, unpack
 from kernellab.build.cache import CodeCache
 from kernellab.build.cubin import HARMLESS_CALLS, LEAST_SHARED, MAX_SHARED, CubinFacts, audit, launch_fault
+from kernellab.build.parts import Made, assemble, each_shape
 from kernellab.build.plan import Plan
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import canonical_json, digest
@@ -36,9 +36,8 @@ from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.triton_warm", "kernellab.build.cubin", "kernellab.tasks")
 OLDEST = (3, 4)
-_MOST_TOGETHER = 3
 _JOB = "kernellab.build.triton_job:main"
-_FORMAT = 1  # of what is kept in the cache, and of how a job compiles
+_FORMAT = 2  # of what is kept in the cache, and of how a job compiles
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
 
 
@@ -76,14 +75,14 @@ def arch_of(target: str) -> int:
 class _Compiled:
     """What a job answered, before it is believed."""
 
-    plans: object
+    plan: object
     ptx: dict[str, str]
     log: str
     code: bytes
     cached: bool = False
 
     def encode(self) -> bytes:
-        head = canonical_json({"plans": self.plans, "ptx": self.ptx, "log": self.log})
+        head = canonical_json({"plan": self.plan, "ptx": self.ptx, "log": self.log})
         return struct.pack("<I", len(head)) + head + self.code
 
     @staticmethod
@@ -91,7 +90,7 @@ class _Compiled:
         try:
             (length,) = struct.unpack_from("<I", kept)
             head = json.loads(kept[4 : 4 + length])
-            return _Compiled(head["plans"], dict(head["ptx"]), str(head["log"]), kept[4 + length :], cached=True)
+            return _Compiled(head["plan"], dict(head["ptx"]), str(head["log"]), kept[4 + length :], cached=True)
         except (ValueError, KeyError, TypeError, struct.error):
             return None
 
@@ -123,32 +122,25 @@ class TritonBuilder:
         started = time.perf_counter()
         if self._missing:
             return NotBuilt("build-failed", self._missing)
-        request = exchange.recording_request(task, candidate, params, shapes)
-        request |= {"name": "candidate", "arch": self._arch, "properties": self._properties}
+        made = each_shape(lambda dims: self._part(task, candidate, params, dims), shapes)
+        return made if isinstance(made, NotBuilt) else assemble(made, started, self.backend, f"Triton {self._version}")
+
+    def _part(self, task: Task, candidate: Candidate, params: dict[str, Param], dims: Dims) -> Made | NotBuilt:
+        """One shape, recorded and compiled in a job that knows no other."""
+        request = exchange.recording_request(task, candidate, params, dims)
+        request |= {"arch": self._arch, "properties": self._properties}
         key = digest([_FORMAT, self.backend, self._version, request])
         kept = self._cache.get(key)
-        compiled = (_Compiled.decode(kept) if kept is not None else None) or self._compile_all(request)
+        compiled = (_Compiled.decode(kept) if kept is not None else None) or self._compile(request)
         if isinstance(compiled, NotBuilt):
             return compiled
-        plans = exchange.read_plans({"plans": compiled.plans}, task, shapes)
-        if isinstance(plans, NotBuilt):
-            return plans
-        built = self._finish(compiled, plans, tuple(shapes), started)
-        if isinstance(built, Built) and not compiled.cached:
+        plan = exchange.read_plan({"plan": compiled.plan}, task)
+        if isinstance(plan, NotBuilt):
+            return plan
+        made = self._made(dims, compiled, plan)
+        if isinstance(made, Made) and not compiled.cached:
             self._cache.put(key, compiled.encode())
-        return built
-
-    def _compile_all(self, request: dict[str, Any]) -> _Compiled | NotBuilt:
-        """Few shapes in one job, where they share kernels; many side by side, each within its own time."""
-        if len(request["cases"]) <= _MOST_TOGETHER:
-            return self._compile(request)
-        with ThreadPoolExecutor(min(len(request["cases"]), os.cpu_count() or 1)) as pool:
-            parts = list(pool.map(self._compile, ({**request, "cases": [case]} for case in request["cases"])))
-        failed = next((part for part in parts if isinstance(part, NotBuilt)), None)
-        try:
-            return failed or _merged([part for part in parts if isinstance(part, _Compiled)])
-        except ValueError as err:
-            return NotBuilt("build-failed", str(err))
+        return made
 
     def _compile(self, request: dict[str, Any]) -> _Compiled | NotBuilt:
         answer = exchange.ask_recorder(self._sandbox, _JOB, request, self._limits)
@@ -157,49 +149,26 @@ class TritonBuilder:
         reply, code = answer
         ptx = reply.get("ptx")
         listing = {str(k): str(v) for k, v in ptx.items()} if isinstance(ptx, dict) else {}
-        return _Compiled(reply.get("plans"), listing, str(reply.get("log", ""))[:16384], code)
+        return _Compiled(reply.get("plan"), listing, str(reply.get("log", ""))[:16384], code)
 
-    def _finish(
-        self, compiled: _Compiled, plans: tuple[Plan, ...], shapes: tuple[Dims, ...], started: float
-    ) -> Built | NotBuilt:
+    def _made(self, dims: Dims, compiled: _Compiled, plan: Plan) -> Made | NotBuilt:
         try:
             bundle = unpack(compiled.code)
             facts = tuple(audit(module) for module in bundle.modules)
         except ValueError as err:
             return NotBuilt("build-failed", str(err), compiled.log)
-        fault = _module_fault(facts, self._arch) or _plan_fault(plans, bundle, facts)
+        fault = _module_fault(facts, self._arch) or _plan_fault(plan, bundle, facts)
         if fault:
             return NotBuilt("build-failed", fault, compiled.log)
-        artifact = exchange.artifact_of(
-            compiled.code, plans, shapes, compiled.log, started,
-            backend=self.backend,
-            compiler=f"Triton {self._version}",
+        listing = "\n".join(f"// {name}\n{text}" for name, text in sorted(compiled.ptx.items()))
+        return Made(
+            Part(dims, compiled.code, plan, {}, compiled.log, listing),
             flags=[f"--target=sm_{self._arch}"],
             static_bytes=sum(f.static_bytes for f in facts),
             cached=compiled.cached,
-            resources=_resources(plans, bundle, facts),
-            **abilities_of(compiled.code, *compiled.ptx.values()),
-        )  # fmt: skip
-        listing = "\n".join(f"// {name}\n{text}" for name, text in sorted(compiled.ptx.items()))
-        return Built(artifact, compiled.code, plans, shapes, {}, compiled.log, listing)
-
-
-def _merged(parts: list[_Compiled]) -> _Compiled:
-    """As if one job had built them all: modules in the order of their first use, each once. ValueError on garbage."""
-    plans: list[object] = []
-    modules: dict[bytes, int] = {}
-    kernels: dict[str, tuple[int, str]] = {}
-    ptx: dict[str, str] = {}
-    for part in parts:
-        if not isinstance(part.plans, list):
-            raise ValueError("the recorded plans are no list")
-        plans += part.plans
-        ptx |= part.ptx
-        bundle = unpack(part.code)
-        for name, (module, symbol) in bundle.kernels.items():
-            code = bundle.modules[module]
-            kernels.setdefault(name, (modules.setdefault(code, len(modules)), symbol))
-    return _Compiled(plans, ptx, "".join(part.log for part in parts)[:16384], pack(Bundle(tuple(modules), kernels)))
+            resources=_resources(plan, bundle, facts),
+            abilities=abilities_of(compiled.code, *compiled.ptx.values()),
+        )
 
 
 def _module_fault(facts: tuple[CubinFacts, ...], arch: int) -> str:
@@ -216,8 +185,8 @@ def _module_fault(facts: tuple[CubinFacts, ...], arch: int) -> str:
     return ""
 
 
-def _plan_fault(plans: tuple[Plan, ...], bundle: Bundle, facts: tuple[CubinFacts, ...]) -> str:
-    for step in (step for plan in plans for step in plan.steps):
+def _plan_fault(plan: Plan, bundle: Bundle, facts: tuple[CubinFacts, ...]) -> str:
+    for step in plan.steps:
         module, symbol = bundle.kernels.get(step.kernel, (-1, ""))
         kernel = facts[module].kernels.get(symbol) if module >= 0 else None
         if kernel is None:
@@ -228,9 +197,9 @@ def _plan_fault(plans: tuple[Plan, ...], bundle: Bundle, facts: tuple[CubinFacts
     return ""
 
 
-def _resources(plans: tuple[Plan, ...], bundle: Bundle, facts: tuple[CubinFacts, ...]) -> dict[str, int]:
+def _resources(plan: Plan, bundle: Bundle, facts: tuple[CubinFacts, ...]) -> dict[str, int]:
     """The largest figures over the kernels that are launched. Local memory is what does not fit into registers."""
-    steps = [(step, bundle.kernels[step.kernel]) for plan in plans for step in plan.steps]
+    steps = [(step, bundle.kernels[step.kernel]) for step in plan.steps]
     launched = [(step, facts[module].kernels[symbol]) for step, (module, symbol) in steps]
     return {
         "registers": max(k.registers for _, k in launched),
@@ -241,13 +210,14 @@ def _resources(plans: tuple[Plan, ...], bundle: Bundle, facts: tuple[CubinFacts,
     }
 
 
-def sass_of(sandbox: Sandbox, code: bytes, limits: Limits | None = None) -> str:
-    """The instructions of packed machine code as text, made in a job: nvdisasm is not built for hostile files.
+def sass_of(sandbox: Sandbox, codes: Sequence[bytes], limits: Limits | None = None) -> str:
+    """The instructions of packed machine code as text, each module once, made in jobs: nvdisasm is not built for
+    hostile files.
 
     '' where there is no nvdisasm or it cannot read a module. On demand only: a listing costs more than a build.
     """
     texts = []
-    for module in unpack(code).modules:
+    for module in dict.fromkeys(module for code in codes for module in unpack(code).modules):
         with exchange.Exchange(module, 1) as files:
             with sandbox.spawn("kernellab.build.cubin:main", "build", limits or Limits(), files.fds) as job:
                 job.wait()

@@ -303,7 +303,7 @@ def build(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     reply = recorder.record_with(request, recorder_of(driver, request["text"]), needs_source=False)
     if reply["status"] != "recorded":
         return {**reply, "log": _log()}, b""
-    used = {step["kernel"] for plan in reply["plans"] for step in plan["steps"]}
+    used = {step["kernel"] for step in reply["plan"]["steps"]}
     names = sorted(used & set(driver.machines))
     machines = [driver.machines[name] for name in names]
     bundle = Bundle(tuple(m.cubin for m, _ in machines), {n: (i, m.symbol) for i, (n, (m, _)) in

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from kernellab.build.base import Candidate
 from kernellab.build.exchange import macros
-from kernellab.build.plan import Plan
+from kernellab.build.plan import Plan, plan_bytes
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.lift import Lifted, LiftedStep, lift, plain_argument, shapes_to_record
-from kernellab.certify.recording import record_c
+from kernellab.certify.recording import Recorded, record_c
+from kernellab.core.errors import EnvironmentFault
+from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Param
-from kernellab.tasks.spec import Dims, Task, in_order
+from kernellab.tasks.spec import Dims, Task, dims_label, in_order, shape_key
 from kernellab.verify.cases import all_shapes
 
 C_TYPES = {
@@ -73,6 +75,7 @@ def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) ->
     low, high = in_order(certificate.shapes.low, task), in_order(certificate.shapes.high, task)
     known = all_shapes(task, timed)
     recorded, shapes = record_c(task, candidate, params, shapes_to_record(low, high, known), known)
+    _same_plans(certificate, recorded, shapes)
     names = [f"buf_{b.name}" for b in (*task.inputs, *task.outputs)]
     renamed = [{f"dim_{k}": v for k, v in d.items()} for d in shapes]
     lifted = lift(recorded.plans, renamed, params, names) if len(shapes) > len(known) else None
@@ -82,6 +85,18 @@ def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) ->
     flags = [f for f in certificate.kernel.flags if not f.startswith(_LAB_ONLY) and f not in _macro_flags(params)]
     kept = tuple(f for f in flags if not f.startswith("-DKLAB_THREADS="))
     return CKernel(defines, kept, recorded.source, Launch(lifted, table), certificate.speed.threads)
+
+
+def _same_plans(certificate: Certificate, recorded: Recorded, shapes: Sequence[Dims]) -> None:
+    """Where the certificate names its text and its parts, both must be the ones that were judged."""
+    if certificate.kernel.text not in ("", recorded.text):
+        raise EnvironmentFault(f"{certificate.kernel.name} gives another SOURCE or other FLAGS than when it was certified",
+                               "recheck the certificate")  # fmt: skip
+    for dims, plan in zip(shapes, recorded.plans, strict=True):
+        part = certificate.shapes.parts.get(shape_key(dims))
+        if part is not None and part.plan != sha256_hex(plan_bytes([dims], [plan])):
+            raise EnvironmentFault(f"{certificate.kernel.name} launches otherwise at {dims_label(dims)} than when it was "
+                                   "certified", "recheck the certificate")  # fmt: skip
 
 
 def _macro_flags(params: dict[str, Param]) -> set[str]:

@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.files import replace_file
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.pairs import pairs_kept
-from kernellab.core.records import Dims, Param, Record, Trust, dump
+from kernellab.core.records import Dims, Param, Record, Trust, dump, part_id
 from kernellab.ledger.disk import access_fault
 from kernellab.ledger.keys import PublicKey, SigningKey
 
@@ -33,8 +33,9 @@ class Subject(Record):
 
 
 class KernelFacts(Record):
-    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run. `abilities`: what the
-    machine code can do besides computing; certificates that are older than such lists have none."""
+    """The candidate and what was built of it. `source`, `code` and `plans` name blobs of the run; `text` hashes the SOURCE
+    and FLAGS that the candidate gave; `abilities`: what the machine code can do besides computing. Older certificates
+    have neither of the last two."""
 
     name: str
     source: str
@@ -46,6 +47,13 @@ class KernelFacts(Record):
     compiler: str
     flags: list[str]
     abilities: list[str] | None = None
+    text: str = ""
+
+    @model_serializer(mode="wrap")
+    def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the fields that older certificates lack: so those keep the bytes that were signed."""
+        given = plain(self)
+        return {k: v for k, v in given.items() if (k != "text" or v) and (k != "abilities" or v is not None)}
 
 
 class Anchor(Record):
@@ -93,13 +101,34 @@ class Speed(Record):
         return f"{self.speedup:.3f}x of {self.baseline} [{self.speedup_low:.3f}, {self.speedup_high:.3f}] ({kept})"
 
 
+class CertifiedPart(Record):
+    """What runs at one shape: the SHA-256 of its machine code and of its plan."""
+
+    code: str
+    plan: str
+
+    @property
+    def id(self) -> str:
+        return part_id(self.code, self.plan)
+
+
 class Shapes(Record):
-    """`timed` is where the figures hold. `low` to `high` spans what was judged: `judged` shapes, edges included."""
+    """`timed` is where the figures hold. `low` to `high` spans what was judged: `judged` shapes, edges included.
+
+    `parts` is what the certificate covers: each of those shapes with the machine code and the plan that were judged there
+    and, at `timed`, timed. Certificates of older versions have none.
+    """
 
     timed: Dims
     judged: int
     low: Dims
     high: Dims
+    parts: dict[str, CertifiedPart] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the field where it is empty: so older certificates keep the bytes that were signed."""
+        return {k: v for k, v in plain(self).items() if k != "parts" or v}
 
 
 class Evidence(Record):

@@ -6,6 +6,7 @@ from kernellab.certify.certificate import (
     Accuracy,
     Anchor,
     Certificate,
+    CertifiedPart,
     Evidence,
     KernelFacts,
     Shapes,
@@ -29,6 +30,7 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
             backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,
             plans=trial.artifact.plans, compiler=trial.artifact.compiler, flags=trial.artifact.flags,
             abilities=trial.artifact.abilities if trial.artifact.abilities_edition else None,
+            text=trial.artifact.text,
         ),
         anchor=anchor,
         accuracy=Accuracy(
@@ -42,7 +44,7 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
             gb_per_s=timing.gb_per_s, of_floor=timing.of_floor,
             samples=digest([timing.candidate_s, timing.baseline_s]),
         ),
-        shapes=shapes,
+        shapes=shapes.model_copy(update={"parts": parts_of(proof)}),
         trust=trial.trust,
         tier=trial.tier,
         effort=proof.genesis["settings"]["effort"],
@@ -50,6 +52,13 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
         evidence=Evidence(run=proof.ledger.run, root=proof.ledger.root, size=proof.ledger.size, trial=trial.trial),
         public_key=proof.ledger.public_key,
     )  # fmt: skip
+
+
+def parts_of(proof: Proof) -> dict[str, CertifiedPart]:
+    """What the confirmation covers, shape by shape; nothing in records of older versions."""
+    artifact = proof.confirmation.artifact
+    parts = artifact.parts if artifact is not None else {}
+    return {label: CertifiedPart(code=part.code, plan=part.plan) for label, part in parts.items()}
 
 
 def shapes_of(task: Task, timed: Dims) -> Shapes:

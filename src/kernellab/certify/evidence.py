@@ -38,6 +38,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.stats import replicated_speedup
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import task_of
+from kernellab.search.one_artifact import blobs_of, confirmation_problems, format_of
 from kernellab.search.stage import too_busy, win_threshold
 from kernellab.tasks.spec import in_order
 
@@ -80,10 +81,13 @@ def prove_trial(folder: Path, number: int) -> Proof:
                          "run it again on a quiet machine")  # fmt: skip
     threshold = win_threshold(found.genesis["settings"]["win_floor"], found.calibration["noise_floor"])
     _check_figures(confirmation, threshold, number)
+    if problem := next(confirmation_problems(trial, confirmation, format_of(found.genesis)), ""):
+        raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {folder}'")
     store = Store(folder)
     source = store.get(trial.proposal.source).decode()
-    for sha in (trial.artifact.code, trial.artifact.plans):
-        store.get(sha)
+    for artifact in (trial.artifact, *filter(None, [confirmation.artifact])):
+        for sha in sorted(blobs_of(artifact)):
+            store.get(sha)
     return Proof(folder, ledger, found.genesis, found.confirmed_in, trial, confirmation, confirmation.verdict,
                  confirmation.timing, threshold, source)  # fmt: skip
 
@@ -129,10 +133,9 @@ def _confirmed(found: _Found, folder: Path, number: int) -> MeasuredTrial:
     if isinstance(confirmation.verdict, Rejected):
         verdict = confirmation.verdict
         raise UsageError(f"trial {number} was rejected at its confirmation: {verdict.cause}: {verdict.reason}", _ONLY)
-    if trial.artifact.id in found.unclean:
-        raise UsageError(
-            f"compute-sanitizer found fault with trial {number}: {found.unclean[trial.artifact.id]}", _ONLY
-        )
+    known = {a.id for a in (trial.artifact, confirmation.artifact) if a is not None}
+    if unclean := sorted(known & found.unclean.keys()):
+        raise UsageError(f"compute-sanitizer found fault with trial {number}: {found.unclean[unclean[0]]}", _ONLY)
     if confirmation.timing is None:
         raise UsageError(f"trial {number} was confirmed without a timing", _ONLY)
     return trial

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.certify.anchor import anchor_again
-from kernellab.certify.certificate import Certificate, read_certificate
+from kernellab.certify.certificate import Certificate, CertifiedPart, read_certificate
 from kernellab.certify.evidence import find_run, prove_certificate
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import (
@@ -28,7 +28,7 @@ from kernellab.core.errors import (
 )
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.pairs import pairs_kept
-from kernellab.core.records import Rejected, Timing, Verdict
+from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.measure.bench import Busy
 from kernellab.run.device import machine_of
@@ -212,12 +212,11 @@ def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
     stage = lab.stage(in_order(proof.trial.dims, lab.task))
     try:
         params = dict(proof.trial.proposal.params)
-        built = lab.builder.build(stage.task, _candidate(proof), params, stage.shapes)
-        whole = lab.builder.build(stage.task, _candidate(proof), params, stage.every_shape)
-        if not _check_build(report, built) or isinstance(built, NotBuilt) or isinstance(whole, NotBuilt):
+        built = lab.builder.build(stage.task, _candidate(proof), params, stage.every_shape)
+        if not _check_build(report, built) or isinstance(built, NotBuilt):
             return
         lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
-        verdict, timing, _ = stage.confirm(built, whole)
+        verdict, timing, _ = stage.confirm(built)
         _check_verdict(report, verdict)
         if isinstance(timing, Busy) or (timing is not None and too_busy(timing, stage.calibration)):
             report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
@@ -247,11 +246,24 @@ def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
 def _check_build(report: Recheck, built: Built | NotBuilt) -> bool:
     if isinstance(built, NotBuilt):
         report.add("build", "failed", f"{built.status}: {built.reason}")
+    elif certified := report.certificate.shapes.parts:
+        _check_parts(report, certified, built.artifact)
     elif built.artifact.code == report.certificate.kernel.code:
         report.add("build", "same", "the same machine code, byte for byte")
     else:
         report.add("build", "drifted", f"other machine code, made by {built.artifact.compiler}")
     return not isinstance(built, NotBuilt)
+
+
+def _check_parts(report: Recheck, certified: dict[str, CertifiedPart], artifact: Artifact) -> None:
+    """Shape by shape: what was certified there against what comes out of the same text now."""
+    now = {label: part.id for label, part in artifact.parts.items()}
+    other = [label for label, part in certified.items() if now.get(label) != part.id]
+    if not other:
+        report.add("build", "same", f"the same machine code and plans at all {len(certified)} shapes, byte for byte")
+    else:
+        report.add("build", "drifted", f"other machine code or another plan at {len(other)} of {len(certified)} shapes "
+                   f"({', '.join(other[:3])}), made by {artifact.compiler}")  # fmt: skip
 
 
 def _check_verdict(report: Recheck, verdict: Verdict) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from kernellab.core.ids import digest
 
 Dims = dict[str, int]
 Trust = Literal["native", "device-only", "host"]
@@ -20,6 +23,16 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+def part_id(code: str, plan: str) -> str:
+    """The name of what one shape runs, from the SHA-256 of its machine code and of its plan file."""
+    return digest([code, plan])
+
+
+def artifact_id(parts: Mapping[str, str]) -> str:
+    """The name of an artifact: its shapes, each with the id of its part."""
+    return digest(dict(parts))
+
+
 class Proposal(Record):
     """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store."""
 
@@ -30,15 +43,33 @@ class Proposal(Record):
     origin: Literal["recipe", "user", "warm-start", "replay", "llm"] = "recipe"
 
 
+class PartRecord(Record):
+    """What one shape runs: the SHA-256 of its machine code, of its plan file and of its build log."""
+
+    code: str
+    plan: str
+    log: str
+
+    @property
+    def id(self) -> str:
+        return part_id(self.code, self.plan)
+
+
 class Artifact(Record):
-    """Machine code and launch plans. `id` names the pair; `code` the machine code, `plans` the plan file. `abilities`: what
-    the code can do besides computing, by the rules of that edition; 0 in records that are older than such lists."""
+    """Machine code and launch plan of every shape that was built, by the shape's sorted label; `id` names them all.
+
+    `code`, `plans` and `log` are the timed shape's; `text` hashes SOURCE and FLAGS, which all shapes share. Records of older
+    versions have no `parts`: one `code` for all shapes, one file of `plans`, and an `id` that names the two.
+    `abilities`: what the code can do besides computing, by the rules of that edition; 0 in records older than such lists.
+    """
 
     id: str
     backend: str
     code: str
     plans: str
     log: str
+    parts: dict[str, PartRecord] = {}
+    text: str = ""
     compiler: str
     flags: list[str]
     static_bytes: int
@@ -50,6 +81,8 @@ class Artifact(Record):
 
 
 class Passed(Record):
+    """`judged`: by shape, the part of the artifact that was judged there, hashed from the bytes that ran."""
+
     status: Literal["passed"] = "passed"
     level: Literal["screen", "full"]
     cases: int
@@ -57,6 +90,7 @@ class Passed(Record):
     max_ulp: float
     budget_ulp: float
     deterministic: bool
+    judged: dict[str, str] = {}
 
 
 class Rejected(Record):
@@ -81,6 +115,7 @@ class Timing(Record):
     them. Empty: a trial's, of one process. `checked`: how many timed calls were judged in full.
     `floor_s` is the least time that the device's measured ceilings allow for one call.
     `conditions`: clocks, heat and what held the device back, read right after the last pair.
+    `part`: the part of the artifact that was timed, hashed from the bytes that ran.
     """
 
     baseline: str
@@ -103,6 +138,7 @@ class Timing(Record):
     stopped: Literal["raced", "narrow", "budget"]
     conditions: dict[str, int | str] = {}
     processes: list[int] = []
+    part: str = ""
 
     @model_validator(mode="after")
     def _paired(self) -> Timing:
@@ -175,6 +211,7 @@ TRIAL: TypeAdapter[AnyTrial] = TypeAdapter(Trial)
 class Confirmation(Record):
     """A second look at a trial: fresh processes, fresh inputs, every case; the only source of a claim.
 
+    `artifact` holds every shape of the claim; its parts are what was judged, and the timed one is what was timed.
     `busy`: why nothing can be said of its speed, although it is right.
     """
 
@@ -186,6 +223,7 @@ class Confirmation(Record):
     win: bool
     inputs_seed: str
     busy: str = ""
+    artifact: Artifact | None = None
 
     @model_validator(mode="after")
     def _win_is_earned(self) -> Confirmation:

@@ -112,7 +112,7 @@ def profile(built: Built, task: Task, dims: Dims, inputs: Sequence[Array], timeo
     program = find_tool(_NAME)
     if not program:
         raise NoCounters(f"there is no {_NAME} on the PATH or in /usr/local/cuda/bin")
-    launches = len(built.plans[built.shapes.index(dims)].steps)
+    launches = len(built.part(dims).plan.steps)
     with tempfile.TemporaryDirectory(prefix="klab-profile-") as name:
         folder = Path(name)
         write(folder, built, task, [Work(dims, inputs)], repeats=2, fetch=False)

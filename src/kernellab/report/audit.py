@@ -1,9 +1,10 @@
 """The audit: chain, signatures, evidence, and every published figure derived again from the raw samples.
 
 Covered: any change to a record, to a stored blob, to the order or number of entries, to the files beside the ledger that
-people would believe; figures that do not follow from their samples; wins that the rule does not grant. Not covered: a
-laboratory whose owner forged samples before signing them, for which `audit --rerun` measures again. A folder cut back to an
-earlier signed head, or signed anew with another key, needs a witness outside: a pinned key, an anchor, a root written down.
+people would believe; figures that do not follow from their samples; wins that the rule does not grant; verdicts and timings
+of other machine code than is stored. Not covered: a laboratory whose owner forged samples before signing them, for which
+`audit --rerun` measures again. A folder cut back to an earlier signed head, or signed anew with another key, needs a witness
+outside: a pinned key, an anchor, a root written down.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from kernellab.core.records import (
     Passed,
     RejectedTrial,
     Timing,
+    dump,
 )
 from kernellab.core.settings import EFFORTS
 from kernellab.ledger.check import check
@@ -42,10 +44,18 @@ from kernellab.report import audit_science
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.search.archive import AnyTrial
+from kernellab.search.one_artifact import (
+    FORMAT,
+    artifact_problems,
+    blobs_of,
+    confirmation_problems,
+    format_of,
+    trial_problems,
+)
 from kernellab.search.result import FIGURES
 from kernellab.search.stage import noise_floor, wins
 from kernellab.study.register import StudyAudit
-from kernellab.tasks.spec import dims_label
+from kernellab.tasks.spec import Dims, shape_key
 
 _MOST = 50
 _ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
@@ -139,6 +149,7 @@ class _Reader:
         self._report = report
         self._store = Store(folder)
         self._settings: dict[str, Any] = {}
+        self._format = 1
         self._calibrations: dict[str, dict[str, Any]] = {}
         self._trials: list[AnyTrial] = []
         self._confirmations: dict[int, Confirmation] = {}
@@ -147,7 +158,7 @@ class _Reader:
         self._pruned: set[str] = set()
         self._unsound: dict[str, str] = {}
         self._where = ""
-        self._artifacts: set[tuple[str, ...]] = set()
+        self._artifacts: set[str] = set()
         self._study = StudyAudit(folder)
 
     def problems(self) -> Iterator[str]:
@@ -164,6 +175,7 @@ class _Reader:
     def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
         if kind == "run":
             self._settings = body["settings"]
+            self._format = format_of(body)
             for candidate in body["candidates"]:
                 self._blob(candidate["source"], "candidate source")
         elif kind == "calibration":
@@ -208,12 +220,13 @@ class _Reader:
         self._trials.append(trial)
         self._blob(trial.proposal.source, "source")
         if not isinstance(trial, FailedTrial):
-            yield from self._artifact(trial.artifact)
+            yield from self._artifact(trial.artifact, trial.dims)
         if isinstance(trial, DuplicateTrial):
             first = self._trials[trial.of] if 0 <= trial.of < trial.trial else trial
             if not isinstance(first, (MeasuredTrial, RejectedTrial)) or first.artifact.id != trial.artifact.id:
                 yield f"calls itself a duplicate of trial {trial.of}, which has other machine code"
         if isinstance(trial, MeasuredTrial):
+            yield from trial_problems(trial, self._format)
             yield from self._timing(trial.timing, _place(trial.task, trial.dims))
 
     def _confirmation(self, confirmation: Confirmation) -> Iterator[str]:
@@ -224,6 +237,11 @@ class _Reader:
         trial = self._trials[confirmation.trial]
         if not isinstance(trial, (MeasuredTrial, BusyTrial)) or _place(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
+        else:
+            yield from confirmation_problems(trial, confirmation, self._format)
+        if confirmation.artifact is not None:
+            self._evidence(confirmation.artifact)
+            yield from _abilities(self._store, confirmation.artifact)
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
             yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
@@ -238,6 +256,8 @@ class _Reader:
     def _whole(self, timing: Timing) -> Iterator[str]:
         """A confirmation has its fixed number of pairs, unless the machine disturbed too many, and beats no ceiling."""
         effort, pairs = EFFORTS[self._settings["effort"]], len(timing.candidate_s)
+        if not timing.processes and self._format >= FORMAT:
+            yield "does not say which process gave which pair"
         wanted = effort.confirm_pairs if timing.processes else _ONE_PROCESS[self._settings["effort"]]
         if pairs < wanted and pairs + len(timing.dropped) < 2 * wanted and not timing.disturbed:
             yield f"has {pairs} pairs, a confirmation at this effort has {wanted}"
@@ -297,16 +317,18 @@ class _Reader:
         if abs(got - wanted) > 1e-12 * max(abs(got), abs(wanted)):
             yield f"{name} is {got!r}, its samples give {wanted!r}"
 
-    def _artifact(self, artifact: Artifact) -> Iterator[str]:
-        named = (artifact.id, artifact.code, artifact.plans, artifact.log)
+    def _artifact(self, artifact: Artifact, dims: Dims) -> Iterator[str]:
+        named = digest([dump(artifact), dims])
         if named in self._artifacts:
             return
         self._artifacts.add(named)
-        if artifact.id != digest([artifact.code, artifact.plans]):
-            yield "the artifact's id does not name its code and plans"
-        for blob, what in _evidence(artifact).items():
-            self._blob(blob, what)
+        yield from artifact_problems(artifact, dims, self._format)
+        self._evidence(artifact)
         yield from _abilities(self._store, artifact)
+
+    def _evidence(self, artifact: Artifact) -> None:
+        for blob, what in blobs_of(artifact).items():
+            self._blob(blob, what)
 
     def _blob(self, sha: str, what: str) -> None:
         """Look at a blob once. What is wrong with it is told at the end: by then it may prove to have been pruned."""
@@ -324,7 +346,9 @@ class _Reader:
         for number, trial in enumerate(self._trials):
             if number not in self._confirmations or not isinstance(trial, MeasuredTrial):
                 continue
-            if self._pruned & {trial.proposal.source, *_evidence(trial.artifact)}:
+            confirmed = self._confirmations[number].artifact
+            named = {trial.proposal.source, *blobs_of(trial.artifact), *(blobs_of(confirmed) if confirmed else ())}
+            if self._pruned & named:
                 yield f"trial {number} was confirmed, and its source or machine code was pruned"
         for sha, problem in self._unsound.items():
             if sha in self._pruned and not self._store.path(sha).exists():
@@ -335,17 +359,15 @@ class _Reader:
 
 def _abilities(store: Store, artifact: Artifact) -> Iterator[str]:
     """What the record says of the machine code, held against the code; one that is missing or changed is told elsewhere."""
+    if not artifact.abilities_edition:
+        return
     try:
-        code = store.get(artifact.code) if artifact.abilities_edition else b""
+        codes = [store.get(sha) for sha in dict.fromkeys(part.code for part in artifact.parts.values())]
     except LedgerFault:
         return
-    if fault := misstated(artifact, code):
+    if fault := misstated(artifact, codes):
         yield f"the artifact's abilities: {fault}"
 
 
-def _evidence(artifact: Artifact) -> dict[str, str]:
-    return {artifact.code: "machine code", artifact.plans: "plans", artifact.log: "build log"}
-
-
 def _place(task: str, dims: dict[str, int]) -> str:
-    return f"{task} {dims_label(dict(sorted(dims.items())))}"
+    return f"{task} {shape_key(dims)}"

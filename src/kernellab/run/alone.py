@@ -25,12 +25,11 @@ from typing import IO, Any
 import numpy as np
 
 from kernellab.build.base import Built
-from kernellab.build.bundle import Bundle, unpack
 from kernellab.core.ids import canonical_json
 from kernellab.run.cuda import plan_data
 from kernellab.run.cuda_process import gpu_environment
-from kernellab.run.cuda_serve import bind
-from kernellab.run.driver import Context, DriverFault, Kernel, call
+from kernellab.run.cuda_serve import Modules, bind
+from kernellab.run.driver import Context, DriverFault, call
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
 BUNDLE, PLAN = "bundle.bin", "plan.json"
@@ -49,7 +48,7 @@ class Work:
 
 def write(folder: Path, built: Built, task: Task, works: Sequence[Work], repeats: int = 1, fetch: bool = True) -> None:
     """Lay out a folder for `replay`. `repeats`: how often each call is made; `fetch`: whether outputs are written."""
-    (folder / BUNDLE).write_bytes(built.code)
+    (folder / BUNDLE).write_bytes(b"".join(built.codes))
     plans: list[dict[str, Any]] = []
     calls = []
     for number, work in enumerate(works):
@@ -62,11 +61,13 @@ def write(folder: Path, built: Built, task: Task, works: Sequence[Work], repeats
             (folder / facts["file"]).write_bytes(contents)
             inputs.append(facts)
         outputs = [_facts(b, work.dims, f"{number}-{b.name}.out.bin") for b in task.outputs]
-        plan = plan_data(built.plans[built.shapes.index(work.dims)])
+        part = built.part(work.dims)
+        plan = plan_data(part.plan) | {"bundle": built.codes.index(part.code)}
         if plan not in plans:
             plans.append(plan)
         calls.append({"plan": plans.index(plan), "inputs": inputs, "outputs": outputs})
-    setup = {"plans": plans, "calls": calls, "repeats": repeats, "fetch": fetch}
+    sizes = [len(code) for code in built.codes]
+    setup = {"bundles": sizes, "plans": plans, "calls": calls, "repeats": repeats, "fetch": fetch}
     (folder / PLAN).write_bytes(canonical_json(setup))
 
 
@@ -86,27 +87,18 @@ def outputs_of(folder: Path) -> list[list[Array]]:
 def replay(folder: Path) -> None:
     """Load the modules and make every call. Raises DriverFault when the GPU objects."""
     setup = json.loads((folder / PLAN).read_bytes())
-    bundle = unpack((folder / BUNDLE).read_bytes())
     context = Context()
-    modules = [call("cuModuleLoadData", module) for module in bundle.modules]
-    kernels: dict[str, Kernel] = {}
+    handles: list[Any] = []
+    modules = Modules(handles)
+    modules.load((folder / BUNDLE).read_bytes(), setup["bundles"])
     for work in setup["calls"]:
-        plan = setup["plans"][work["plan"]]
-        for step in plan["steps"]:
-            if step["kernel"] not in kernels:
-                kernels[step["kernel"]] = _kernel(bundle, modules, step["kernel"])
-        _one(context, kernels, plan, work, folder, setup["repeats"], setup["fetch"])
-    for module in modules:
-        call("cuModuleUnload", module)
-
-
-def _kernel(bundle: Bundle, modules: list[Any], name: str) -> Kernel:
-    module, symbol = bundle.kernels[name]
-    return Kernel(modules[module], symbol)
+        _one(context, modules, setup["plans"][work["plan"]], work, folder, setup["repeats"], setup["fetch"])
+    for handle in handles:
+        call("cuModuleUnload", handle)
 
 
 def _one(
-    context: Context, kernels: dict[str, Kernel], plan: dict[str, Any], work: dict[str, Any], folder: Path,
+    context: Context, modules: Modules, plan: dict[str, Any], work: dict[str, Any], folder: Path,
     repeats: int, fetch: bool,
 ) -> None:  # fmt: skip
     """One call on memory of its own: scratch and outputs are as the driver hands them out, so a read of either before
@@ -116,7 +108,7 @@ def _one(
     scratch = [int(call("cuMemAlloc", size)) for size in plan["scratch"]]
     for address, facts in zip(buffers, work["inputs"], strict=False):
         context.upload(address, np.fromfile(folder / facts["file"], np.uint8))
-    launches = [bind(kernels[step["kernel"]], step, buffers, scratch) for step in plan["steps"]]
+    launches = [bind(modules.kernel(plan["bundle"], step["kernel"]), step, buffers, scratch) for step in plan["steps"]]
     for _ in range(repeats):
         for index in plan["zeroed"]:
             context.fill(scratch[index], 0, 1, plan["scratch"][index])

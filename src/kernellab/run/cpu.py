@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernellab.build.base import Built
-from kernellab.build.plan import BufferArg, FloatArg, IntArg, Plan, ScratchArg
+from kernellab.build.base import Built, Part
+from kernellab.build.plan import BufferArg, FloatArg, IntArg, ScratchArg
 from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import Trust
@@ -21,6 +21,7 @@ from kernellab.sandbox.limits import Limits
 
 PRELOAD = ("kernellab.run.serve",)
 _LOG_BYTES = 1 << 20
+_CODE_FD = 8  # of the descriptors that connect() hands over, the last
 
 
 class CpuDevice:
@@ -68,7 +69,8 @@ def start(
     wait: bool = True,
 ) -> Worker:
     """Load the machine code in a fresh confined process. Raises WorkerFault when that already goes wrong."""
-    setup = _setup(built, calls, threads)
+    files = _files(built.codes)
+    setup = _setup(built, calls, threads) | {"libraries": list(files)}
     shared = sum(r.length for arena in (inputs, outputs) for r in arena.regions)
     scratch = max(sum(plan.scratch) for plan in built.plans) * 2
     limits = Limits(
@@ -77,14 +79,14 @@ def start(
         file_size=_LOG_BYTES,
         files=32,
         processes=2 * threads + 8 if threads > 1 else 8,
-        scratch=len(built.code) + (1 << 20),
+        scratch=sum(map(len, built.codes)) + (1 << 20),
     )
     code = os.memfd_create("code", os.MFD_CLOEXEC)
     reader = inputs.reader()
     try:
-        os.write(code, built.code)
+        os.write(code, b"".join(built.codes))
         buffers = (reader, outputs.fd, code)
-        entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, {"candidate.so": 8})
+        entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, files)
         return connect(sandbox, entry, limits, len(calls), threads, cpus, 10.0, wait)
     finally:
         os.close(reader)
@@ -98,7 +100,7 @@ class Entry:
     function: str
     setup: bytes
     fds: tuple[int, ...]
-    files: dict[str, int]
+    files: dict[str, tuple[int, int, int]]
 
 
 def connect(
@@ -136,6 +138,15 @@ def connect(
                 os.close(fd)
 
 
+def _files(codes: Sequence[bytes]) -> dict[str, tuple[int, int, int]]:
+    """Each machine code as a file of its own, all of them from one descriptor: few travel to a job."""
+    files, at = {}, 0
+    for number, code in enumerate(codes):
+        files[f"candidate-{number}.so"] = (_CODE_FD, at, len(code))
+        at += len(code)
+    return files
+
+
 def _setup(built: Built, calls: Sequence[Call], threads: int) -> dict[str, Any]:
     numbers: dict[tuple[str, int], int] = {}
     buffers: list[list[Any]] = []
@@ -149,25 +160,25 @@ def _setup(built: Built, calls: Sequence[Call], threads: int) -> dict[str, Any]:
 
     bound = [
         {
-            "plan": built.shapes.index(call.dims),
+            "plan": built.number(call.dims),
             "buffers": [*(number("in", r) for r in call.inputs), *(number("out", r) for r in call.outputs)],
         }
         for call in calls
     ]
-    plans = [_plan(plan, built.stubs) for plan in built.plans]
+    plans = [_plan(part) | {"library": built.codes.index(part.code)} for part in built.parts]
     return {"threads": threads, "buffers": buffers, "calls": bound, "plans": plans}
 
 
-def _plan(plan: Plan, stubs: dict[tuple[str, bool, str], str]) -> dict[str, Any]:
+def _plan(part: Part) -> dict[str, Any]:
     def argument(arg: BufferArg | ScratchArg | IntArg | FloatArg) -> list[Any]:
         return [arg.kind, arg.value if isinstance(arg, (IntArg, FloatArg)) else arg.index]
 
     steps = [
         {
-            "stub": stubs[step.signature],
+            "stub": part.stubs[step.signature],
             "grid": [*(step.grid or []), 1, 1, 1][:3],
             "args": [argument(a) for a in step.args],
         }
-        for step in plan.steps
+        for step in part.plan.steps
     ]
-    return {"scratch": plan.scratch, "steps": steps}
+    return {"scratch": part.plan.scratch, "steps": steps}

@@ -77,7 +77,7 @@ class CudaDevice:
     ) -> CudaRunner:
         assert isinstance(inputs, DeviceArena)
         assert isinstance(outputs, DeviceArena)
-        bound = {built.shapes.index(call.dims) for call in calls}  # each of their plans has scratch of its own
+        bound = {built.number(call.dims) for call in calls}  # each of their plans has scratch of its own
         needed = sum(sum(built.plans[number].scratch) for number in bound)
         if needed + inputs.size + outputs.size > self.vram_bytes:
             raise WorkerFault("memory", f"needs {needed / 1e9:.2f} GB of scratch beside its buffers; the quota is "
@@ -85,7 +85,7 @@ class CudaDevice:
         process = self._alive()
         numbers = [self._map(process, inputs, writable=False), self._map(process, outputs, writable=True)]
         self._numbers += 1
-        return CudaRunner(self, process, self._numbers, _setup(built, calls, numbers), built.code)
+        return CudaRunner(self, process, self._numbers, _setup(built, calls, numbers), b"".join(built.codes))
 
     def fresh(self) -> None:
         if self._process is not None:
@@ -191,8 +191,9 @@ def _setup(built: Built, calls: Sequence[Call], numbers: Sequence[int]) -> dict[
     bound = []
     for call in calls:
         buffers = [[numbers[0], r.data] for r in call.inputs] + [[numbers[1], r.data] for r in call.outputs]
-        bound.append({"plan": built.shapes.index(call.dims), "buffers": buffers})
-    return {"plans": [plan_data(plan) for plan in built.plans], "calls": bound}
+        bound.append({"plan": built.number(call.dims), "buffers": buffers})
+    plans = [plan_data(part.plan) | {"bundle": built.codes.index(part.code)} for part in built.parts]
+    return {"bundles": [len(code) for code in built.codes], "plans": plans, "calls": bound}
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:

@@ -15,11 +15,11 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernellab.build.bundle import unpack
+from kernellab.build.bundle import Bundle, unpack
 from kernellab.run.cuda_clock import Clock
 from kernellab.run.cuda_kernels import Kernels
 from kernellab.run.cuda_process import serve
@@ -96,14 +96,14 @@ class Server:
         return {}
 
     def _do_load(self, fds: list[int], number: int) -> dict[str, Any]:
-        """Descriptors: the plans with their calls, the bundle."""
+        """Descriptors: the plans with their calls, the bundles one after the other."""
         setup = json.loads(contents(fds[0]))
-        bundle = unpack(contents(fds[1]))
         loaded = Loaded([])
         self._loaded[number] = loaded
-        loaded.modules = [call("cuModuleLoadData", m) for m in bundle.modules]
-        loaded.static = static_memory(self._context, bundle.modules, loaded.modules)
-        kernels: dict[str, Kernel] = {}
+        modules = Modules(loaded.modules)
+        modules.load(contents(fds[1]), setup["bundles"])
+        loaded.static = modules.static(self._context)
+        resources: dict[str, dict[str, int]] = {}
         scratch: dict[int, list[int]] = {}
         for bound in setup["calls"]:
             plan = setup["plans"][bound["plan"]]
@@ -115,12 +115,12 @@ class Server:
             zeroed = [(work[i], plan["scratch"][i]) for i in plan["zeroed"]]
             launches = []
             for step in plan["steps"]:
-                if step["kernel"] not in kernels:
-                    module, symbol = bundle.kernels[step["kernel"]]
-                    kernels[step["kernel"]] = Kernel(loaded.modules[module], symbol)
-                launches.append(bind(kernels[step["kernel"]], step, buffers, work))
+                kernel = modules.kernel(plan["bundle"], step["kernel"])
+                if step["kernel"] not in resources:
+                    resources[step["kernel"]] = kernel.resources()
+                launches.append(bind(kernel, step, buffers, work))
             loaded.calls.append(Bound(zeroed, launches))
-        return {"resources": {name: kernel.resources() for name, kernel in kernels.items()}}
+        return {"resources": resources}
 
     def _do_prepare(self, fds: list[int], number: int, calls: list[int]) -> dict[str, Any]:
         """Graphs for calls of several launches."""
@@ -217,6 +217,43 @@ class Server:
         address = self._context.map(handle, whole)
         loaded.scratch.append((address, whole, handle))
         return address
+
+
+class Modules:
+    """The modules of several bundles that lie one after the other, and the kernels in them.
+
+    A module that several bundles hold is loaded once, and its kernels with it: what one launch sets of a function (shared
+    memory) holds for every launch. `handles` grows as modules are loaded, so that a fault leaves none behind.
+    """
+
+    def __init__(self, handles: list[Any]) -> None:
+        self._handles = handles
+        self._numbers: dict[bytes, int] = {}
+        self._bundles: list[Bundle] = []
+        self._kernels: dict[tuple[int, str], Kernel] = {}
+
+    def load(self, data: bytes, sizes: Sequence[int]) -> None:
+        at = 0
+        for size in sizes:
+            bundle = unpack(data[at : at + size])
+            at += size
+            for module in bundle.modules:
+                if module not in self._numbers:
+                    self._handles.append(call("cuModuleLoadData", module))
+                    self._numbers[module] = len(self._handles) - 1
+            self._bundles.append(bundle)
+
+    def static(self, context: Context) -> list[StaticMemory]:
+        """What of them outlives a call."""
+        return static_memory(context, list(self._numbers), self._handles)
+
+    def kernel(self, bundle: int, name: str) -> Kernel:
+        """What a plan of this bundle calls by this name."""
+        module, symbol = self._bundles[bundle].kernels[name]
+        place = self._numbers[self._bundles[bundle].modules[module]], symbol
+        if place not in self._kernels:
+            self._kernels[place] = Kernel(self._handles[place[0]], symbol)
+        return self._kernels[place]
 
 
 def bind(kernel: Kernel, step: dict[str, Any], buffers: list[int], work: list[int]) -> Launch:

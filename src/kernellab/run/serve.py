@@ -20,15 +20,15 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def main(fds: list[int]) -> int:
-    """Sandbox entry: set-up, commands, replies, inputs (read-only), outputs, machine code (already in ./candidate.so)."""
+    """Sandbox entry: set-up, commands, replies, inputs (read-only), outputs, machine code (already laid out as files)."""
     setup_fd, commands, replies, inputs, outputs, _ = fds
     setup = json.loads(os.pread(setup_fd, os.fstat(setup_fd).st_size, 0))
     os.environ["OMP_NUM_THREADS"] = str(setup["threads"])
     sources = {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)}
     buffers = [_map(*sources[kind], *wire) for kind, wire in setup["buffers"]]
     addresses = [b.data for b in buffers]
-    library = ctypes.CDLL(os.path.abspath("candidate.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
-    calls = [_bind(library, call, setup["plans"], addresses) for call in setup["calls"]]
+    libraries = _load(setup["libraries"])
+    calls = [_bind(libraries, call, setup["plans"], addresses) for call in setup["calls"]]
     calls += [[(_touch, (buffers[b],)) for b in call["buffers"]] for call in setup["calls"]]
     os.write(replies, b"loaded!!")
     serve(commands, replies, calls)
@@ -75,8 +75,15 @@ def _scratch(nbytes: int) -> int:
     return base + length - rounded
 
 
-def _bind(library: ctypes.CDLL, call: dict[str, Any], plans: list[Any], addresses: list[int]) -> list[tuple[Any, Any]]:
-    """Turn a plan and its buffers into ready-made foreign calls."""
+def _load(names: list[str]) -> list[ctypes.CDLL]:
+    """The machine code of every shape, each distinct one once; none sees another's symbols."""
+    return [ctypes.CDLL(os.path.abspath(name), mode=os.RTLD_NOW | os.RTLD_LOCAL) for name in names]
+
+
+def _bind(
+    libraries: list[ctypes.CDLL], call: dict[str, Any], plans: list[Any], addresses: list[int]
+) -> list[tuple[Any, Any]]:
+    """Turn a plan and its buffers into ready-made foreign calls, of the library that the plan names."""
     plan = plans[call["plan"]]
     if "_scratch" not in plan:
         plan["_scratch"] = [_scratch(n) for n in plan["scratch"]]
@@ -92,7 +99,7 @@ def _bind(library: ctypes.CDLL, call: dict[str, Any], plans: list[Any], addresse
                 integers.append(value)
             else:
                 floats.append(value)
-        function = getattr(library, step["stub"])
+        function = getattr(libraries[plan["library"]], step["stub"])
         function.restype = None
         arguments = (
             (ctypes.c_void_p * max(1, len(pointers)))(*pointers),

@@ -220,16 +220,19 @@ class Sandbox:
 
     def spawn(
         self, entry: str, profile: Profile, limits: Limits, fds: Sequence[int],
-        threads: int = 1, cpus: Sequence[int] | None = None, files: dict[str, int] | None = None,
+        threads: int = 1, cpus: Sequence[int] | None = None,
+        files: Mapping[str, tuple[int, int, int]] | None = None,
     ) -> Job:  # fmt: skip
         """Fork a confined job. It finds `fds` as descriptors 3, 4, ... and runs `entry`, "module:function".
 
-        `files` maps names in the job's scratch folder to the descriptors (as numbered in the job) that fill them.
+        `files` maps names in the job's scratch folder to what fills them: a descriptor (as numbered in the job), an offset
+        in it and a size.
         """
         with self._spawning:
             self.ready()
             folder = "" if self.tier in NAMESPACED else self._folder()
-        request = Request(entry, profile, limits, threads, list(cpus or os.sched_getaffinity(0)), folder, files or {})
+        chosen = list(cpus or os.sched_getaffinity(0))
+        request = Request(entry, profile, limits, threads, chosen, folder, dict(files or {}))
         log_fd = os.memfd_create("klab-log", os.MFD_CLOEXEC)
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log_fd, *fds]))]

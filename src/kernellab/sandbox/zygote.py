@@ -42,7 +42,7 @@ _PRELOADED = """
 class Request:
     """One job: what to run, how confined, on which cores. Descriptors travel beside it.
 
-    `files` names descriptors whose contents are laid into the scratch folder before the job is confined.
+    `files` names what is laid into the scratch folder before the job is confined: a descriptor, an offset and a size.
     """
 
     entry: str
@@ -51,7 +51,7 @@ class Request:
     threads: int
     cpus: list[int]
     scratch: str
-    files: dict[str, int]
+    files: dict[str, tuple[int, int, int]]
 
     def encode(self) -> bytes:
         return json.dumps({**self.__dict__, "limits": self.limits.__dict__}).encode()
@@ -60,6 +60,13 @@ class Request:
     def decode(data: bytes) -> Request:
         raw: dict[str, Any] = json.loads(data)
         return Request(**{**raw, "limits": limits.Limits(**raw["limits"])})
+
+
+class _Forked(BaseException):
+    """Raised in a new job to leave the zygote's frames: how many jobs there were before is none of its business."""
+
+    def __init__(self, request: Request, fds: list[int]) -> None:
+        self.request, self.fds = request, fds
 
 
 def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: str) -> None:
@@ -80,7 +87,12 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: st
     gc.collect()
     gc.freeze()
     control.send(b"ready")
-    _serve(tier, control, trees)
+    try:
+        _serve(tier, control, trees)
+        return
+    except _Forked as forked:
+        request, fds = forked.request, forked.fds
+    _job(tier, request, control, fds, trees)
 
 
 def _check_landlock(tier: Tier) -> None:
@@ -103,7 +115,7 @@ def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
             request = Request.decode(data)
             folders = {f for f in (*folders, request.scratch) if f and os.path.exists(f)}
             try:
-                report = _start(tier, request, control, fds, trees)
+                report = _start(tier, request, fds)
             except OSError as err:
                 report = str(err).encode()
             for fd in fds:
@@ -114,12 +126,12 @@ def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
     _end(tier, started, folders)
 
 
-def _start(tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str]) -> bytes:
+def _start(tier: Tier, request: Request, fds: list[int]) -> bytes:
     """The pid of the new job, or why there is none."""
     read_end, write_end = os.pipe()
     middle = os.fork()
     if middle == 0:
-        _middle(tier, request, control, fds, trees, read_end, write_end)
+        _middle(tier, request, fds, read_end, write_end)
     os.close(write_end)
     report = os.read(read_end, 4096)
     os.close(read_end)
@@ -146,26 +158,24 @@ def _alive(pidfd: int) -> bool:
     return not poll.poll(0)
 
 
-def _middle(
-    tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str],
-    read_end: int, write_end: int,
-) -> None:  # fmt: skip
+def _middle(tier: Tier, request: Request, fds: list[int], read_end: int, write_end: int) -> None:
     """Between zygote and job: makes the pid namespace, forks the job into it, reports its pid and ends."""
     os.close(read_end)
-    code = 1
+    code, child = 1, -1
     try:
         if tier in NAMESPACED:
             libc.unshare(libc.CLONE_NEWPID)
         child = os.fork()
-        if child == 0:
-            os.close(write_end)
-            _job(tier, request, control, fds, trees)
-        os.write(write_end, str(child).encode())
-        code = 0
+        if child:
+            os.write(write_end, str(child).encode())
+            code = 0
     except OSError as err:
         os.write(write_end, str(err).encode())
     finally:
-        os._exit(code)
+        if child:
+            os._exit(code)
+    os.close(write_end)
+    raise _Forked(request, fds)
 
 
 def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str]) -> None:
@@ -176,12 +186,7 @@ def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], t
         control.send(b"hello")
         for number in (signal.SIGXFSZ, signal.SIGPIPE, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        null = os.open("/dev/null", os.O_RDONLY)
-        high = [os.dup2(fd, 600 + i) for i, fd in enumerate([null, fds[0], *fds])]
-        for i, fd in enumerate(high):
-            os.dup2(fd, i)
-        keep = len(high)
-        limits.close_descriptors(keep)
+        keep = _take_descriptors(fds)
         sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
         sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
         confine(tier, request, trees)
@@ -200,15 +205,26 @@ def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], t
         os._exit(code & 0xFF)
 
 
+def _take_descriptors(fds: list[int]) -> int:
+    """Descriptors 0, 1, 2 and the job's own from 3 on, and no other; their numbers in the zygote are forgotten."""
+    null = os.open("/dev/null", os.O_RDONLY)
+    high = [os.dup2(fd, 600 + i) for i, fd in enumerate([null, fds[0], *fds])]
+    for i, fd in enumerate(high):
+        os.dup2(fd, i)
+    limits.close_descriptors(len(high))
+    fds.clear()
+    return len(high)
+
+
 def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     """Give away what the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
     build = request.profile == "build"
     folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
         namespaces.enter_job(request.limits.scratch)
-    for name, fd in request.files.items():
+    for name, (fd, offset, size) in request.files.items():
         with open(os.path.join(folder, name), "wb") as file:
-            os.sendfile(file.fileno(), fd, 0, os.fstat(fd).st_size)
+            os.sendfile(file.fileno(), fd, offset, size)
     os.chdir(folder)
     os.sched_setaffinity(0, request.cpus)
     if tier == "T0":

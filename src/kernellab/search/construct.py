@@ -33,7 +33,7 @@ _PROCESSORS = {"sm_90": 132, "sm_90a": 132}  # what a candidate is told of a dev
 
 @dataclass(frozen=True)
 class Construction:
-    """`built` has the timed shape's plan first. `listing` is what was asked for: PTX, instructions, or both."""
+    """`built` has the timed shape's part first. `listing` is what was asked for: PTX, instructions, or both."""
 
     candidate: str
     backend: str
@@ -52,19 +52,19 @@ class Construction:
         """Every kernel of the machine code: registers, local and shared bytes, and whether the timed shape uses it."""
         if isinstance(self.built, NotBuilt):
             return []
-        timed = {step.kernel for step in self.built.plans[0].steps}
+        timed = {step.kernel for step in self.built.timed.plan.steps}
         if DEVICE_OF[self.backend] == "cpu":
             names = dict.fromkeys(step.kernel for plan in self.built.plans for step in plan.steps)
             return [{"kernel": name, "timed": name in timed} for name in names]
-        bundle = unpack(self.built.code)
-        modules = [audit(module).kernels for module in bundle.modules]
-        rows = []
-        for name, (module, symbol) in bundle.kernels.items():
-            facts = modules[module][symbol]
-            rows.append({"kernel": name, "symbol": symbol, "timed": name in timed, "registers": facts.registers,
-                         "local_bytes": facts.local_bytes, "shared_bytes": facts.shared_bytes,
-                         "code_bytes": facts.code_bytes})  # fmt: skip
-        return sorted(rows, key=lambda row: not row["timed"])
+        rows: dict[str, dict[str, Any]] = {}
+        for bundle in map(unpack, self.built.codes):
+            for name, (module, symbol) in bundle.kernels.items():
+                if name not in rows:
+                    facts = audit(bundle.modules[module]).kernels[symbol]
+                    rows[name] = {"kernel": name, "symbol": symbol, "timed": name in timed, "registers": facts.registers,
+                                  "local_bytes": facts.local_bytes, "shared_bytes": facts.shared_bytes,
+                                  "code_bytes": facts.code_bytes}  # fmt: skip
+        return sorted(rows.values(), key=lambda row: not row["timed"])
 
     def data(self) -> dict[str, Any]:
         """The object that --json ends with."""
@@ -72,7 +72,7 @@ class Construction:
                   "dims": self.dims, "params": self.params}  # fmt: skip
         if isinstance(self.built, NotBuilt):
             return {"status": self.built.status, "reason": self.built.reason, "log": self.built.log[:4000], **common}
-        artifact, plan = self.built.artifact, self.built.plans[0]
+        artifact, plan = self.built.artifact, self.built.timed.plan
         return {
             "status": "built",
             "reason": "",
@@ -85,7 +85,7 @@ class Construction:
             "cached": artifact.cached,
             "static_bytes": artifact.static_bytes,
             "resources": artifact.resources,
-            "shapes": len(self.built.shapes),
+            "shapes": len(self.built.parts),
             "kernels": self.kernels(),
             "launches": [_launch(step) for step in plan.steps],
             "scratch_bytes": list(plan.scratch),
@@ -151,7 +151,7 @@ def _listing(sandbox: Sandbox, built: Built, listings: Sequence[str]) -> str:
 
     parts = [built.listing] if "ptx" in listings else []
     if "sass" in listings:
-        text = sass_of(sandbox, built.code)
+        text = sass_of(sandbox, built.codes)
         if not text:
             raise EnvironmentFault("no instructions can be listed: nvdisasm is missing or cannot read the module",
                                    "put the CUDA toolkit's bin folder on the PATH, or ask for --ptx")  # fmt: skip

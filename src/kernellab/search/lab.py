@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Built, Candidate
-from kernellab.build.plan import plan_bytes
 from kernellab.build.triton import sass_of
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
@@ -23,10 +22,11 @@ from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
 from kernellab.measure.quiet import wait_for_quiet
 from kernellab.search.archive import AnyTrial, Archive
+from kernellab.search.one_artifact import FORMAT
 from kernellab.search.stage import Bay, Stage
 from kernellab.search.workshop import open_workshop
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import Dims, Task, shape_key
 
 TASK_FILE = "task.py"
 
@@ -78,7 +78,7 @@ class Lab:
         self.wait_for_quiet()
         stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, "calibration"))
         self.append("calibration", stage.calibration)
-        self._calibrations.setdefault(_shape(dims), stage.calibration)
+        self._calibrations.setdefault(shape_key(dims), stage.calibration)
         floor = stage.floor
         self.emit(Event("calibration", (
             f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "
@@ -107,6 +107,7 @@ class Lab:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
         kept = {**({TASK_FILE: Path(self.locator).read_bytes()} if self._is_file() else {}), **(files or {})}
         body = {
+            "format": FORMAT,
             "purpose": purpose,
             "params": params or {},
             "settings": self.settings.model_dump(mode="json"),
@@ -137,14 +138,14 @@ class Lab:
             if entry.kind == "trial":
                 self.archive.add(TRIAL.validate_python(entry.body))
             elif entry.kind == "calibration":
-                self._calibrations.setdefault(_shape(entry.body["dims"]), dict(entry.body))
+                self._calibrations.setdefault(shape_key(entry.body["dims"]), dict(entry.body))
             elif entry.kind == "confirmation":
                 self.archive.confirmations.append(Confirmation.model_validate(entry.body))
         self.append("resume", {"environment": self.environment, "trials": len(self.archive.trials)})
 
     def first_calibration(self, dims: Dims) -> dict[str, Any]:
         """What this run measured first at a shape, before it was cut and resumed."""
-        return self._calibrations[_shape(dims)]
+        return self._calibrations[shape_key(dims)]
 
     def record(self, trial: AnyTrial) -> AnyTrial:
         """Commit a trial: from here on it survives anything."""
@@ -167,15 +168,14 @@ class Lab:
         if self.store is None:
             return
         self.store.put(candidate.text.encode())
-        if built is not None:
-            self.store.put(built.code)
-            self.store.put(built.log.encode())
-            self.store.put(plan_bytes(built.shapes, built.plans))
+        for part in built.parts if built is not None else ():
+            for blob in (part.code, part.log.encode(), part.plan_file):
+                self.store.put(blob)
 
     def keep_listing(self, built: Built) -> None:
         """PTX and machine code in words, for people, of what is about to be confirmed."""
         if self.ledger is not None and self.store is not None and built.listing:
-            machine_code = sass_of(self.workshop.sandbox, built.code)
+            machine_code = sass_of(self.workshop.sandbox, built.codes)
             sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
             self.append("listing", {"artifact": built.artifact.id, "text": sha})
 
@@ -192,10 +192,6 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _shape(dims: Mapping[str, int]) -> str:
-    return dims_label(dict(sorted(dims.items())))
 
 
 def genesis(folder: Path) -> dict[str, Any]:

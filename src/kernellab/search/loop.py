@@ -19,12 +19,14 @@ from kernellab.core.records import (
     Proposal,
     Rejected,
     RejectedTrial,
+    Timing,
 )
 from kernellab.measure.bench import Busy
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
+from kernellab.search.one_artifact import same_parts
 from kernellab.search.result import Result, summarise
 from kernellab.search.stage import Stage, win_threshold, wins
 
@@ -118,17 +120,19 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold
     lab.wait_for_quiet()
     lab.emit(Event("confirming", text, {"trial": trial.trial}))
     idea = _idea_of(trial, lab)
-    built = _build(lab, stage, idea)
-    whole = built
-    if stage.every_shape != stage.shapes and not isinstance(built, NotBuilt):
-        whole = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
+    built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
     verdict: Passed | Rejected
-    if isinstance(built, NotBuilt) or isinstance(whole, NotBuilt) or built.artifact.id != trial.artifact.id:
-        verdict, timing, seed = Rejected(cause="plan", reason=_why_unbuilt(built, whole)), None, ""
+    timing: Timing | Busy | None = None
+    seed = ""
+    if isinstance(built, NotBuilt):
+        verdict = Rejected(cause="plan", reason=_why_unbuilt(built, stage))
     else:
-        lab.keep_listing(whole)
-        verdict, timing, seed = stage.confirm(built, whole)
-    busy = timing.reason if isinstance(timing, Busy) else ""
+        lab.keep(idea.candidate, built)
+        if not same_parts(trial.artifact, built.artifact):
+            verdict = Rejected(cause="plan", reason="the build gave other machine code than before")
+        else:
+            lab.keep_listing(built)
+            verdict, timing, seed = stage.confirm(built)
     figures = None if isinstance(timing, Busy) else timing
     confirmation = Confirmation(
         trial=trial.trial,
@@ -138,20 +142,19 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold
         timing=figures,
         win=figures is not None and wins(figures, stage.calibration, lab.settings.win_floor),
         inputs_seed=seed,
-        busy=busy,
+        busy=timing.reason if isinstance(timing, Busy) else "",
+        artifact=None if isinstance(built, NotBuilt) else built.artifact,
     )
     lab.confirm(confirmation)
     lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
     return confirmation
 
 
-def _why_unbuilt(built: Built | NotBuilt, whole: Built | NotBuilt) -> str:
+def _why_unbuilt(built: NotBuilt, stage: Stage) -> str:
     """The candidate's own words only where they cannot tell of a shape that is kept back."""
-    if isinstance(built, NotBuilt):
+    if built.dims is None or built.dims in stage.shapes:
         return built.reason
-    if isinstance(whole, NotBuilt):
-        return f"{whole.status} at a shape that is kept back, though not at the tuned and the edge shapes"
-    return "the build gave other machine code than before"
+    return f"{built.status} at a shape that is kept back, though not at the tuned and the edge shapes"
 
 
 def _common(lab: Lab, stage: Stage, idea: Idea) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernellab.core.records import TRIAL, FailedTrial
+from kernellab.core.records import TRIAL, Artifact, FailedTrial
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.store import Store
 from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.search.archive import well_formed
+from kernellab.search.one_artifact import blobs_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def prune(folder: Path) -> Pruned:
 
 def _unclaimed(folder: Path) -> set[str]:
     """The evidence of trials that were never confirmed, but for what something else needs."""
-    blobs, kept = set(), set()
+    blobs: set[str] = set()
+    kept: set[str] = set()
     trials = []
     for entry in read_entries(folder):
         if entry.kind == "trial":
@@ -54,11 +56,13 @@ def _unclaimed(folder: Path) -> set[str]:
             trials.append(trial)
             kept.add(trial.proposal.source)
             if not isinstance(trial, FailedTrial):
-                blobs |= {trial.artifact.code, trial.artifact.plans, trial.artifact.log}
+                blobs |= blobs_of(trial.artifact).keys()
         elif entry.kind == "confirmation":
             confirmed = trials[int(entry.body["trial"])]
             if not isinstance(confirmed, FailedTrial):
-                kept |= {confirmed.artifact.code, confirmed.artifact.plans, confirmed.artifact.log}
+                kept |= blobs_of(confirmed.artifact).keys()
+            if entry.body.get("artifact"):
+                kept |= blobs_of(Artifact.model_validate(entry.body["artifact"])).keys()
         elif entry.kind == "listing":
             kept.add(str(entry.body["text"]))
         elif entry.kind in (INTENT, CALL):  # questions and replies are the evidence of what a model said

@@ -17,6 +17,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.bench import Busy
 from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import Lab, genesis, task_of
+from kernellab.search.one_artifact import same_parts
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
@@ -114,7 +115,7 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
     built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
     if isinstance(built, NotBuilt):
         return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
-    row["same_machine_code"] = not isinstance(trial, FailedTrial) and built.artifact.code == trial.artifact.code
+    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, built.artifact)
     seed = (
         bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else b"\0" * 32
     )

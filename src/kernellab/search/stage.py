@@ -98,20 +98,21 @@ class Stage:
         baseline, effort = self.arms[self.baseline], self._bay.settings.profile
         try:
             with closing(self._take_worker(built)) as worker:
-                return self.bench.trial(Arm("candidate", worker.ready(), 0), baseline, effort, incumbent)
+                found = self.bench.trial(Arm("candidate", worker.ready(), 0), baseline, effort, incumbent)
+                return self._named(found, built)
         except WorkerFault as fault:
             return _not_loaded(fault)
 
-    def confirm(self, built: Built, whole: Built) -> tuple[Verdict, Timing | Busy | None, str]:
+    def confirm(self, built: Built) -> tuple[Verdict, Timing | Busy | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.
 
-        `built` is timed; `whole` is the same candidate with plans for every shape, and judged on all of them.
+        One artifact: it is judged at every shape, and its part for the timed one is timed.
         """
         ahead, self._ahead = self._ahead, None
         seed, table, ring = ahead or self._prepare_confirmation()
         try:
             self._rig.device.fresh()
-            verdict = self._judge.verify(whole, table, "full")
+            verdict = self._judge.verify(built, table, "full")
             table.close()
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
@@ -126,7 +127,7 @@ class Stage:
         effort, bench = self._bay.settings.profile, self._make_bench(ring)
         try:
             with closing(self._fresh_arms(built, ring, effort.processes)) as arms:
-                return bench.confirm(arms, effort)
+                return self._named(bench.confirm(arms, effort), built)
         except WorkerFault as fault:
             return _not_loaded(fault)
 
@@ -155,7 +156,8 @@ class Stage:
             return verdict
         try:
             with closing(self.start_worker(built, self.ring)) as worker:
-                return self.bench.confirm([(Arm("candidate", worker, 0), self.arms[self.baseline])], effort)
+                arms = [(Arm("candidate", worker, 0), self.arms[self.baseline])]
+                return self._named(self.bench.confirm(arms, effort), built)
         except WorkerFault as fault:
             return _not_loaded(fault)
 
@@ -206,6 +208,11 @@ class Stage:
             self.calibration = {**self.calibration, **self._facts()}
             self._recalibrated(self.calibration)
         return self.floor, not (now.disturbed and best.disturbed)
+
+    def _named(self, found: Timing | Rejected | Busy, built: Built) -> Timing | Rejected | Busy:
+        """A timing with the name of what was timed, from the bytes that the runner got."""
+        part = built.part(self.dims).id
+        return found.model_copy(update={"part": part}) if isinstance(found, Timing) else found
 
     def _drop_early(self) -> None:
         if self._early is not None:

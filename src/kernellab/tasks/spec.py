@@ -180,6 +180,11 @@ def dims_label(dims: Mapping[str, int]) -> str:
     return ",".join(f"{k}={v}" for k, v in dims.items())
 
 
+def shape_key(dims: Mapping[str, int]) -> str:
+    """A shape's label with its names sorted: the same whether it comes from a task or from a record."""
+    return dims_label(dict(sorted(dims.items())))
+
+
 def in_order(dims: Mapping[str, int], task: Task) -> Dims:
     """A shape as the task writes it (records sort their keys)."""
     return {name: dims[name] for name in task.dim_names}

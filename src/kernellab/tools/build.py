@@ -86,7 +86,7 @@ def _kept(desk: Desk, kernel: Kernel, task: Task, locator: str, made: Constructi
         kernel, built, made.listing, task=locator, fingerprint=task.on(device).fingerprint(), dims=made.dims,
         params=made.params, backend=made.backend, target=made.target,
     )  # fmt: skip
-    artifact, plan = built.artifact, built.plans[0]
+    artifact, plan = built.artifact, built.timed.plan
     return Compiled(
         artifact=kept.id, target=made.target, dims=made.dims, compiler=artifact.compiler, build_s=round(artifact.build_s, 3),
         code=artifact.code, resources=artifact.resources, scratch_bytes=sum(plan.scratch),

@@ -96,11 +96,11 @@ class Workspace:
         return path.read_text(errors="replace") if path.is_file() else ""
 
     def keep_artifact(self, kernel: Kernel, built: Built, listing: str, **facts: object) -> Kept:
-        """The code, its plans, and the listing where there is one."""
+        """The timed shape's machine code, the plans of all shapes, and the listing where there is one."""
         id = "a" + digest([kernel.id, built.artifact.id, facts["params"]])[:16]
         kept = Kept.model_validate({"id": id, "kernel": kernel.id, "artifact": built.artifact, **facts})
         place = self.folder / _ARTIFACTS / id
-        write_whole(place / "code.bin", built.code)
+        write_whole(place / "code.bin", built.timed.code)
         write_whole(place / "plans.json", plan_bytes(built.shapes, built.plans))
         write_whole(place / "listing.txt", listing.encode(errors="replace"))
         write_whole(place / "artifact.json", kept.model_dump_json(indent=1).encode())

@@ -20,7 +20,7 @@ from kernellab.build.base import Built
 from kernellab.core.records import Cause, Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.oracle import Expected
-from kernellab.tasks.spec import Array, Task
+from kernellab.tasks.spec import Array, Task, shape_key
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within
 
@@ -48,7 +48,8 @@ class Judge:
             rejected = look.first_rejection() or broke_off  # an earlier case may still be with a worker
         finally:
             look.close()
-        return rejected or look.passed(level)
+        judged = {shape_key(case.dims): built.part(case.dims).id for case in table.cases}
+        return rejected or look.passed(level, judged)
 
 
 class _Look:
@@ -135,7 +136,7 @@ class _Look:
         rejections = (_rejection(case, j()) for case, j in zip(self._table.cases, self._judged, strict=False))
         return next(filter(None, rejections), None)
 
-    def passed(self, level: Literal["screen", "full"]) -> Passed:
+    def passed(self, level: Literal["screen", "full"], judged: dict[str, str]) -> Passed:
         found = [judgement() for judgement in self._judged]
         return Passed(
             level=level,
@@ -144,6 +145,7 @@ class _Look:
             max_ulp=max(f.ulps for f in found),
             budget_ulp=max(f.budget for f in found),
             deterministic=self._deterministic,
+            judged=judged,
         )
 
     def _judge(self, number: int, expected: list[Expected], patterns: list[int]) -> None:

@@ -43,8 +43,8 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
-            thing["plans"][0]["steps"][0]["grid"] = [-1]
+        if isinstance(thing, dict) and "plan" in thing:
+            thing["plan"]["steps"][0]["grid"] = [-1]
         return real(self, thing)
 
     json.JSONEncoder.encode = encode

@@ -43,8 +43,8 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
-            thing["plans"] = [{**p, "steps": []} for p in thing["plans"]]
+        if isinstance(thing, dict) and "plan" in thing:
+            thing["plan"] = {**thing["plan"], "steps": []}
         return real(self, thing)
 
     json.JSONEncoder.encode = encode

@@ -1,4 +1,4 @@
-"""Forges the reply: one plan for all shapes.
+"""Forges the reply: a list of plans where one is wanted.
 
 Defeated by: what leaves the sandbox is data, checked on arrival.
 
@@ -43,8 +43,8 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
-            thing["plans"] = thing["plans"][:1]
+        if isinstance(thing, dict) and "plan" in thing:
+            thing["plan"] = [thing["plan"]]
         return real(self, thing)
 
     json.JSONEncoder.encode = encode

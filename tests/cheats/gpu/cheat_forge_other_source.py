@@ -50,7 +50,7 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
+        if isinstance(thing, dict) and "plan" in thing:
             thing["source"] = OTHER
         return real(self, thing)
 

@@ -44,8 +44,8 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
-            thing["plans"][0]["steps"][0]["args"][1] = {"kind": "int", "value": 0x7F0000000000}
+        if isinstance(thing, dict) and "plan" in thing:
+            thing["plan"]["steps"][0]["args"][1] = {"kind": "int", "value": 0x7F0000000000}
         return real(self, thing)
 
     json.JSONEncoder.encode = encode

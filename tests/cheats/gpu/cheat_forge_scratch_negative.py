@@ -43,8 +43,8 @@ def patch():
     real = json.JSONEncoder.encode
 
     def encode(self, thing):
-        if isinstance(thing, dict) and "plans" in thing:
-            thing["plans"][0]["scratch"] = [8 << 30, -(7 << 30)]
+        if isinstance(thing, dict) and "plan" in thing:
+            thing["plan"]["scratch"] = [8 << 30, -(7 << 30)]
         return real(self, thing)
 
     json.JSONEncoder.encode = encode

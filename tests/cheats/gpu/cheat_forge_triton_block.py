@@ -39,10 +39,9 @@ def patch():
     real = json.dumps
 
     def dumps(thing, *rest, **named):
-        if isinstance(thing, dict) and "plans" in thing:
-            for plan in thing["plans"]:
-                for step in plan["steps"]:
-                    step["block"] = [32, 1, 1]
+        if isinstance(thing, dict) and "plan" in thing:
+            for step in thing["plan"]["steps"]:
+                step["block"] = [32, 1, 1]
         return real(thing, *rest, **named)
 
     json.dumps = dumps

@@ -13,8 +13,8 @@ from kernellab.build.c import PRELOAD, CBuilder
 from kernellab.build.cache import CodeCache
 from kernellab.build.compiler import Compiler
 from kernellab.build.exchange import MAX_STATIC
-from kernellab.core.ids import digest, sha256_hex
-from kernellab.core.records import Artifact, Param
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Artifact, Param, artifact_id
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.spec import Task
@@ -44,7 +44,7 @@ def value_of(built: Built | NotBuilt, folder: Path) -> int:
     """Load our own harmless code here and ask it for its one number."""
     assert isinstance(built, Built), built
     path = folder / f"{built.artifact.code[:16]}.so"
-    path.write_bytes(built.code)
+    path.write_bytes(built.timed.code)
     return int(ctypes.CDLL(str(path)).value())
 
 
@@ -54,13 +54,13 @@ K = "void k(const float *x, float *y, long n) { y[0] = x[0] * n; }\n"
 def test_a_build_gives_machine_code_plans_in_order_and_an_artifact(attempt: Any, compiler: Compiler) -> None:
     built = attempt(K)
     assert isinstance(built, Built)
-    assert built.code[:4] == b"\x7fELF"
+    assert built.timed.code[:4] == b"\x7fELF"
     assert [p.steps[0].args[2].value for p in built.plans] == [16, 3]  # type: ignore[union-attr]
     assert built.shapes == ({"N": 16}, {"N": 3})
-    assert built.stubs == {("k", False, "ppi"): "klab_stub_0"}
+    assert built.timed.stubs == {("k", False, "ppi"): "klab_stub_0"}
     artifact = built.artifact
-    assert artifact.code == sha256_hex(built.code)
-    assert artifact.id == digest([artifact.code, artifact.plans])
+    assert artifact.code == sha256_hex(built.timed.code)
+    assert artifact.id == artifact_id({label: part.id for label, part in artifact.parts.items()})
     assert (artifact.backend, artifact.compiler, artifact.cached) == ("c", compiler.identity, False)
     assert artifact.resources["code_bytes"] > 0
 
@@ -174,7 +174,7 @@ def test_static_memory_beyond_the_limit_is_refused(attempt: Any) -> None:
 
 def test_equal_source_gives_byte_identical_code_and_an_equal_artifact_id(attempt: Any) -> None:
     first, second = attempt(K), attempt(K)
-    assert first.code == second.code
+    assert first.timed.code == second.timed.code
     assert first.artifact.id == second.artifact.id
 
 
@@ -250,12 +250,12 @@ def forging(reply: str) -> str:
         "b'{}'",
         'b\'{"status": "recorded"}\'',
         "b'{\"status\": 5}'",
-        'b\'{"status": "recorded", "plans": 5, "source": "", "flags": []}\'',
-        'b\'{"status": "recorded", "plans": [], "source": "", "flags": 5}\'',
-        'b\'{"status": "recorded", "plans": [{"steps": [], "scratch": []}], "source": "int f;", "flags": []}\'',
+        'b\'{"status": "recorded", "plan": 5, "source": "", "flags": []}\'',
+        'b\'{"status": "recorded", "plan": {"steps": [{"kernel": "k", "args": []}]}, "source": "", "flags": 5}\'',
+        'b\'{"status": "recorded", "plan": {"steps": [], "scratch": []}, "source": "int f;", "flags": []}\'',
         "b'9' * 100000",
         "b'[' * 200000",
-        'b\'{"status": "recorded", "plans": [], "source": "int f;", "flags": []}\'',
+        'b\'{"status": "recorded", "plan": [], "source": "int f;", "flags": []}\'',
     ],
 )
 def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Any) -> None:
@@ -265,7 +265,7 @@ def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Any) -> Non
 @pytest.mark.parametrize("extra", ['"block": [32]', '"shared": 16', '"cluster": [2]', '"cooperative": true'])
 def test_a_forged_plan_with_blocks_is_refused(extra: str, attempt: Any) -> None:
     plan = f'{{"steps": [{{"kernel": "k", "args": [], {extra}}}]}}'
-    reply = f'{{"status": "recorded", "plans": [{plan}, {plan}], "source": "void k(void) {{}}", "flags": []}}'
+    reply = f'{{"status": "recorded", "plan": {plan}, "source": "void k(void) {{}}", "flags": []}}'
     assert (
         failed(attempt(K, forging(repr(reply.encode())))).reason
         == "k: a C kernel has no blocks, clusters or shared memory"

@@ -14,8 +14,8 @@ from kernellab.build.cache import CodeCache
 from kernellab.build.cubin import CubinFacts, audit
 from kernellab.build.cuda import CudaBuilder
 from kernellab.build.exchange import MAX_STATIC
-from kernellab.core.ids import digest, sha256_hex
-from kernellab.core.records import Param
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Param, artifact_id
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.spec import Task
@@ -73,19 +73,19 @@ def failed(result: Built | NotBuilt, status: str = "build-failed") -> NotBuilt:
 
 
 def facts_of(built: Built) -> CubinFacts:
-    return audit(unpack(built.code).modules[0])
+    return audit(unpack(built.timed.code).modules[0])
 
 
 def test_a_build_gives_a_bundle_plans_in_order_and_an_artifact(attempt: Attempt) -> None:
     built = good(attempt())
-    bundle = unpack(built.code)
+    bundle = unpack(built.timed.code)
     assert bundle.kernels == {"k": (0, "_Z1kPKfPfi")}
     assert [p.steps[0].args[2].value for p in built.plans] == [16, 3]  # type: ignore[union-attr]
     assert (built.plans[0].steps[0].grid, built.plans[0].steps[0].block) == ([1], [256])
-    assert (built.shapes, built.stubs) == (({"N": 16}, {"N": 3}), {})
+    assert (built.shapes, built.timed.stubs) == (({"N": 16}, {"N": 3}), {})
     artifact = built.artifact
-    assert artifact.code == sha256_hex(built.code)
-    assert artifact.id == digest([artifact.code, artifact.plans])
+    assert artifact.code == sha256_hex(built.timed.code)
+    assert artifact.id == artifact_id({label: part.id for label, part in artifact.parts.items()})
     assert (artifact.backend, artifact.cached, artifact.static_bytes) == ("cuda", False, 0)
     assert artifact.compiler == f"NVRTC {nvrtc_job.VERSION}"
     assert artifact.log == sha256_hex(built.log.encode())
@@ -104,7 +104,7 @@ def test_templates_are_launched_by_name_expression(attempt: Attempt) -> None:
         + ' if x.size > 4 else kernel("scale<float, 64, false>")[1, 64](x, y, x.size)'
     )
     built = good(attempt(source, launch))
-    kernels = unpack(built.code).kernels
+    kernels = unpack(built.timed.code).kernels
     assert set(kernels) == {"scale<float, 128, true>", "scale<float, 64, false>", "inner::other<(3 + 4)>"}
     assert {symbol for _, symbol in kernels.values()} == set(facts_of(built).kernels)
 
@@ -311,7 +311,7 @@ def test_the_candidates_python_is_confined(attack: str, attempt: Attempt) -> Non
 
 def test_what_python_does_to_its_own_nvrtc_reaches_no_compilation(attempt: Attempt) -> None:
     spoil = "import kernellab.build.nvrtc_job as j\nj.compile_source = None\nj.nvrtc = None\nj.VERSION = 'mine'\n"
-    assert good(attempt(K, spoil + LAUNCH)).code == good(attempt()).code
+    assert good(attempt(K, spoil + LAUNCH)).timed.code == good(attempt()).timed.code
 
 
 def test_a_plan_that_differs_at_the_second_call_is_refused(attempt: Attempt) -> None:
@@ -322,8 +322,8 @@ def test_a_plan_that_differs_at_the_second_call_is_refused(attempt: Attempt) -> 
 @pytest.mark.parametrize(
     "reply",
     ["b''", "b'[]'", "b'{}'", 'b\'{"status": "recorded"}\'', "b'[' * 200000",
-     'b\'{"status": "recorded", "plans": [], "source": "int f;", "flags": []}\'',
-     'b\'{"status": "recorded", "plans": [{"steps": [{"kernel": "k", "args": []}]}] , "source": "", "flags": 5}\''],
+     'b\'{"status": "recorded", "plan": [], "source": "int f;", "flags": []}\'',
+     'b\'{"status": "recorded", "plan": {"steps": [{"kernel": "k", "args": []}]}, "source": "", "flags": 5}\''],
 )  # fmt: skip
 def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Attempt) -> None:
     forging = f"import os\ndef launch(x, y):\n    os.pwrite(4, {reply}, 0)\n    os._exit(0)\n"
@@ -332,7 +332,7 @@ def test_a_forged_reply_is_a_reason_not_a_crash(reply: str, attempt: Attempt) ->
 
 def test_a_recorded_step_without_a_block_is_refused(attempt: Attempt) -> None:
     plan = '{"steps": [{"kernel": "k", "grid": [1], "args": []}]}'
-    reply = f'{{"status": "recorded", "plans": [{plan}, {plan}], "source": "__global__ void k() {{}}", "flags": []}}'
+    reply = f'{{"status": "recorded", "plan": {plan}, "source": "__global__ void k() {{}}", "flags": []}}'
     forging = f"import os\ndef launch(x, y):\n    os.pwrite(4, {reply.encode()!r}, 0)\n    os._exit(0)\n"
     assert failed(attempt(K, forging)).reason.startswith("k: a launch needs a grid and a block")
 
@@ -347,7 +347,7 @@ def test_the_same_text_is_the_same_artifact_in_another_sandbox(attempt: Attempt,
     first = good(attempt(source))
     with open_sandbox("auto", cuda.PRELOAD) as other:
         second = good(CudaBuilder(other, CodeCache(None), "sm_90a").build(double_task, text(source), {}, SHAPES))
-    assert first.code == second.code
+    assert first.timed.code == second.timed.code
     assert first.artifact.id == second.artifact.id
     assert first.log == second.log
 

@@ -64,33 +64,34 @@ def test_a_job_that_says_nothing_is_a_reason(sandbox: Sandbox) -> None:
 def test_a_recorder_that_did_not_record_gives_its_reason(said: str | None, status: str, sandbox: Sandbox) -> None:
     forged = json.dumps({"status": said, "reason": "r" * 5000, "log": "l"})
     text = f"import os\nos.pwrite(4, {forged.encode()!r}, 0)\nos._exit(0)\n"
-    request = {"text": text, "name": "x", "params": {}, "cases": []}
+    request = {"text": text, "name": "x", "params": {}, "buffers": []}
     answer = exchange.ask_recorder(sandbox, RECORDER, request, LIMITS)
     assert answer == NotBuilt(status, "r" * 1000, "l")  # type: ignore[arg-type]
 
 
-def test_the_request_shows_shapes_and_dtypes_and_no_data(double_task: Task) -> None:
-    request = exchange.recording_request(double_task, Candidate("text", "name"), {"A": 1}, [{"N": 4}, {"N": 7}])
-    assert (request["text"], request["name"], request["params"]) == ("text", "name", {"A": 1})
-    assert request["cases"] == [[{"shape": [n], "dtype": "float32"}] * 2 for n in (4, 7)]
+def test_the_request_shows_one_shape_and_nothing_that_tells_jobs_apart(double_task: Task) -> None:
+    request = exchange.recording_request(double_task, Candidate("text", "name"), {"A": 1}, {"N": 4})
+    assert request == {
+        "text": "text", "name": "candidate", "params": {"A": 1}, "buffers": [{"shape": [4], "dtype": "float32"}] * 2,
+    }  # fmt: skip
 
 
-def test_plans_are_read_in_the_order_of_the_shapes(double_task: Task) -> None:
-    plans = exchange.read_plans({"plans": [{"steps": [STEP]}] * 2}, double_task, [{"N": 4}, {"N": 7}])
-    assert not isinstance(plans, NotBuilt)
-    assert [plan.steps[0].kernel for plan in plans] == ["k", "k"]
+def test_a_plan_that_fits_the_task_is_read(double_task: Task) -> None:
+    plan = exchange.read_plan({"plan": {"steps": [STEP]}}, double_task)
+    assert not isinstance(plan, NotBuilt)
+    assert [step.kernel for step in plan.steps] == ["k"]
 
 
 @pytest.mark.parametrize(
-    ("plans", "reason"),
+    ("plan", "reason"),
     [
-        (None, "not a plan"), ([], "0 plans were recorded for 1 shapes"), ([{"steps": [STEP]}] * 2, "2 plans were recorded"),
-        ([{"steps": []}], "launched nothing"), ([{"steps": [{**STEP, "args": [{"kind": "buffer", "index": 2}]}]}], "buffer 2"),
-        ([{"steps": [{**STEP, "more": 1}]}], "not a plan"), ([{"steps": [STEP], "zeroed": [0]}], "never asked for"),
+        (None, "not a plan"), ([], "not a plan"), ([{"steps": [STEP]}], "not a plan"),
+        ({"steps": []}, "launched nothing"), ({"steps": [{**STEP, "args": [{"kind": "buffer", "index": 2}]}]}, "buffer 2"),
+        ({"steps": [{**STEP, "more": 1}]}, "not a plan"), ({"steps": [STEP], "zeroed": [0]}, "never asked for"),
     ],
 )  # fmt: skip
-def test_a_plan_that_does_not_fit_the_task_is_a_reason(plans: Any, reason: str, double_task: Task) -> None:
-    answer = exchange.read_plans({} if plans is None else {"plans": plans}, double_task, [{"N": 4}])
+def test_a_plan_that_does_not_fit_the_task_is_a_reason(plan: Any, reason: str, double_task: Task) -> None:
+    answer = exchange.read_plan({} if plan is None else {"plan": plan}, double_task)
     assert isinstance(answer, NotBuilt)
     assert reason in answer.reason
 

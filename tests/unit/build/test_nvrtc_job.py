@@ -62,7 +62,7 @@ def launching(call: str) -> str:
 
 
 def facts_of(built: Built) -> CubinFacts:
-    return audit(unpack(built.code).modules[0])
+    return audit(unpack(built.timed.code).modules[0])
 
 
 def good(result: Built | NotBuilt) -> Built:

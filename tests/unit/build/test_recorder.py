@@ -15,8 +15,8 @@ BUFFERS = [{"shape": [4, 6], "dtype": "float32"}, {"shape": [4], "dtype": "float
 SOURCE = "SOURCE = 'void k(void) {}'\n"
 
 
-def record(text: str, params: dict[str, Any] | None = None, cases: int = 1, backend: str = "c") -> dict[str, Any]:
-    request = {"text": text, "name": "test.py", "params": params or {}, "cases": [BUFFERS] * cases}
+def record(text: str, params: dict[str, Any] | None = None, backend: str = "c") -> dict[str, Any]:
+    request = {"text": text, "name": "test.py", "params": params or {}, "buffers": BUFFERS}
     return recorder.record(request | {"backend": backend})
 
 
@@ -28,14 +28,13 @@ def launch(body: str, signature: str = "x, y") -> str:
 def steps(body: str, **params: Any) -> list[dict[str, Any]]:
     reply = record(launch(body, ", ".join(["x", "y", *params])), params)
     assert reply["status"] == "recorded", reply
-    return reply["plans"][0]["steps"]
+    return reply["plan"]["steps"]
 
 
 def test_a_launch_becomes_data_that_a_plan_accepts() -> None:
-    reply = record(launch('t = scratch((2, 8), "float64")\nkernel("k")(x, y, t, x.shape[1], 0.5, True)'), cases=2)
+    reply = record(launch('t = scratch((2, 8), "float64")\nkernel("k")(x, y, t, x.shape[1], 0.5, True)'))
     assert reply["status"] == "recorded"
-    assert len(reply["plans"]) == 2
-    plan = Plan.model_validate(json.loads(json.dumps(reply["plans"][0])))
+    plan = Plan.model_validate(json.loads(json.dumps(reply["plan"])))
     assert plan.scratch == [128]
     assert [a.kind for a in plan.steps[0].args] == ["buffer", "buffer", "scratch", "int", "float", "int"]
     assert plan.faults(2) == ""
@@ -89,7 +88,7 @@ def test_any_other_error_in_launch_is_build_failed_with_its_line() -> None:
 
 def test_a_launch_that_launches_nothing_records_an_empty_plan_that_is_at_fault() -> None:
     reply = record(launch("pass"))
-    assert Plan.model_validate(reply["plans"][0]).faults(2) == "launch() launched nothing"
+    assert Plan.model_validate(reply["plan"]).faults(2) == "launch() launched nothing"
 
 
 def test_a_plan_that_differs_at_the_second_call_is_build_failed() -> None:
@@ -162,20 +161,20 @@ def test_impossible_scratch_is_invalid(call: str) -> None:
 )  # fmt: skip
 def test_scratch_takes_a_number_or_a_shape_and_a_dtype(call: str, nbytes: int) -> None:
     reply = record(launch(f"kernel('k')({call})"))
-    assert reply["plans"][0]["scratch"] == [nbytes]
+    assert reply["plan"]["scratch"] == [nbytes]
 
 
 def test_more_scratch_than_there_may_be_is_caught_by_the_plan() -> None:
     reply = record(launch("kernel('k')(scratch((3 << 30,), 'uint8'))"))
-    assert "bytes of scratch" in Plan.model_validate(reply["plans"][0]).faults(2)
+    assert "bytes of scratch" in Plan.model_validate(reply["plan"]).faults(2)
 
 
 def test_launch_gets_the_parameters_it_names_and_no_others() -> None:
     assert steps("kernel('k')(A)", A=3)[0]["args"][0]["value"] == 3
     text = launch("kernel('k')(B)", "x, y, B=9")
-    assert record(text, {"A": 3})["plans"][0]["steps"][0]["args"][0]["value"] == 9
+    assert record(text, {"A": 3})["plan"]["steps"][0]["args"][0]["value"] == 9
     text = launch("kernel('k')(len(p))", "x, y, **p")
-    assert record(text, {"A": 3, "C": 4})["plans"][0]["steps"][0]["args"][0]["value"] == 2
+    assert record(text, {"A": 3, "C": 4})["plan"]["steps"][0]["args"][0]["value"] == 2
 
 
 def test_a_launch_that_takes_other_buffers_is_build_failed() -> None:
@@ -213,12 +212,12 @@ def test_data_that_makes_no_sense_is_build_failed_with_a_reason(line: str) -> No
 def cuda_steps(body: str) -> list[dict[str, Any]]:
     reply = record(launch(body), backend="cuda")
     assert reply["status"] == "recorded", reply
-    Plan.model_validate(json.loads(json.dumps(reply["plans"][0])))
-    return reply["plans"][0]["steps"]
+    Plan.model_validate(json.loads(json.dumps(reply["plan"])))
+    return reply["plan"]["steps"]
 
 
 def test_without_a_back_end_the_launches_are_c_functions() -> None:
-    request = {"text": launch("kernel('k')(x)"), "name": "t", "params": {}, "cases": [BUFFERS]}
+    request = {"text": launch("kernel('k')(x)"), "name": "t", "params": {}, "buffers": BUFFERS}
     assert recorder.record(request) == record(launch("kernel('k')(x)"))
 
 
@@ -276,7 +275,7 @@ def test_options_that_make_no_sense_are_refused(options: str) -> None:
 
 def test_scratch_can_be_asked_for_zeroed() -> None:
     body = "a, b, c = scratch(4), scratch(8, 'bfloat16', zero=True), scratch((2, 2), zero=True)\nkernel('k')[1, 32](a, b, c)"
-    plan = record(launch(body), backend="cuda")["plans"][0]
+    plan = record(launch(body), backend="cuda")["plan"]
     assert (plan["scratch"], plan["zeroed"]) == ([16, 16, 16], [1, 2])
 
 

@@ -19,7 +19,8 @@ from kernellab.build.cubin import find_tool
 from kernellab.build.plan import FloatArg, IntArg, Plan, ScratchArg
 from kernellab.build.triton import TritonBuilder, arch_of, missing, sass_of
 from kernellab.core.errors import UsageError
-from kernellab.core.ids import digest, sha256_hex
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import artifact_id
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task
@@ -54,7 +55,7 @@ def args_of(plan: Plan, step: int = 0) -> list[Any]:
 
 def test_a_build_gives_cubins_plans_in_order_resources_and_an_artifact(attempt: Any) -> None:
     built = done(attempt())
-    bundle = unpack(built.code)
+    bundle = unpack(built.timed.code)
     assert all(module[:4] == b"\x7fELF" for module in bundle.modules)
     assert len(bundle.modules) == 2  # 4096 is divisible by 16, 1025 is not: Triton specialises
     steps = [plan.steps[0] for plan in built.plans]
@@ -65,8 +66,8 @@ def test_a_build_gives_cubins_plans_in_order_resources_and_an_artifact(attempt: 
     assert {s.kernel for s in steps} == set(bundle.kernels)
     assert {symbol for _, symbol in bundle.kernels.values()} == {"double"}
     artifact = built.artifact
-    assert artifact.code == sha256_hex(built.code)
-    assert artifact.id == digest([artifact.code, artifact.plans])
+    assert artifact.code == sha256_hex(built.timed.code)
+    assert artifact.id == artifact_id({label: part.id for label, part in artifact.parts.items()})
     assert (artifact.backend, artifact.compiler, artifact.cached) == ("triton", f"Triton {backend.version()}", False)
     assert 0 < artifact.resources["registers"] < 64
     assert (artifact.resources["local_bytes"], artifact.resources["kernels"], artifact.static_bytes) == (0, 2, 0)
@@ -191,7 +192,7 @@ def test_a_cached_build_needs_no_process(gpu_sandbox: Sandbox, double_task: Task
 def test_instructions_are_made_on_demand(attempt: Any, gpu_sandbox: Sandbox) -> None:
     if not find_tool():
         pytest.skip("there is no nvdisasm")
-    listing = sass_of(gpu_sandbox, done(attempt()).code)
+    listing = sass_of(gpu_sandbox, done(attempt()).codes)
     assert listing.count(".text.double") >= 2
     assert "EXIT" in listing
 

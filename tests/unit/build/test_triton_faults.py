@@ -182,12 +182,12 @@ write = os.pwrite
 os.pwrite = lambda fd, data, at: write(fd, {reply} if fd == 4 else {code} if fd == 5 else data, at)
 """
 STEP = '{"kernel": "%s", "grid": %s, "block": [32], "args": []}'
-REPLY = """b'{"status": "recorded", "plans": [{"steps": [%s]}, {"steps": [%s]}], "ptx": %s, "log": 5}'"""
+REPLY = """b'{"status": "recorded", "plan": {"steps": [%s]}, "ptx": %s, "log": 5}'"""
 
 
 def forged_reply(kernel: str = "k", grid: str = "[9]", ptx: str = "{}") -> str:
     step = STEP % (kernel, grid)
-    return REPLY % (step, step, ptx)
+    return REPLY % (step, ptx)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def forged_reply(kernel: str = "k", grid: str = "[9]", ptx: str = "{}") -> str:
         (forged_reply(grid="[0]"), "data"),
         (forged_reply(kernel="k; rm"), "data"),
         (forged_reply(ptx='[{"a": NaN}]'), "data"),
-        ("""b'{"status": "recorded", "plans": 5, "ptx": [1]}'""", "data"),
+        ("""b'{"status": "recorded", "plan": 5, "ptx": [1]}'""", "data"),
         ("""b'{"status": "invalid", "reason": 5}'""", "data"),
         ("b'[' * 100000", "data"),
     ],

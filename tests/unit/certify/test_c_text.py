@@ -11,6 +11,7 @@ from kernellab.certify.c_text import CKernel, Launch, body_of, read_c_kernel, wo
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.evidence import prove_trial
 from kernellab.certify.lift import Lifted, LiftedStep
+from kernellab.core.errors import EnvironmentFault
 from kernellab.tasks.builtin import TASKS
 
 pytestmark = pytest.mark.backend_c
@@ -50,6 +51,24 @@ def launch(x, y, **params):
     kernel = read_c_kernel(TASKS["softmax"], certificate, Candidate(picky, "picky"))
     assert kernel.launch.lifted is None
     assert kernel.launch.shapes == [{"M": 96, "N": 64}, *TASKS["softmax"].edge]  # and no held-out one
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ('SOURCE = SOURCE + "/* other */"', "another SOURCE or other FLAGS than when it was certified"),
+        ("FLAGS = [*FLAGS, '-fno-math-errno']", "another SOURCE or other FLAGS than when it was certified"),
+        ("_plain = launch\ndef launch(x, y, **params):\n    _plain(x, y, **params)\n    _plain(x, y, **params)\n",
+         "launches otherwise at"),
+    ],
+)  # fmt: skip
+def test_what_comes_out_otherwise_than_it_was_certified_is_not_exported(
+    more: str, words: str, issued: tuple[Certificate, Path], copied: Path
+) -> None:
+    certificate, _ = issued
+    source = prove_trial(copied, certificate.evidence.trial).source
+    with pytest.raises(EnvironmentFault, match=words):
+        read_c_kernel(TASKS["softmax"], certificate, Candidate(f"{source}\n{more}\n", certificate.kernel.name))
 
 
 def test_grids_become_loops_and_scratch_is_laid_out_in_order() -> None:

@@ -34,6 +34,21 @@ def test_a_speed_up_is_never_printed_without_its_interval_and_its_dropped_pairs(
     assert speed.figure == "5.470x of torch [5.100, 6.000] (25 pairs, 466 of 491 tries dropped)"
 
 
+def test_what_older_certificates_lack_is_not_in_what_was_signed(issued: tuple[Certificate, Path]) -> None:
+    certificate, path = issued
+    shapes = certificate.shapes.model_copy(update={"parts": {}})
+    older = certificate.model_copy(
+        update={"shapes": shapes, "kernel": certificate.kernel.model_copy(update={"text": ""})}
+    )
+    key = SigningKey.generate()
+    signed = older.model_copy(update={"public_key": key.public.hex}).signed(key)
+    said = json.loads(signed.statement())
+    assert "parts" not in said["shapes"]
+    assert "text" not in said["kernel"]
+    write_certificate(path, signed)
+    assert read_certificate(path) == signed
+
+
 def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     if isinstance(value, dict):
         return [leaf for k, v in value.items() for leaf in leaves(v, (*path, k))]

@@ -26,6 +26,13 @@ def test_binds_everything_the_claim_rests_on(issued: tuple[Certificate, Path], c
     assert (certificate.evidence.run, certificate.evidence.root) == (check(copied).run, check(copied).root)
     assert certificate.subject.fingerprint == TASKS["softmax"].fingerprint()
     assert certificate.shapes.timed == {"M": 96, "N": 64}
+    assert proof.confirmation.artifact is not None
+    parts = proof.confirmation.artifact.parts
+    assert {label: part.id for label, part in certificate.shapes.parts.items()} == proof.verdict.judged
+    assert certificate.shapes.parts.keys() == parts.keys()
+    assert len(parts) == certificate.shapes.judged
+    assert certificate.shapes.parts["M=96,N=64"].id == proof.timing.part
+    assert certificate.kernel.text == proof.trial.artifact.text != ""
 
 
 def test_the_range_spans_what_a_full_judgement_looks_at(double_task: Task) -> None:

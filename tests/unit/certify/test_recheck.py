@@ -12,8 +12,9 @@ import pytest
 
 from kernellab.certify import recheck as module
 from kernellab.certify.certificate import Certificate, write_certificate
+from kernellab.certify.evidence import prove_trial
 from kernellab.certify.issue import certify
-from kernellab.certify.recheck import Recheck, environment_drift, recheck
+from kernellab.certify.recheck import Recheck, _check_parts, environment_drift, recheck
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Timing
 from kernellab.run.driver import present
@@ -191,6 +192,21 @@ def test_a_tampered_certificate_or_run_is_an_error(issued: tuple[Certificate, Pa
     (copied / "heads.jsonl").write_text("")
     with pytest.raises((LedgerFault, UsageError)):
         recheck(path)
+
+
+def test_a_build_is_compared_shape_by_shape(issued: tuple[Certificate, Path], copied: Path, confirmed: int) -> None:
+    certificate, _ = issued
+    artifact = prove_trial(copied, confirmed).confirmation.artifact
+    assert artifact is not None
+    same, other = Recheck(certificate), Recheck(certificate)
+    _check_parts(same, certificate.shapes.parts, artifact)
+    assert [f.status for f in same.findings] == ["same"]
+    assert f"at all {len(artifact.parts)} shapes" in same.findings[0].detail
+    label = sorted(artifact.parts)[-1]
+    parts = {**artifact.parts, label: artifact.parts[label].model_copy(update={"code": "0" * 64})}
+    _check_parts(other, certificate.shapes.parts, artifact.model_copy(update={"parts": parts}))
+    assert [f.status for f in other.findings] == ["drifted"]
+    assert f"at 1 of {len(parts)} shapes ({label})" in other.findings[0].detail
 
 
 def test_drift_names_every_fact_that_differs() -> None:

@@ -28,3 +28,9 @@ def test_plans_for_all_shapes_or_for_the_fewer(double_task: Task) -> None:
 def test_a_candidate_that_records_nothing_any_more_is_an_error(double_task: Task) -> None:
     with pytest.raises(EnvironmentFault, match="can no longer be recorded"):
         record_c(double_task, Candidate("import nothing_of_the_kind", "k"), {}, [{"N": 1}], [{"N": 1}])
+
+
+def test_a_candidate_whose_text_depends_on_the_process_is_no_one_file(double_task: Task) -> None:
+    text = "import os\n" + PICKY.replace("10", "99").replace('{}"', '{}" + f"// {os.urandom(8).hex()}"')
+    with pytest.raises(EnvironmentFault, match="another at another shape"):
+        record_c(double_task, Candidate(text, "k"), {"B": 2}, [{"N": 4}, {"N": 11}], [{"N": 4}, {"N": 11}])

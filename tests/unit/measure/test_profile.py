@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, Step
 from kernellab.core.records import Artifact, Timing
@@ -151,7 +151,7 @@ def built() -> Built:
         id="a", backend="cuda", code="c", plans="p", log="l", compiler="none", flags=[], static_bytes=0, build_s=0.0
     )
     step = Step(kernel="k", grid=[1], block=[32], args=[BufferArg(index=0), BufferArg(index=1), IntArg(value=1)])
-    return Built(artifact, pack(Bundle((b"m",), {"k": (0, "k")})), (Plan(steps=[step, step]),), ({"N": 8},), {}, "")
+    return Built(artifact, (Part({"N": 8}, pack(Bundle((b"m",), {"k": (0, "k")})), Plan(steps=[step, step])),))
 
 
 INPUTS = [np.zeros(8, np.float32)]

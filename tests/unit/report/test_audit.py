@@ -12,6 +12,8 @@ import pytest
 from tests.support.resign import Bodies, resigned
 
 from kernellab.build.base import Candidate
+from kernellab.core.ids import digest
+from kernellab.core.records import artifact_id, part_id
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.keys import load_or_create_key
@@ -251,6 +253,94 @@ def code_of_another(entries: Bodies) -> None:
     first(entries, "trial", "measured")["artifact"]["code"] = first(entries, "trial", "rejected")["artifact"]["code"]
 
 
+def renamed(artifact: dict[str, Any]) -> None:
+    """An id that fits, whatever the parts are now."""
+    parts = {label: part_id(p["code"], p["plan"]) for label, p in artifact["parts"].items()}
+    artifact["id"] = artifact_id(parts)
+
+
+def artifact_without_parts(entries: Bodies) -> None:
+    """As an older version wrote them, in a run that says it is newer."""
+    artifact = first(entries, "trial", "rejected")["artifact"]
+    artifact["parts"] = {}
+    artifact["id"] = digest([artifact["code"], artifact["plans"]])
+
+
+def part_of_another(entries: Bodies) -> None:
+    other = first(entries, "trial", "rejected")["artifact"]["parts"]["N=7"]
+    first(entries, "trial", "measured")["artifact"]["parts"]["N=7"] = other
+
+
+def no_part_for_the_timed_shape(entries: Bodies) -> None:
+    artifact = first(entries, "trial", "rejected")["artifact"]
+    del artifact["parts"]["N=4096"]
+    renamed(artifact)
+
+
+def trial_timed_another(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["timing"]["part"] = "0" * 64
+
+
+def trial_judged_another(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["verdict"]["judged"]["N=7"] = "0" * 64
+
+
+def trial_judged_elsewhere(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["verdict"]["judged"]["N=5"] = "0" * 64
+
+
+def trial_judged_nothing(entries: Bodies) -> None:
+    first(entries, "trial", "measured")["verdict"]["judged"] = {}
+
+
+def win_without_an_artifact(entries: Bodies) -> None:
+    first(entries, "confirmation")["artifact"] = None
+
+
+def exchanged(entries: Bodies, label: str) -> None:
+    """The confirmation holds, judges and names another part at a shape: whatever is inside it fits."""
+    confirmation = first(entries, "confirmation")
+    artifact = confirmation["artifact"]
+    other = first(entries, "trial", "rejected")["artifact"]["parts"]["N=7"]
+    artifact["parts"][label] = other
+    confirmation["verdict"]["judged"][label] = part_id(other["code"], other["plan"])
+    renamed(artifact)
+
+
+def confirmed_another(entries: Bodies) -> None:
+    exchanged(entries, "N=7")
+
+
+def confirmed_less(entries: Bodies) -> None:
+    confirmation = first(entries, "confirmation")
+    del confirmation["artifact"]["parts"]["N=7"], confirmation["verdict"]["judged"]["N=7"]
+    renamed(confirmation["artifact"])
+
+
+def confirmed_unjudged(entries: Bodies) -> None:
+    del first(entries, "confirmation")["verdict"]["judged"]["N=5003"]
+
+
+def confirmed_judged_another(entries: Bodies) -> None:
+    first(entries, "confirmation")["verdict"]["judged"]["N=5003"] = "0" * 64
+
+
+def confirmed_judged_elsewhere(entries: Bodies) -> None:
+    first(entries, "confirmation")["verdict"]["judged"]["N=5"] = "0" * 64
+
+
+def confirmed_timed_another(entries: Bodies) -> None:
+    first(entries, "confirmation")["timing"]["part"] = "0" * 64
+
+
+def held_out_code_never_stored(entries: Bodies) -> None:
+    first(entries, "confirmation")["artifact"]["parts"]["N=5003"]["code"] = "ab" * 32
+
+
+def held_out_plan_never_stored(entries: Bodies) -> None:
+    first(entries, "confirmation")["artifact"]["parts"]["N=5003"]["plan"] = "ab" * 32
+
+
 def source_never_stored(entries: Bodies) -> None:
     first(entries, "trial", "measured")["proposal"]["source"] = "ab" * 32
 
@@ -289,8 +379,24 @@ FOUND: dict[Change, str] = {
     trials_renumbered: "is numbered",
     trial_left_out: "is numbered",
     no_calibration: "not a well-formed record",
-    artifact_misnamed: "does not name its code and plans",
-    code_of_another: "does not name its code and plans",
+    artifact_misnamed: "the artifact's id does not name its parts",
+    code_of_another: "the artifact's code and plans are not its part for the timed shape",
+    artifact_without_parts: "the artifact names no parts",
+    part_of_another: "the artifact's id does not name its parts",
+    no_part_for_the_timed_shape: "the artifact has no part for the timed shape",
+    trial_timed_another: "timed other machine code or another plan than its artifact has for the timed shape",
+    trial_judged_another: "was judged at N=7 on other machine code or another plan than its artifact has there",
+    trial_judged_elsewhere: "was judged at N=5, which its artifact does not have",
+    trial_judged_nothing: "does not say what was judged",
+    win_without_an_artifact: "passes without the artifact that was judged and timed",
+    confirmed_another: "has other machine code or another plan at N=7 than the trial",
+    confirmed_less: "has no N=7, which the trial was built for",
+    confirmed_unjudged: "holds N=5003, which was not judged",
+    confirmed_judged_another: "was judged at N=5003 on other machine code or another plan than its artifact has there",
+    confirmed_judged_elsewhere: "was judged at N=5, which its artifact does not have",
+    confirmed_timed_another: "timed other machine code or another plan than it judged",
+    held_out_code_never_stored: "machine code for N=5003: blob",
+    held_out_plan_never_stored: "plan for N=5003: blob",
     source_never_stored: "is missing",
     candidate_never_stored: "is missing",
     measured_without_timing: "not a well-formed record",
@@ -305,6 +411,25 @@ def test_a_record_that_contradicts_itself_is_found_though_it_is_signed(
 ) -> None:
     problems = audit(resigned(run, tmp_path / "run", change)).problems
     assert any(FOUND[change] in p for p in problems), problems
+
+
+def of_an_older_version(entries: Bodies) -> None:
+    """Neither the mark nor anything that came with it."""
+    del entries[0][1]["format"]
+    for kind, body in entries:
+        artifact = body.get("artifact") if kind == "trial" else None
+        if artifact:
+            artifact["parts"] = {}
+            artifact["id"] = digest([artifact["code"], artifact["plans"]])
+        if kind == "confirmation":
+            body["artifact"] = None
+        if kind in ("trial", "confirmation"):
+            (body.get("verdict") or {}).pop("judged", None)
+            (body.get("timing") or {}).pop("part", None)
+
+
+def test_a_run_of_an_older_version_still_passes(run: Path, tmp_path: Path) -> None:
+    assert audit(resigned(run, tmp_path / "run", of_an_older_version)).problems == []
 
 
 def other_baseline_in_the_result(entries: Bodies) -> None:

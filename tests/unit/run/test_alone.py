@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, ScratchArg, Step
 from kernellab.core.records import Artifact
@@ -41,7 +41,7 @@ def plan_for(n: int, last: str = "add") -> Plan:
 
 def made(shapes: tuple[Dims, ...], last: str = "add") -> Built:
     bundle = Bundle((b"one", b"two"), {"twice": (0, "double"), "add": (1, "add"), "stray": (1, "stray")})
-    return Built(ARTIFACT, pack(bundle), tuple(plan_for(d["N"], last) for d in shapes), shapes, {}, "")
+    return Built(ARTIFACT, tuple(Part(d, pack(bundle), plan_for(d["N"], last)) for d in shapes))
 
 
 @pytest.fixture
@@ -82,6 +82,23 @@ def test_buffers_have_exactly_their_size_and_are_freed(driver: Path, folder: Pat
         "launch double 1 32 0", "launch add 1 32 65536", "launch double 2 16 0", "free 4", "free 4", "free 4", "free 4",
         "unload one", "unload two",
     ]  # fmt: skip
+
+
+def test_bundles_of_several_shapes_are_loaded_and_a_module_they_share_once(
+    driver: Path, folder: Path, double_task: Task
+) -> None:
+    first = made(({"N": 3},)).parts[0]
+    other = Bundle((b"two", b"three"), {"twice": (1, "double"), "add": (0, "add")})
+    built = Built(ARTIFACT, (first, Part({"N": 5}, pack(other), plan_for(5))))
+    works = [Work({"N": 3}, inputs(3)), Work({"N": 5}, inputs(5))]
+    write(folder, built, double_task, works)
+    done = watch([], folder, 60)
+    assert (done.code, done.err) == (0, "")
+    for work, (got,) in zip(works, outputs_of(folder), strict=True):
+        np.testing.assert_array_equal(got, 4 * work.inputs[0])
+    said = driver.read_text().splitlines()
+    assert [line for line in said if line.startswith("load")] == ["load one", "load two", "load three"]
+    assert said.count("attribute add 65536") == 1
 
 
 def test_repeats_zero_what_a_plan_zeroes_each_time(driver: Path, folder: Path, double_task: Task) -> None:

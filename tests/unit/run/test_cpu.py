@@ -217,3 +217,15 @@ def test_the_device_starts_runners_that_may_be_waited_for_later(device: CpuDevic
             worker.close()
         inputs.close()
         outputs.close()
+
+
+def test_shapes_with_machine_code_of_their_own_run_side_by_side(bed: Any) -> None:
+    """Two functions of other signatures: each shape has another library, and each call reaches its own."""
+    source = (
+        "static int loaded; void k(const float *x, float *y, long n) { loaded++; for (long i = 0; i < n; i++) y[i] = loaded; }"
+        "void s(const float *x, float *y, long n, float a) { for (long i = 0; i < n; i++) y[i] = a; }"
+    )
+    launch = "def launch(x, y):\n    kernel('s')(x, y, x.size, 0.5) if x.size < 5 else kernel('k')(x, y, x.size)\n"
+    with bed(source, launch, shapes=({"N": 16}, {"N": 3}, {"N": 17})) as it:
+        it.run(0, 1, 2)
+        assert [it.y(n)[0] for n in range(3)] == [1.0, 0.5, 2.0]

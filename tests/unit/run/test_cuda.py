@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernellab.build import nvrtc_job
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Part
 from kernellab.build.cache import CodeCache
 from kernellab.build.plan import BufferArg, FloatArg, IntArg, Plan, ScratchArg, Step
 from kernellab.core.ids import canonical_json
@@ -29,7 +29,7 @@ def built(scratch: int = 1 << 20) -> Built:
     args = [BufferArg(index=0), BufferArg(index=1), ScratchArg(index=0), IntArg(value=-3), FloatArg(value=0.5)]
     step = Step(kernel="k<float, 2>", grid=[4, 2], block=[64], args=args, shared=65536, cluster=[2], cooperative=True)
     plan = Plan(scratch=[scratch, 16], zeroed=[1], steps=[step, Step(kernel="end", grid=[1], block=[32], args=[])])
-    return Built(ARTIFACT, b"code", (plan, plan), SHAPES, {}, "")
+    return Built(ARTIFACT, (Part(SHAPES[0], b"code", plan), Part(SHAPES[1], b"other code", plan)))
 
 
 def laid_out(shapes: tuple[Dims, ...] = SHAPES) -> tuple[DeviceArena, DeviceArena, list[Call]]:
@@ -54,6 +54,8 @@ def test_a_runner_is_told_plans_and_calls_by_number_and_nothing_about_shapes() -
         assert bound["buffers"] == wanted
     plan = told["plans"][0]
     assert (plan["scratch"], plan["zeroed"], len(plan["steps"])) == ([1 << 20, 16], [1], 2)
+    assert told["bundles"] == [len(b"code"), len(b"other code")]
+    assert [p["bundle"] for p in told["plans"]] == [0, 1]
     assert plan["steps"][0] == {
         "kernel": "k<float, 2>", "grid": [4, 2], "block": [64], "shared": 65536, "cluster": [2], "cooperative": True,
         "args": [["buffer", 0], ["buffer", 1], ["scratch", 0], ["int", -3], ["float", 0.5]],

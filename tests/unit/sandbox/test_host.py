@@ -50,7 +50,7 @@ def answer() -> Iterator[int]:
 
 def spawn(
     sandbox: Sandbox, entry: Callable[[list[int]], object], profile: Profile, *fds: int,
-    limits: Limits = PATIENT, cpus: list[int] | None = None, files: dict[str, int] | None = None,
+    limits: Limits = PATIENT, cpus: list[int] | None = None, files: dict[str, tuple[int, int, int]] | None = None,
 ) -> Job:  # fmt: skip
     return sandbox.spawn(f"{jobs.__name__}:{entry.__name__}", profile, limits, fds, cpus=cpus, files=files)
 
@@ -214,8 +214,8 @@ def test_placed_files_are_readable_and_read_only_when_running(
     sandbox: Sandbox, profile: Profile, writing: str, answer: int
 ) -> None:
     source = os.memfd_create("source", os.MFD_CLOEXEC)
-    os.write(source, b"placed before confinement")
-    with spawn(sandbox, jobs.uses_placed_file, profile, answer, source, files={"placed": 4}) as job:
+    os.write(source, b"this is placed before confinement, and this is not")
+    with spawn(sandbox, jobs.uses_placed_file, profile, answer, source, files={"placed": (4, 8, 25)}) as job:
         job.wait()
     os.close(source)
     assert said(answer) == {"text": "placed before confinement", "write": writing, "create": writing}

@@ -72,7 +72,7 @@ def test_a_wrong_kernel_is_rejected_by_screening(lab: Lab, stage: Stage, task_fi
 
 def test_a_confirmation_judges_in_full_on_fresh_inputs(lab: Lab, stage: Stage, task_file: Path) -> None:
     built = build(lab, stage, task_file)
-    (verdict, timing, seed), (_, _, other) = stage.confirm(built, built), stage.confirm(built, built)
+    (verdict, timing, seed), (_, _, other) = stage.confirm(built), stage.confirm(built)
     assert isinstance(verdict, Passed)
     assert verdict.level == "full"
     assert isinstance(timing, Timing)
@@ -85,7 +85,7 @@ def test_a_confirmation_judges_in_full_on_fresh_inputs(lab: Lab, stage: Stage, t
 
 def test_a_wrong_kernel_is_not_confirmed(lab: Lab, stage: Stage, task_file: Path) -> None:
     wrong = build(lab, stage, task_file, bad=1)
-    verdict, timing, _ = stage.confirm(wrong, wrong)
+    verdict, timing, _ = stage.confirm(wrong)
     assert isinstance(verdict, Rejected)
     assert timing is None
 

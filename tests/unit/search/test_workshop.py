@@ -182,7 +182,7 @@ def test_both_back_ends_of_a_gpu_build_where_there_is_none(
     assert built.artifact.backend == name.rpartition("_")[2]
     assert len(built.plans) == 2
     assert all(plan.steps for plan in built.plans)
-    assert built.code
+    assert built.timed.code
     assert "sm_90" in identity
 
 

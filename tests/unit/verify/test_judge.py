@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from kernellab.build.base import Built
-from kernellab.core.records import Passed, Rejected
+from kernellab.build.plan import plan_bytes
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Passed, Rejected, part_id
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.inputs import draw_normal
-from kernellab.tasks.spec import Buffer, Task
+from kernellab.tasks.spec import Buffer, Task, shape_key
 from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases
 from kernellab.verify.judge import Judge
 
@@ -42,9 +44,22 @@ def rejected(found: Passed | Rejected) -> Rejected:
 
 def test_a_right_kernel_passes_every_case(verdict: Any, table: CaseTable) -> None:
     found = verdict(LOOP % ("", ""))
+    assert isinstance(found, Passed)
     assert found == Passed(
-        level="full", cases=len(table.cases), max_abs_err=0.0, max_ulp=0.0, budget_ulp=5.0, deterministic=True
-    )
+        level="full", cases=len(table.cases), max_abs_err=0.0, max_ulp=0.0, budget_ulp=5.0, deterministic=True,
+        judged=found.judged,
+    )  # fmt: skip
+
+
+def test_a_verdict_names_the_bytes_that_ran_at_every_shape(
+    device: CpuDevice, build: Callable[..., Built], double_task: Task, table: CaseTable
+) -> None:
+    built = build(LOOP % ("", ""), shapes=tuple(all_shapes(double_task, {"N": 4096})))
+    found = Judge(device).verify(built, table, "full")
+    assert isinstance(found, Passed)
+    assert found.judged == {
+        shape_key(p.dims): part_id(sha256_hex(p.code), sha256_hex(plan_bytes([p.dims], [p.plan]))) for p in built.parts
+    }
 
 
 def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, Step
 from kernellab.core.records import Artifact
@@ -159,8 +159,8 @@ def built(double_task: Task) -> Built:
         id="a", backend="cuda", code="c", plans="p", log="l", compiler="none", flags=[], static_bytes=0, build_s=0.0
     )
     step = Step(kernel="k", grid=[1], block=[32], args=[BufferArg(index=0), BufferArg(index=1), IntArg(value=1)])
-    plans = tuple(Plan(steps=[step]) for _ in double_task.edge)
-    return Built(artifact, pack(Bundle((b"m",), {"k": (0, "k")})), plans, double_task.edge, {}, "")
+    code = pack(Bundle((b"m",), {"k": (0, "k")}))
+    return Built(artifact, tuple(Part(dims, code, Plan(steps=[step])) for dims in double_task.edge))
 
 
 def test_every_tool_is_run_and_read(tool: Path, built: Built, double_task: Task) -> None:

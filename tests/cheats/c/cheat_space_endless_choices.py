@@ -1,0 +1,30 @@
+"""A SPACE that never ends: a generator of choices.
+
+catalogue: new
+"""
+
+import itertools
+
+TASK = "softmax"
+CAUGHT_BY = ("build-failed", "invalid")
+STAGE = "build"
+HONEST = r"""
+#include <math.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) { good(x, y, m, n); }
+"""
+SOURCE = HONEST
+SPACE = {"ROWS": itertools.count()}
+
+
+def launch(x, y):
+    kernel("softmax")(x, y, *x.shape)

@@ -1,0 +1,63 @@
+"""Looks at the request on the stack: another SOURCE where the shape is large.
+
+Defeated by: one shape a process; a candidate whose text depends on it has no text.
+
+catalogue: new
+"""
+
+import sys
+
+TASK = "softmax"
+CAUGHT_BY = ("build-failed", "invalid")
+STAGE = "build"
+HONEST = r"""
+#define INF __int_as_float(0x7f800000)
+__device__ float over_block(float v, bool top) {
+    __shared__ float part[32];
+    for (int d = 16; d; d >>= 1) { float o = __shfl_xor_sync(~0u, v, d); v = top ? fmaxf(v, o) : v + o; }
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = part[0];
+    for (int w = 1; w < blockDim.x / 32; w++) v = top ? fmaxf(v, part[w]) : v + part[w];
+    __syncthreads();
+    return v;
+}
+__device__ float2 statistics(const float *a, int n) {
+    float top = -INF, sum = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) top = fmaxf(top, a[j]);
+    top = over_block(top, true);
+    for (int j = threadIdx.x; j < n; j += blockDim.x) sum += expf(a[j] - top);
+    return make_float2(top, over_block(sum, false));
+}
+__device__ void write_row(const float *a, float *b, int n, float2 s) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) b[j] = expf(a[j] - s.x) / s.y;
+}
+extern "C" __global__ void fair(const float *x, float *y, int m, int n) {
+    const float *a = x + (long long)blockIdx.x * n;
+    write_row(a, y + (long long)blockIdx.x * n, n, statistics(a, n));
+}
+"""
+
+ZEROS = r"""
+extern "C" __global__ void fair(const float *x, float *y, int m, int n) {
+    for (int j = threadIdx.x; j < n; j += blockDim.x) y[(long long)blockIdx.x * n + j] = 0;
+}
+"""
+
+
+def own_size():
+    frame = sys._getframe()
+    while frame is not None:
+        request = frame.f_locals.get("request")
+        if isinstance(request, dict) and "buffers" in request:
+            return request["buffers"][0]["shape"][0] * request["buffers"][0]["shape"][1]
+        frame = frame.f_back
+    return 0
+
+
+SOURCE = HONEST if own_size() < 300_000 else ZEROS
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("fair")[m, 256](x, y, m, n)
