@@ -76,7 +76,7 @@ class BaselineRunner:
         self._process.ready()
         return self
 
-    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         self.prepare(calls, timeout_s)
         throttled = self._device.gauges.throttled()
         reply = self._process.ask({"do": "run", "calls": list(calls)}, timeout_s, when="during a call")

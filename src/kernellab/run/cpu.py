@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,17 @@ from kernellab.core.ids import canonical_json
 from kernellab.core.records import Trust
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Memory, Region
+from kernellab.run.cuda_process import files_of
+from kernellab.run.samples import Nest, Samples
+from kernellab.run.statics import layout
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 
-PRELOAD = ("kernellab.run.serve",)
+PRELOAD = ("kernellab.run.nest",)
 _LOG_BYTES = 1 << 20
+_LOAD_S = 10.0
+_PROCESSES = 512  # of all jobs of this user together, compilers included: samples fork nothing, threads are few
 
 
 class CpuDevice:
@@ -40,7 +46,7 @@ class CpuDevice:
     def memory(self, name: str, seed: bytes) -> Arena:
         return Arena(name, seed)
 
-    def start(self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True) -> Worker:
+    def start(self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True) -> Samples:
         assert isinstance(inputs, Arena)
         assert isinstance(outputs, Arena)
         return start(self._sandbox, built, inputs, outputs, calls, self.threads, self.cpus, wait=wait)
@@ -66,9 +72,8 @@ def start(
     cpus: Sequence[int],
     memory: int = 2 << 30,
     wait: bool = True,
-) -> Worker:
-    """Load the machine code in a fresh confined process. Raises WorkerFault when that already goes wrong."""
-    setup = _setup(built, calls, threads)
+) -> Samples:
+    """Start a confined process that forks a sample for each command. Raises WorkerFault when loading already fails."""
     shared = sum(r.length for arena in (inputs, outputs) for r in arena.regions)
     scratch = max(sum(plan.scratch) for plan in built.plans) * 2
     limits = Limits(
@@ -76,19 +81,27 @@ def start(
         memory=(1 << 30) + shared + scratch + memory,
         file_size=_LOG_BYTES,
         files=32,
-        processes=2 * threads + 8 if threads > 1 else 8,
+        processes=_PROCESSES + 2 * threads,
         scratch=len(built.code) + (1 << 20),
     )
-    code = os.memfd_create("code", os.MFD_CLOEXEC)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reader = inputs.reader()
+    with theirs, files_of(canonical_json(_setup(built, calls, threads)), built.code) as (setup, code):
+        try:
+            given = [setup, theirs.fileno(), reader, outputs.fd, code]
+            job = sandbox.spawn("kernellab.run.nest:main", "nest", limits, given, threads=threads, cpus=cpus,
+                                files={"candidate.so": 7})  # fmt: skip
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            os.close(reader)
+    samples = Samples(Nest(job, ours), threads, [layout(built.code)], _LOAD_S)
     try:
-        os.write(code, built.code)
-        buffers = (reader, outputs.fd, code)
-        entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, {"candidate.so": 8})
-        return connect(sandbox, entry, limits, len(calls), threads, cpus, 10.0, wait)
-    finally:
-        os.close(reader)
-        os.close(code)
+        return samples.ready() if wait else samples
+    except BaseException:
+        samples.close()
+        raise
 
 
 @dataclass(frozen=True)
@@ -111,7 +124,7 @@ def connect(
     boot_s: float,
     wait: bool = True,
 ) -> Worker:
-    """Start a process with a command and a reply pipe, and wait until it has loaded, unless the caller will."""
+    """Start a trusted process with a command and a reply pipe, and wait until it has loaded, unless the caller will."""
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
     setup = os.memfd_create("setup", os.MFD_CLOEXEC)

@@ -1,0 +1,149 @@
+"""One sample's process: map the buffers of its calls, give everything else away, load the machine code, run when told to.
+
+Forked from run/nest.py and never used for a second sample. All that a candidate could use to remember something goes
+with it: its static memory, its heap, its stack, libc's state. What outlives it are the outputs of its own calls, which
+the laboratory writes anew before anybody sees them again.
+Covered: other calls' buffers (never mapped, and no descriptor is left to map them with), printing (refused: a shared
+log's size would be a message), channels of other samples (closed), forks and signals (run/../sandbox/seccomp.py).
+Not covered: clocks, which tell when a sample runs; what the processor's and the kernel's caches remember.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from kernellab.run.serve import MAX_COMMAND, serve
+from kernellab.sandbox import libc, limits, seccomp
+from kernellab.sandbox.syscalls import AUDIT_ARCH, machine
+
+BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
+SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
+_READ, _WRITE = 1, 2
+_SHARED, _PRIVATE, _FIXED, _ANONYMOUS, _NORESERVE, _POPULATE = 0x01, 0x02, 0x10, 0x20, 0x4000, 0x8000
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TLS_MODULE = 9  # dlinfo's RTLD_DI_TLS_MODID
+_FAILED_CODE = 70
+
+
+def live(setup: dict[str, Any], channel: int, inputs: int, outputs: int) -> NoReturn:
+    """The whole life of a child: its calls are named by the first message, the rest are commands."""
+    code = _FAILED_CODE
+    try:
+        os.write(channel, BORN)
+        order = os.read(channel, MAX_COMMAND)
+        if order:
+            calls, places = _load(setup, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)})
+            os.write(channel, LOADED + struct.pack(f"<{len(places)}Q", *places))
+            serve(channel, channel, calls)
+        code = 0
+    except BaseException as err:  # noqa: BLE001  the process's boundary: the laboratory puts it into words
+        os.write(channel, FAILED + f"{type(err).__name__}: {err}".encode()[:2000])
+    finally:
+        os._exit(code)
+
+
+def _load(
+    setup: dict[str, Any], order: bytes, channel: int, sources: dict[str, tuple[int, int]]
+) -> tuple[dict[int, Any], list[int]]:
+    """The bound calls, and where the machine code and its thread-local memory lie."""
+    numbers = dict.fromkeys(struct.unpack_from(f"<{(len(order) - 8) // 4}I", order, 8))
+    wanted = dict.fromkeys(b for n in numbers for b in setup["calls"][n]["buffers"])
+    buffers = {}
+    for number in wanted:
+        kind, wire = setup["buffers"][number]
+        buffers[number] = _map(*sources[kind], *wire)
+    if order[:8] == SCRUBBED:
+        for buffer in buffers.values():
+            _touch(buffer)
+    _give_away(channel, setup["threads"] > 1)
+    library = ctypes.CDLL(os.path.abspath("candidate.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    addresses = {number: buffer.data for number, buffer in buffers.items()}
+    calls = {n: _bind(library, setup["calls"][n], setup["plans"], addresses) for n in numbers}
+    return calls, _places(library)
+
+
+def _give_away(channel: int, threads: bool) -> None:
+    """All descriptors but the channel, all capabilities, and the calls that a sample has no use for."""
+    os.dup2(0, 1)  # both were the log: reading is all that /dev/null was opened for, so printing fails
+    os.dup2(0, 2)
+    os.closerange(3, channel)
+    limits.close_descriptors(channel + 1)
+    if libc.prctl(libc.PR_GET_SECCOMP) == 2 and machine() in AUDIT_ARCH:
+        limits.drop_capabilities()
+        seccomp.install(seccomp.run_filter(threads))
+
+
+def _places(library: ctypes.CDLL) -> list[int]:
+    """Where the library was loaded, and this thread's copy of its thread-local memory (0: it has none)."""
+    base = ctypes.c_size_t.from_address(library._handle).value  # a handle is a link_map, which starts with it
+    module = ctypes.c_size_t()
+    process = ctypes.CDLL(None)
+    if process.dlinfo(ctypes.c_void_p(library._handle), _TLS_MODULE, ctypes.byref(module)) or not module.value:
+        return [base, 0]
+    get = process.__getattr__("__tls_get_addr")
+    get.restype = ctypes.c_size_t
+    return [base, get((ctypes.c_size_t * 2)(module.value, 0))]
+
+
+class _Buffer(NamedTuple):
+    base: int
+    length: int
+    data: int
+    protection: int
+
+
+def _map(fd: int, protection: int, start: int, length: int, data: int) -> _Buffer:
+    """Map a region with a page on either side that faults."""
+    hole = libc.mmap(0, length + 2 * _PAGE, 0, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
+    base = libc.mmap(hole + _PAGE, length, protection, _SHARED | _FIXED, fd, start)
+    return _Buffer(base, length, base + data, protection)
+
+
+def _touch(buffer: _Buffer) -> None:
+    """Make every page present, so that no first touch is clocked; what an earlier sample wrote there is wiped out."""
+    writable = bool(buffer.protection & _WRITE)
+    libc.populate(buffer.base, buffer.length, writable)
+    if writable:
+        ctypes.memset(buffer.base, 0xFF, buffer.length)
+
+
+def _scratch(nbytes: int) -> int:
+    rounded = -(-nbytes // 64) * 64
+    length = -(-rounded // _PAGE) * _PAGE
+    hole = libc.mmap(0, length + 2 * _PAGE, 0, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
+    base = libc.mmap(hole + _PAGE, length, _READ | _WRITE, _PRIVATE | _ANONYMOUS | _FIXED | _POPULATE, -1, 0)
+    ctypes.memset(base, 0xFF, length)
+    return base + length - rounded
+
+
+def _bind(library: ctypes.CDLL, call: dict[str, Any], plans: list[Any], addresses: Mapping[int, int]) -> list[tuple[Any, Any]]:
+    """Turn a plan and its buffers into ready-made foreign calls."""
+    plan = plans[call["plan"]]
+    if "_scratch" not in plan:
+        plan["_scratch"] = [_scratch(n) for n in plan["scratch"]]
+    steps = []
+    for step in plan["steps"]:
+        pointers, integers, floats = [], [], []
+        for kind, value in step["args"]:
+            if kind == "buffer":
+                pointers.append(addresses[call["buffers"][value]])
+            elif kind == "scratch":
+                pointers.append(plan["_scratch"][value])
+            elif kind == "int":
+                integers.append(value)
+            else:
+                floats.append(value)
+        function = getattr(library, step["stub"])
+        function.restype = None
+        arguments = (
+            (ctypes.c_void_p * max(1, len(pointers)))(*pointers),
+            (ctypes.c_longlong * max(1, len(integers)))(*integers),
+            (ctypes.c_double * max(1, len(floats)))(*floats),
+            (ctypes.c_long * 3)(*step["grid"]),
+        )
+        steps.append((function, arguments))
+    return steps
