@@ -13,12 +13,11 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from kernellab.run.serve import MAX_COMMAND, serve
 from kernellab.sandbox import libc, limits, seccomp
-from kernellab.sandbox.syscalls import AUDIT_ARCH, machine
 
 BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
 SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
@@ -27,16 +26,18 @@ _SHARED, _PRIVATE, _FIXED, _ANONYMOUS, _NORESERVE, _POPULATE = 0x01, 0x02, 0x10,
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TLS_MODULE = 9  # dlinfo's RTLD_DI_TLS_MODID
 _FAILED_CODE = 70
+_dlinfo, _tls_address = ctypes.CDLL(None)["dlinfo"], ctypes.CDLL(None)["__tls_get_addr"]
+_tls_address.restype = ctypes.c_size_t
 
 
-def live(setup: dict[str, Any], channel: int, inputs: int, outputs: int) -> NoReturn:
+def live(setup: dict[str, Any], program: Callable[[], bytes], channel: int, inputs: int, outputs: int) -> NoReturn:
     """The whole life of a child: its calls are named by the first message, the rest are commands."""
     code = _FAILED_CODE
     try:
         os.write(channel, BORN)
         order = os.read(channel, MAX_COMMAND)
         if order:
-            calls, places = _load(setup, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)})
+            calls, places = _load(setup, program, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)})
             os.write(channel, LOADED + struct.pack(f"<{len(places)}Q", *places))
             serve(channel, channel, calls)
         code = 0
@@ -47,7 +48,7 @@ def live(setup: dict[str, Any], channel: int, inputs: int, outputs: int) -> NoRe
 
 
 def _load(
-    setup: dict[str, Any], order: bytes, channel: int, sources: dict[str, tuple[int, int]]
+    setup: dict[str, Any], program: Callable[[], bytes], order: bytes, channel: int, sources: dict[str, tuple[int, int]]
 ) -> tuple[dict[int, Any], list[int]]:
     """The bound calls, and where the machine code and its thread-local memory lie."""
     numbers = dict.fromkeys(struct.unpack_from(f"<{(len(order) - 8) // 4}I", order, 8))
@@ -59,34 +60,31 @@ def _load(
     if order[:8] == SCRUBBED:
         for buffer in buffers.values():
             _touch(buffer)
-    _give_away(channel, setup["threads"] > 1)
+    _give_away(channel, program)
     library = ctypes.CDLL(os.path.abspath("candidate.so"), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     addresses = {number: buffer.data for number, buffer in buffers.items()}
     calls = {n: _bind(library, setup["calls"][n], setup["plans"], addresses) for n in numbers}
     return calls, _places(library)
 
 
-def _give_away(channel: int, threads: bool) -> None:
+def _give_away(channel: int, program: Callable[[], bytes]) -> None:
     """All descriptors but the channel, all capabilities, and the calls that a sample has no use for."""
     os.dup2(0, 1)  # both were the log: reading is all that /dev/null was opened for, so printing fails
     os.dup2(0, 2)
     os.closerange(3, channel)
     limits.close_descriptors(channel + 1)
-    if libc.prctl(libc.PR_GET_SECCOMP) == 2 and machine() in AUDIT_ARCH:
+    if rules := program():
         limits.drop_capabilities()
-        seccomp.install(seccomp.run_filter(threads))
+        seccomp.install(rules)
 
 
 def _places(library: ctypes.CDLL) -> list[int]:
     """Where the library was loaded, and this thread's copy of its thread-local memory (0: it has none)."""
     base = ctypes.c_size_t.from_address(library._handle).value  # a handle is a link_map, which starts with it
     module = ctypes.c_size_t()
-    process = ctypes.CDLL(None)
-    if process.dlinfo(ctypes.c_void_p(library._handle), _TLS_MODULE, ctypes.byref(module)) or not module.value:
+    if _dlinfo(ctypes.c_void_p(library._handle), _TLS_MODULE, ctypes.byref(module)) or not module.value:
         return [base, 0]
-    get = process.__getattr__("__tls_get_addr")
-    get.restype = ctypes.c_size_t
-    return [base, get((ctypes.c_size_t * 2)(module.value, 0))]
+    return [base, _tls_address((ctypes.c_size_t * 2)(module.value, 0))]
 
 
 class _Buffer(NamedTuple):

@@ -22,6 +22,7 @@ from kernellab.run.statics import layout
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.zygote import NAMESPACED
 
 PRELOAD = ("kernellab.run.nest",)
 _LOG_BYTES = 1 << 20
@@ -86,7 +87,8 @@ def start(
     )
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reader = inputs.reader()
-    with theirs, files_of(canonical_json(_setup(built, calls, threads)), built.code) as (setup, code):
+    told = {**_setup(built, calls, threads), "namespaced": sandbox.tier in NAMESPACED}
+    with theirs, files_of(canonical_json(told), built.code) as (setup, code):
         try:
             given = [setup, theirs.fileno(), reader, outputs.fd, code]
             job = sandbox.spawn("kernellab.run.nest:main", "nest", limits, given, threads=threads, cpus=cpus,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import secrets
 import select
 import signal
 import socket
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from kernellab.run import statics
 from kernellab.run.base import Sample, WorkerFault
 from kernellab.run.child import AS_IT_IS, BORN, FAILED, LOADED, SCRUBBED
-from kernellab.run.nest import FORK, REAP
+from kernellab.run.nest import FORK, REAP, TELL
 from kernellab.run.worker import Line, describe
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.host import Job
@@ -31,6 +32,7 @@ from kernellab.sandbox.host import Job
 _BIRTH_S, _REAP_S = 10.0, 2.0
 _KILLED, _FAILED_STATUS = 9, 70 << 8
 _LOADING = "while it was loaded"
+_PREPARED = 2  # an artifact compared with itself prepares two samples at once
 
 
 class Nest:
@@ -40,7 +42,6 @@ class Nest:
         self.job = job
         self._control = control
         self._control.settimeout(_REAP_S)
-        self._untaken = 0
 
     def fork(self) -> socket.socket:
         """Our end of a new child's channel."""
@@ -48,23 +49,23 @@ class Nest:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         with theirs, contextlib.suppress(OSError):  # without it the channel ends, and that is looked at
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
-            self._control.sendmsg([FORK], rights)
+            self._control.sendmsg([FORK, struct.pack("<i", 300 + secrets.randbelow(32_000))], rights)
         return ours
 
     def bury(self) -> None:
         """A child was killed: let go of it when it is gone. Nobody waits for that."""
         with contextlib.suppress(OSError):
             self._control.send(REAP)
-            self._untaken += 1
 
     def status(self) -> int:
-        """How the child ended that was buried last."""
-        found = _KILLED
+        """How a child ended that has been killed or is ending by itself."""
         with contextlib.suppress(OSError):
-            while self._untaken and len(data := self._control.recv(4)) == 4:
-                found = struct.unpack("<i", data)[0]
-                self._untaken -= 1
-        return int(found)
+            self._control.send(TELL)
+            data = self._control.recv(4)
+            if len(data) == 4:
+                return int(struct.unpack("<i", data)[0])
+        self.job.end()  # it waits for something that does not end: with it everything goes
+        return _KILLED
 
     def close(self) -> None:
         self.job.close()
@@ -94,17 +95,21 @@ class Child:
 
     def kill(self) -> None:
         """Kill, unless it has ended by itself, and note how it ended."""
-        self.drop()
-        if self.status is None:
+        if not self._buried:
+            self._send(signal.SIGKILL)
             self.status = self._nest.status()
+            self._close()
 
     def drop(self) -> None:
         """Kill without waiting."""
         if not self._buried:
             self._send(signal.SIGKILL)
             self._nest.bury()
-            self._buried = True
-            os.close(self._pidfd)
+            self._close()
+
+    def _close(self) -> None:
+        self._buried = True
+        os.close(self._pidfd)
 
     def poll(self) -> bool:
         if not self._buried and select.select([self._pidfd], [], [], 0)[0]:
@@ -120,7 +125,7 @@ class Child:
                 signal.pidfd_send_signal(self._pidfd, number)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Sample:
     """One child with its channel. `image`: its static memory after the warm-up, if there was one."""
 
@@ -147,7 +152,7 @@ class Samples:
         self._load_s = load_s
         self._cpu: int | None = None
         self._unseen = False
-        self._sample: _Sample | None = None
+        self._samples: list[_Sample] = []
         self._ahead: socket.socket | None = nest.fork()
         self._ahead_pid = 0
         self.busy_s = 0.0
@@ -172,9 +177,8 @@ class Samples:
 
         `steady`: the calls are made once more, backwards, and must leave static memory as the first round left it.
         """
-        sample = self._sample
-        if sample is None or sample.used or not sample.calls.issuperset(calls):
-            sample = self._begin(calls, AS_IT_IS)
+        fitting = (s for s in self._samples if not s.used and s.calls.issuperset(calls))
+        sample = next(fitting, None) or self._begin(calls, AS_IT_IS)
         sample.used = True
         before = sample.line.books() if counted else (0.0, 0.0)
         seconds = sample.line.command(calls, timeout_s)
@@ -187,7 +191,7 @@ class Samples:
             self.busy_s += sample.line.command(calls[::-1], timeout_s)
             statics.compare(first, self._image(sample))
         if not counted:
-            self._retire()
+            self._retire(_PREPARED)
             self._fork_ahead()
         return found
 
@@ -211,8 +215,8 @@ class Samples:
         self._nest.close()
 
     def _begin(self, calls: Sequence[int], how: bytes) -> _Sample:
-        """A new process for these calls, loaded and waiting; the one before is killed."""
-        self._retire()
+        """A new process for these calls, loaded and waiting."""
+        self._retire(_PREPARED - 1)
         self._fork_ahead()
         self._wait_for_ahead()
         assert self._ahead is not None
@@ -221,7 +225,8 @@ class Samples:
         if self._cpu is not None:
             os.sched_setaffinity(process.pid, {self._cpu})
         line = Line(process, channel.fileno(), channel.fileno(), self._threads, trusted=False)
-        sample = self._sample = _Sample(channel, process, line, frozenset(calls))
+        sample = _Sample(channel, process, line, frozenset(calls))
+        self._samples.append(sample)
         channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
         sample.spans = self._spans(sample, line.receive(self._load_s, _LOADING))
         return sample
@@ -263,7 +268,11 @@ class Samples:
         self._ahead.settimeout(None)
         self._ahead_pid = int(struct.unpack("3i", ancillary[0][2][:12])[0])
 
-    def _retire(self) -> None:
-        if self._sample is not None:
-            self._sample.drop()
-            self._sample = None
+    def _retire(self, keep: int = 0) -> None:
+        """End the processes that have been used, and of the others all but the newest few."""
+        waiting = [s for s in self._samples if not s.used]
+        kept = waiting[len(waiting) - keep :] if keep else []
+        for sample in self._samples:
+            if sample not in kept:
+                sample.drop()
+        self._samples = kept
