@@ -37,7 +37,9 @@ def live(setup: dict[str, Any], program: Callable[[], bytes], channel: int, inpu
         os.write(channel, BORN)
         order = os.read(channel, MAX_COMMAND)
         if order:
-            calls, places = _load(setup, program, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)})
+            calls, places = _load(
+                setup, program, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)}
+            )
             os.write(channel, LOADED + struct.pack(f"<{len(places)}Q", *places))
             serve(channel, channel, calls)
         code = 0
@@ -52,9 +54,9 @@ def _load(
 ) -> tuple[dict[int, Any], list[int]]:
     """The bound calls, and where the machine code and its thread-local memory lie."""
     numbers = dict.fromkeys(struct.unpack_from(f"<{(len(order) - 8) // 4}I", order, 8))
-    wanted = dict.fromkeys(b for n in numbers for b in setup["calls"][n]["buffers"])
+    wanted = {b: os.urandom(4) for n in numbers for b in setup["calls"][n]["buffers"]}
     buffers = {}
-    for number in wanted:
+    for number in sorted(wanted, key=wanted.__getitem__):  # so that no buffer's place tells another's
         kind, wire = setup["buffers"][number]
         buffers[number] = _map(*sources[kind], *wire)
     if order[:8] == SCRUBBED:
@@ -118,7 +120,9 @@ def _scratch(nbytes: int) -> int:
     return base + length - rounded
 
 
-def _bind(library: ctypes.CDLL, call: dict[str, Any], plans: list[Any], addresses: Mapping[int, int]) -> list[tuple[Any, Any]]:
+def _bind(
+    library: ctypes.CDLL, call: dict[str, Any], plans: list[Any], addresses: Mapping[int, int]
+) -> list[tuple[Any, Any]]:
     """Turn a plan and its buffers into ready-made foreign calls."""
     plan = plans[call["plan"]]
     if "_scratch" not in plan:

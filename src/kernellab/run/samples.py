@@ -177,7 +177,7 @@ class Samples:
 
         `steady`: the calls are made once more, backwards, and must leave static memory as the first round left it.
         """
-        fitting = (s for s in self._samples if not s.used and s.calls.issuperset(calls))
+        fitting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
         sample = next(fitting, None) or self._begin(calls, AS_IT_IS)
         sample.used = True
         before = sample.line.books() if counted else (0.0, 0.0)

@@ -158,13 +158,14 @@ def test_an_arm_compared_with_itself_gets_no_more_calls_than_it_needs(ring: Ring
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
-        ("static int calls; " + spin(1000, "if (calls++ > 100) y[0] += 1;"), "wrong-output"),
-        ("static int calls; " + spin(1000, "if (calls++ > 3) y[-1] = 1;"), "out-of-bounds"),
-        ("static int calls; " + spin(1000, "if (calls++ > 3) __builtin_trap();"), "crash"),
+        ("static int calls; " + spin(1000, "calls++;"), "static-memory"),
+        ("static int warm; " + spin(1000, "if (warm) y[0] += 1; warm = 1;"), "wrong-output"),
+        ("static int warm; " + spin(1000, "if (warm) y[-1] = 1; warm = 1;"), "out-of-bounds"),
+        ("static int warm; " + spin(1000, "if (warm) __builtin_trap(); warm = 1;"), "crash"),
         ("void k(const float *x, float *y, long n) { y[0] = 2 * x[0]; }", "unwritten"),
         ("void k(const float *x, float *y, long n) { for (long j = 0; j < n; j++) y[j] = 0; }", "wrong-output"),
     ],
-    ids=["wrong later", "outside later", "crash later", "unwritten", "wrong"],
+    ids=["counts", "wrong later", "outside later", "crash later", "unwritten", "wrong"],
 )
 def test_a_candidate_that_is_unfit_in_the_timed_calls_is_rejected_with_its_cause(
     source: str, cause: str, ring: Ring, arm: Any

@@ -14,7 +14,9 @@ import pytest
 from kernellab.sandbox.freeze import freeze, states
 
 SPINS = "print('on', flush=True)\nwhile True: pass"
-TWO = "import threading\ndef f():\n    while True: pass\nthreading.Thread(target=f).start()\nprint('on', flush=True)\nf()"
+TWO = (
+    "import threading\ndef f():\n    while True: pass\nthreading.Thread(target=f).start()\nprint('on', flush=True)\nf()"
+)
 Started = Callable[[str], "subprocess.Popen[bytes]"]
 
 
