@@ -3,8 +3,8 @@
 Forked from run/nest.py and never used for a second sample. All that a candidate could use to remember something goes
 with it: its static memory, its heap, its stack, libc's state. What outlives it are the outputs of its own calls, which
 the laboratory writes anew before anybody sees them again.
-Covered: other calls' buffers (never mapped, and no descriptor is left to map them with), printing (refused: a shared
-log's size would be a message), channels of other samples (closed), forks and signals (run/../sandbox/seccomp.py).
+Covered: other calls' buffers (never mapped, and no descriptor is left to map them with), logs and channels
+of other samples (each has its own), forks and signals (run/../sandbox/seccomp.py).
 Not covered: clocks, which tell when a sample runs; what the processor's and the kernel's caches remember.
 """
 
@@ -30,10 +30,16 @@ _dlinfo, _tls_address = ctypes.CDLL(None)["dlinfo"], ctypes.CDLL(None)["__tls_ge
 _tls_address.restype = ctypes.c_size_t
 
 
-def live(setup: dict[str, Any], program: Callable[[], bytes], channel: int, inputs: int, outputs: int) -> NoReturn:
-    """The whole life of a child: its calls are named by the first message, the rest are commands."""
+def live(
+    setup: dict[str, Any], program: Callable[[], bytes], own: tuple[int, int], inputs: int, outputs: int
+) -> NoReturn:
+    """The whole life of a child: its calls are named by the first message, the rest are commands. `own`: its channel
+    and its log, both made for it alone."""
+    channel, log = own
     code = _FAILED_CODE
     try:
+        os.dup2(log, 1)
+        os.dup2(log, 2)
         os.write(channel, BORN)
         order = os.read(channel, MAX_COMMAND)
         if order:
@@ -71,8 +77,6 @@ def _load(
 
 def _give_away(channel: int, program: Callable[[], bytes]) -> None:
     """All descriptors but the channel, all capabilities, and the calls that a sample has no use for."""
-    os.dup2(0, 1)  # both were the log: reading is all that /dev/null was opened for, so printing fails
-    os.dup2(0, 2)
     os.closerange(3, channel)
     limits.close_descriptors(channel + 1)
     if rules := program():

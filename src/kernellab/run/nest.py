@@ -38,16 +38,17 @@ def main(fds: list[int]) -> int:
     confined = libc.prctl(libc.PR_GET_SECCOMP) == 2 and machine() in AUDIT_ARCH
     program = _filter(setup["threads"] > 1, setup["namespaced"]) if confined else bytes
     while True:
-        data, ancillary, _, _ = control.recvmsg(8, socket.CMSG_SPACE(4))
+        data, ancillary, _, _ = control.recvmsg(8, socket.CMSG_SPACE(8))
         if data in (REAP, TELL):
             status = os.waitpid(-1, 0)[1]
             if data == TELL:
                 control.send(struct.pack("<i", status))
         elif data.startswith(FORK):
-            channel = array.array("i", ancillary[0][2])[0]
+            channel, log = array.array("i", ancillary[0][2][:8])
             if _fork(setup["namespaced"], *struct.unpack_from("<i", data, len(FORK))) == 0:
-                live(setup, program, channel, inputs, outputs)
+                live(setup, program, (channel, log), inputs, outputs)
             os.close(channel)
+            os.close(log)
         else:
             return 0
 

@@ -31,6 +31,7 @@ from kernellab.sandbox.host import Job
 
 _BIRTH_S, _REAP_S = 10.0, 2.0
 _KILLED, _FAILED_STATUS = 9, 70 << 8
+_LOG_KEPT = 64 << 10
 _LOADING = "while it was loaded"
 _PREPARED = 2  # an artifact compared with itself prepares two samples at once
 
@@ -43,14 +44,15 @@ class Nest:
         self._control = control
         self._control.settimeout(_REAP_S)
 
-    def fork(self) -> socket.socket:
-        """Our end of a new child's channel."""
+    def fork(self) -> tuple[socket.socket, int]:
+        """Our end of a new child's channel, and what it prints to: a log of its own, for its size would be a message."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        log = os.memfd_create("klab-log", os.MFD_CLOEXEC)
         with theirs, contextlib.suppress(OSError):  # without it the channel ends, and that is looked at
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno(), log]))]
             self._control.sendmsg([FORK, struct.pack("<i", 300 + secrets.randbelow(32_000))], rights)
-        return ours
+        return ours, log
 
     def bury(self) -> None:
         """A child was killed: let go of it when it is gone. Nobody waits for that."""
@@ -75,8 +77,9 @@ class Nest:
 class Child:
     """A forked process that is not ours to wait for. Its number is its own until it is buried."""
 
-    def __init__(self, pid: int, nest: Nest) -> None:
+    def __init__(self, pid: int, nest: Nest, log: int) -> None:
         self.pid = pid
+        self._log = log
         self.status: int | None = None
         self._nest = nest
         self._pidfd = os.pidfd_open(pid)
@@ -117,7 +120,10 @@ class Child:
         return self.status is not None
 
     def log(self) -> str:
-        return ""
+        return os.pread(self._log, _LOG_KEPT, 0).decode(errors="replace")
+
+    def flooded(self) -> bool:
+        return os.fstat(self._log).st_size >= self._nest.job.limits.file_size
 
     def _send(self, number: int) -> None:
         if not self._buried:
@@ -137,9 +143,12 @@ class _Sample:
     image: bytes | None = None
     used: bool = False
 
+    log: int = -1
+
     def drop(self) -> None:
         self.process.drop()
         self.channel.close()
+        os.close(self.log)
 
 
 class Samples:
@@ -153,8 +162,9 @@ class Samples:
         self._cpu: int | None = None
         self._unseen = False
         self._samples: list[_Sample] = []
-        self._ahead: socket.socket | None = nest.fork()
-        self._ahead_pid = 0
+        self._ahead: socket.socket | None = None
+        self._ahead_pid, self._ahead_log = 0, -1
+        self._fork_ahead()
         self.busy_s = 0.0
 
     def ready(self) -> Samples:
@@ -182,6 +192,8 @@ class Samples:
         sample.used = True
         before = sample.line.books() if counted else (0.0, 0.0)
         seconds = sample.line.command(calls, timeout_s)
+        if sample.process.flooded():
+            raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
         self.busy_s += seconds
         found = Sample(seconds, counted and sample.line.disturbed(before, seconds))
         if sample.image is not None:
@@ -212,6 +224,7 @@ class Samples:
         self._retire()
         if self._ahead is not None:
             self._ahead.close()
+            os.close(self._ahead_log)
         self._nest.close()
 
     def _begin(self, calls: Sequence[int], how: bytes) -> _Sample:
@@ -221,11 +234,11 @@ class Samples:
         self._wait_for_ahead()
         assert self._ahead is not None
         channel, self._ahead = self._ahead, None
-        process = Child(self._ahead_pid, self._nest)
+        process = Child(self._ahead_pid, self._nest, self._ahead_log)
         if self._cpu is not None:
             os.sched_setaffinity(process.pid, {self._cpu})
         line = Line(process, channel.fileno(), channel.fileno(), self._threads, trusted=False)
-        sample = _Sample(channel, process, line, frozenset(calls))
+        sample = _Sample(channel, process, line, frozenset(calls), log=self._ahead_log)
         self._samples.append(sample)
         channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
         sample.spans = self._spans(sample, line.receive(self._load_s, _LOADING))
@@ -249,7 +262,7 @@ class Samples:
 
     def _fork_ahead(self) -> None:
         if self._ahead is None:
-            self._ahead, self._ahead_pid = self._nest.fork(), 0
+            (self._ahead, self._ahead_log), self._ahead_pid = self._nest.fork(), 0
 
     def _wait_for_ahead(self) -> None:
         """Until the next process is there, so that its fork is over when a clock starts."""

@@ -148,7 +148,7 @@ void k(const float *x, float *y, long n) {
     char *base = (char *)((unsigned long)y & ~4095ul);
     y[0] = mremap(base, 4096, 3 * 4096, MREMAP_MAYMOVE) == MAP_FAILED;
     y[1] = 0;
-    for (int fd = 0; fd < 64; fd++) y[1] += mmap(0, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
+    for (int fd = 3; fd < 64; fd++) y[1] += mmap(0, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
 }"""
     inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
     calls = [Call({"N": 16}, (inputs.declare((16,), "float32"),), (outputs.declare((16,), "float32"),)) for _ in "ab"]
