@@ -126,7 +126,7 @@ class BaselineRunner:
             raise
         return self
 
-    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         self.prepare(calls, timeout_s)
         throttled = self._device.gauges.throttled()
         request = {"do": "run", "calls": list(calls), "variant": self._name}

@@ -20,6 +20,7 @@ from kernellab.tasks.spec import Array
 
 PAGE = mmap.PAGESIZE
 ALIGN = 64
+_FRONT = PAGE + ALIGN  # the longest band before the data
 _ADD_SEALS, _SEAL_SHRINK_GROW = 1033, 1 | 2 | 4
 
 
@@ -29,7 +30,7 @@ class Arena:
     def __init__(self, name: str, seed: bytes) -> None:
         self._name = name
         self._end = 0
-        self._pattern = np.frombuffer(seed * (PAGE // len(seed) + 1), np.uint8)[:PAGE].copy()
+        self._pattern = np.frombuffer(seed * (_FRONT // len(seed) + 1), np.uint8)[:_FRONT].copy()
         self._map: mmap.mmap | None = None
         self.fd = -1
         self.regions: list[Region] = []
@@ -99,6 +100,5 @@ class Arena:
 
     def _bands(self, region: Region) -> tuple[Array, Array]:
         memory, end = self._memory(), region.data + region.nbytes
-        front = max(region.start, region.data - PAGE)
-        before = np.frombuffer(memory, np.uint8, region.data - front, front)
+        before = np.frombuffer(memory, np.uint8, region.data - region.start, region.start)
         return before, np.frombuffer(memory, np.uint8, region.start + region.length - end, end)

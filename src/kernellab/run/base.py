@@ -24,8 +24,8 @@ class Region:
     nbytes: int
 
     def wire(self) -> list[int]:
-        """What a runner needs: where to map from, how much, and where the data starts."""
-        return [self.start, self.length, self.data - self.start]
+        """What a runner needs: where to map from, how much, where the data starts, and how long it is."""
+        return [self.start, self.length, self.data - self.start, self.nbytes]
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,14 @@ class Runner(Protocol):
     def ready(self) -> Runner:
         """Wait until everything is loaded."""
 
-    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
-        """Run the numbered calls. `counted`: this is a timed sample, with cold caches and a note of disturbances."""
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
+        """Run the numbered calls. `counted`: this is a timed sample, with cold caches and a note of disturbances.
+
+        `steady`: where it applies, make the calls once more and compare what they leave in static memory.
+        """
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
-        """Do what is done once for these calls, before their inputs are written."""
+        """Do what is done once for these calls, before their inputs are written and their outputs poisoned."""
 
     def pin(self, cpu: int) -> None:
         """Run on this processor from now on, where that means something."""

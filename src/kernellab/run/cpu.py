@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +16,19 @@ from kernellab.core.ids import canonical_json
 from kernellab.core.records import Trust
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Memory, Region
+from kernellab.run.cuda_process import files_of
+from kernellab.run.samples import Nest, Samples
+from kernellab.run.statics import layout
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.zygote import NAMESPACED
 
-PRELOAD = ("kernellab.run.serve",)
+PRELOAD = ("kernellab.run.nest",)
 _LOG_BYTES = 1 << 20
-_CODE_FD = 8  # of the descriptors that connect() hands over, the last
+_CODE_FD = 7  # of a job's descriptors, the last
+_LOAD_S = 10.0
+_PROCESSES = 512  # of all jobs of this user together, compilers included: samples fork nothing, threads are few
 
 
 class CpuDevice:
@@ -41,7 +48,7 @@ class CpuDevice:
     def memory(self, name: str, seed: bytes) -> Arena:
         return Arena(name, seed)
 
-    def start(self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True) -> Worker:
+    def start(self, built: Built, inputs: Memory, outputs: Memory, calls: Sequence[Call], wait: bool = True) -> Samples:
         assert isinstance(inputs, Arena)
         assert isinstance(outputs, Arena)
         return start(self._sandbox, built, inputs, outputs, calls, self.threads, self.cpus, wait=wait)
@@ -67,10 +74,8 @@ def start(
     cpus: Sequence[int],
     memory: int = 2 << 30,
     wait: bool = True,
-) -> Worker:
-    """Load the machine code in a fresh confined process. Raises WorkerFault when that already goes wrong."""
-    files = _files(built.codes)
-    setup = _setup(built, calls, threads) | {"libraries": list(files)}
+) -> Samples:
+    """Start a confined process that forks a sample for each command. Raises WorkerFault when loading already fails."""
     shared = sum(r.length for arena in (inputs, outputs) for r in arena.regions)
     scratch = max(sum(plan.scratch) for plan in built.plans) * 2
     limits = Limits(
@@ -78,19 +83,29 @@ def start(
         memory=(1 << 30) + shared + scratch + memory,
         file_size=_LOG_BYTES,
         files=32,
-        processes=2 * threads + 8 if threads > 1 else 8,
+        processes=_PROCESSES + 2 * threads,
         scratch=sum(map(len, built.codes)) + (1 << 20),
     )
-    code = os.memfd_create("code", os.MFD_CLOEXEC)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reader = inputs.reader()
+    files = _files(built.codes)
+    told = {**_setup(built, calls, threads), "libraries": list(files), "namespaced": sandbox.tier in NAMESPACED}
+    with theirs, files_of(canonical_json(told), b"".join(built.codes)) as (setup, code):
+        try:
+            given = [setup, theirs.fileno(), reader, outputs.fd, code]
+            job = sandbox.spawn("kernellab.run.nest:main", "nest", limits, given, threads=threads, cpus=cpus,
+                                files=files)  # fmt: skip
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            os.close(reader)
+    samples = Samples(Nest(job, ours), threads, [layout(code) for code in built.codes], _LOAD_S)
     try:
-        os.write(code, b"".join(built.codes))
-        buffers = (reader, outputs.fd, code)
-        entry = Entry("kernellab.run.serve:main", canonical_json(setup), buffers, files)
-        return connect(sandbox, entry, limits, len(calls), threads, cpus, 10.0, wait)
-    finally:
-        os.close(reader)
-        os.close(code)
+        return samples.ready() if wait else samples
+    except BaseException:
+        samples.close()
+        raise
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,7 @@ def connect(
     boot_s: float,
     wait: bool = True,
 ) -> Worker:
-    """Start a process with a command and a reply pipe, and wait until it has loaded, unless the caller will."""
+    """Start a trusted process with a command and a reply pipe, and wait until it has loaded, unless the caller will."""
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     reply_read, reply_write = os.pipe2(os.O_CLOEXEC)
     setup = os.memfd_create("setup", os.MFD_CLOEXEC)

@@ -140,7 +140,7 @@ class CudaRunner:
     def ready(self) -> CudaRunner:
         return self
 
-    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         self.prepare(calls, timeout_s)
         throttled = counted and self._device.gauges.throttled()
         started = time.perf_counter()

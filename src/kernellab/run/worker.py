@@ -1,56 +1,191 @@
-"""The laboratory's side of a worker: it owns the clock, and the worker runs only while the clock does.
+"""The laboratory's side of a process that runs calls: it owns the clock, and the process runs only while the clock does.
 
-Between calls the worker is stopped (SIGSTOP, confirmed by the kernel), so that no thread of it can work ahead on inputs
-that are being prepared, finish late, or disturb the other arm.
-Covered: late or early work, forged replies, hangs, crashes. Not covered: the few microseconds between the worker's reply
-and the stop, which are below 1 % of a sample by construction (samples last about 3 ms).
+Between commands the process is stopped (SIGSTOP, confirmed by the kernel), so that no thread of it can work ahead on
+inputs that are being prepared, finish late, or disturb the other arm.
+Covered: late or early work, forged replies, hangs, crashes, processes that will not stop. Not covered: the moment between
+the reply and the stop, as long as it is below 150 us and 0.5 % of the sample; beyond that it belongs to the sample, and
+a process that goes on computing is rejected.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import struct
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
 
 from kernellab.core.records import Cause
 from kernellab.run.base import Sample, WorkerFault
+from kernellab.sandbox.freeze import STOP_S
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
+_HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
 
 
 class Process(Protocol):
-    """What a worker needs of the process behind it."""
+    """What the clock needs of the process behind it. `stop` is false when it goes on all the same."""
 
     pid: int
     status: int | None
 
-    def stop(self) -> None: ...
+    def stop(self) -> bool: ...
     def resume(self) -> None: ...
     def kill(self) -> None: ...
-    def end(self) -> None: ...
     def poll(self) -> bool: ...
-    def close(self) -> None: ...
     def log(self) -> str: ...
-    def flooded(self) -> bool: ...
 
 
-class Worker:
-    """`calls` is how many calls the process has bound; calls + k brings the buffers of call k in."""
+class Line:
+    """Commands to one process and their clock. A trusted one (a baseline) is not asked what it did after its reply."""
 
-    def __init__(
-        self, process: Process, commands: int, replies: int, calls: int, threads: int, boot_timeout_s: float
-    ) -> None:
-        self._process = process
-        self._commands = commands
-        self._replies = replies
+    def __init__(self, process: Process, commands: int, replies: int, threads: int, trusted: bool) -> None:
+        self.process = process
+        self._commands, self._replies = commands, replies
         self._poll = select.poll()
         self._poll.register(replies, select.POLLIN)
         self._tasks = f"/proc/{process.pid}/task"
         self._cpu_clock = (~process.pid << 3) | 2  # the kernel's name for another process's CPU clock
+        self._threads = threads
+        self._trusted = trusted
+
+    def receive(self, timeout_s: float, when: str) -> bytes:
+        """The next message. Raises WorkerFault when none comes."""
+        ready = self._poll.poll(timeout_s * 1000)
+        reply = self._read() if ready else b""
+        if not reply:
+            self._broken(reply, bool(ready), timeout_s, when)
+        return reply
+
+    def command(self, calls: Sequence[int], timeout_s: float) -> float:
+        """Run the numbered calls; returns the wall time from our write to our read, and leaves the process stopped."""
+        token = os.urandom(8)
+        message = token + struct.pack(f"<{len(calls)}I", *calls)
+        self.process.resume()
+        started = time.perf_counter()
+        with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
+            os.write(self._commands, message)
+        ready = self._poll.poll(timeout_s * 1000)
+        reply = self._read() if ready else b""
+        used = self._cpu_s()  # before the clock: what it uses from here on comes after the reply
+        ended = time.perf_counter()
+        if reply != token:
+            self._broken(reply, bool(ready), timeout_s, "during a call")
+        return ended - started + self._halt(ended, ended - started, used)
+
+    def rest(self) -> None:
+        """Stop before the first command."""
+        if not self.process.stop():
+            self.process.kill()
+            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of being loaded")
+
+    def _halt(self, ended: float, seconds: float, used: float) -> float:
+        """Stop after a reply; returns how much of the time that took belongs to the sample."""
+        if not self.process.stop():
+            self.process.kill()
+            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of its reply")
+        if self.process.status is not None:
+            self._broken(b"", True, 0.0, "during a call")
+        if self._trusted:
+            return 0.0
+        late, more = time.perf_counter() - ended, self._cpu_s() - used
+        allowed = _LOST_S + _LOST_SHARE * seconds
+        if more > allowed + _HIDDEN_S:
+            self.process.kill()
+            raise WorkerFault("hidden-work", f"went on computing for {more * 1e3:.3g} ms after its reply")
+        return max(0.0, late - allowed)
+
+    def refuse(self) -> NoReturn:
+        self.process.kill()
+        raise WorkerFault("early-reply", "wrote to the reply channel itself: the reply is not the laboratory's token")
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._replies, 4096)
+        except ConnectionError:  # it ended with a command unread
+            return b""
+
+    def _broken(self, reply: bytes, answered: bool, timeout_s: float, when: str) -> NoReturn:
+        """Explain and raise. An end of file means that the process is gone or going."""
+        if not answered:
+            self.process.kill()
+            raise WorkerFault("timeout", f"did not return within {timeout_s:.3g} s {when} and was killed")
+        if reply:
+            self.refuse()
+        deadline = time.monotonic() + STOP_S
+        while not self.process.poll() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.process.kill()
+        raise WorkerFault(*describe(self.process.status or 0, when, self.process.log()))
+
+    def _cpu_s(self) -> float:
+        try:
+            return time.clock_gettime(self._cpu_clock)
+        except OSError:
+            return 0.0
+
+    def books(self) -> Books:
+        """From the kernel, never from the worker."""
+        try:
+            threads = os.listdir(self._tasks) if self._threads > 1 else [str(self.process.pid)]
+            waited = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in threads)
+            switched = _switches(f"/proc/{self.process.pid}/status")
+            return Books(
+                time.clock_gettime(self._cpu_clock), waited, _run_delay("/proc/thread-self/schedstat"), switched
+            )
+        except (OSError, ValueError, IndexError):
+            return Books(0.0, 0.0, 0.0, 0)
+
+    def sample(self, before: Books, seconds: float) -> Sample:
+        """What a command took, and whether somebody else had the processor during a noticeable part of it.
+
+        One thread: the time in which it or the laboratory was ready and got no processor is nobody's work, and is taken
+        off, down to the processor time that it used, which is the least that its work took. Only one that was thrown off
+        the processor in the middle, and found other contents in the caches when it came back, is set aside.
+        """
+        spent = self.books().since(before)
+        allowed = _LOST_S + _LOST_SHARE * seconds
+        if self._threads > 1:
+            return Sample(seconds, spent.waited > allowed)
+        net = max(seconds - spent.waited - spent.own_wait, min(spent.used, seconds))
+        return Sample(net, spent.switches > 0 and spent.waited > allowed)
+
+
+@dataclass(frozen=True)
+class Books:
+    """Seconds of processor time used, seconds spent ready without a processor (the process, and the laboratory's own
+    thread), and how often the process was thrown off the processor."""
+
+    used: float
+    waited: float
+    own_wait: float
+    switches: int
+
+    def since(self, before: Books) -> Books:
+        return Books(self.used - before.used, self.waited - before.waited, self.own_wait - before.own_wait,
+                     self.switches - before.switches)  # fmt: skip
+
+
+class Job(Process, Protocol):
+    """A process that is a child of this one."""
+
+    def end(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Worker:
+    """A trusted process that runs all calls (a baseline); calls + k brings the buffers of call k in."""
+
+    def __init__(
+        self, process: Job, commands: int, replies: int, calls: int, threads: int, boot_timeout_s: float
+    ) -> None:
+        self._process = process
+        self._line = Line(process, commands, replies, threads, trusted=True)
+        self._fds = (commands, replies)
         self._threads = threads
         self.busy_s = 0.0
         self._calls = calls
@@ -59,23 +194,24 @@ class Worker:
 
     def ready(self) -> Worker:
         """Wait until the process has loaded, and stop it; raises WorkerFault when loading already goes wrong."""
-        self._expect(b"loaded!!", self._boot_timeout_s, "while it was loaded")
-        self._process.stop()
+        if self._line.receive(self._boot_timeout_s, "while it was loaded") != b"loaded!!":
+            self._line.refuse()
+        self._line.rest()
         return self
 
-    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""
-        before = self._books() if counted else (0.0, 0.0)
-        seconds = self._command(calls, timeout_s)
+        before = self._line.books() if counted else None
+        seconds = self._line.command(calls, timeout_s)
         self.busy_s += seconds
-        return Sample(seconds, counted and self._disturbed(before, seconds))
+        return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
         """Bring the buffers of these calls in. To be done before new inputs are written: the process runs meanwhile."""
         fresh = [n for n in calls if n not in self._touched]
         if fresh:
             self._touched.update(fresh)
-            self._command([self._calls + n for n in fresh], timeout_s)
+            self._line.command([self._calls + n for n in fresh], timeout_s)
 
     def remarks(self) -> dict[str, int | str]:
         return {}
@@ -89,70 +225,16 @@ class Worker:
         if self._threads == 1 and self._process.status is None:
             os.sched_setaffinity(self._process.pid, {cpu})
 
-    def _command(self, calls: Sequence[int], timeout_s: float) -> float:
-        token = os.urandom(8)
-        message = token + struct.pack(f"<{len(calls)}I", *calls)
-        self._process.resume()
-        started = time.perf_counter()
-        os.write(self._commands, message)
-        ready = self._poll.poll(timeout_s * 1000)
-        reply = os.read(self._replies, 4096) if ready else b""
-        seconds = time.perf_counter() - started
-        if reply != token:
-            self._broken(reply, bool(ready), timeout_s)
-        self._process.stop()
-        if self._process.status is not None:
-            self._broken(b"", True, timeout_s)
-        if self._process.flooded():
-            self._process.kill()
-            raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
-        return seconds
-
     def close(self) -> None:
         self._process.close()
-        for fd in (self._commands, self._replies):
+        for fd in self._fds:
             os.close(fd)
 
-    def _expect(self, token: bytes, timeout_s: float, when: str) -> None:
-        ready = self._poll.poll(timeout_s * 1000)
-        reply = os.read(self._replies, 4096) if ready else b""
-        if reply != token:
-            self._broken(reply, bool(ready), timeout_s, when)
 
-    def _broken(self, reply: bytes, answered: bool, timeout_s: float, when: str = "during a call") -> None:
-        """Explain and raise. An end of file means that the process is gone or going."""
-        if not answered:
-            self._process.kill()
-            raise WorkerFault("timeout", f"did not return within {timeout_s:.3g} s {when} and was killed")
-        if reply:
-            self._process.kill()
-            raise WorkerFault(
-                "early-reply", "wrote to the reply channel itself: the reply is not the laboratory's token"
-            )
-        deadline = time.monotonic() + 5
-        while not self._process.poll() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        self._process.kill()
-        raise WorkerFault(*_describe(self._process.status or 0, when, self._process.log()))
-
-    def _books(self) -> tuple[float, float]:
-        """From the kernel, never from the worker: processor seconds used, and seconds spent ready without a processor."""
-        try:
-            threads = os.listdir(self._tasks) if self._threads > 1 else [str(self._process.pid)]
-            delay = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in threads)
-            return time.clock_gettime(self._cpu_clock), delay
-        except OSError:
-            return 0.0, 0.0
-
-    def _disturbed(self, before: tuple[float, float], seconds: float) -> bool:
-        """Whether somebody else had the processor during a noticeable part of the sample.
-
-        Waiting for a processor is not enough (the wait may come after the reply, when the laboratory itself wakes up
-        there), and missing processor time is not enough either (a kernel that sleeps has only itself to blame).
-        """
-        used, waited = (after - earlier for after, earlier in zip(self._books(), before, strict=True))
-        allowed = _LOST_S + _LOST_SHARE * seconds
-        return waited > allowed and (self._threads > 1 or seconds - used > allowed)
+def _switches(path: str) -> int:
+    """How often a process lost the processor without giving it up."""
+    with open(path, "rb") as file:
+        return int(file.read().rpartition(b"nonvoluntary_ctxt_switches:")[2].split()[0])
 
 
 def _run_delay(path: str) -> float:
@@ -160,7 +242,7 @@ def _run_delay(path: str) -> float:
         return int(file.read().split()[1]) * 1e-9
 
 
-def _describe(status: int, when: str, log: str) -> tuple[Cause, str]:
+def describe(status: int, when: str, log: str) -> tuple[Cause, str]:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

@@ -19,6 +19,7 @@ from typing import get_args
 
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.sandbox import libc, namespaces, scratch
+from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, Profile, Request, Tier
 
@@ -74,16 +75,15 @@ class Job:
         assert self.status is not None
         return self.status
 
-    def stop(self) -> None:
-        """Freeze every thread; returns when the kernel confirms it (or the job has ended)."""
+    def stop(self) -> bool:
+        """Freeze every thread; true when the kernel confirms it (or the job has ended), false when it goes on."""
         if self.status is None and not self._stopped:
-            os.kill(self.pid, signal.SIGSTOP)
-            event = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if event is not None and event.si_code == os.CLD_STOPPED:
-                os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG)
-                self._stopped = True
-            else:
+            outcome = freeze(self.pid, lambda: os.kill(self.pid, signal.SIGSTOP))
+            self._stopped = outcome == "stopped"
+            if outcome == "ended":
                 self._reap()
+            return outcome != "running"
+        return True
 
     def resume(self) -> None:
         if self.status is None:

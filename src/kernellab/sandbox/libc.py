@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+from collections.abc import Sequence
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -16,6 +18,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 
 MNT_DETACH = 2
 
 PR_SET_DUMPABLE = 4
+PR_GET_SECCOMP = 21
 PR_SET_SECCOMP = 22
 PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
@@ -23,6 +26,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_libc.process_vm_readv.restype = ctypes.c_ssize_t
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 
@@ -65,6 +69,23 @@ def mmap(address: int, length: int, protection: int, flags: int, fd: int, offset
         code = ctypes.get_errno()
         raise OSError(code, f"mmap: {os.strerror(code)}")
     return int(result)
+
+
+class _Span(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def read_memory(pid: int, spans: Sequence[tuple[int, int]]) -> bytes:
+    """What lies at these (address, length) of another process (process_vm_readv)."""
+    total = sum(length for _, length in spans)
+    kept = ctypes.create_string_buffer(max(total, 1))
+    here = _Span(ctypes.cast(kept, ctypes.c_void_p), total)
+    there = (_Span * len(spans))(*(_Span(address, length) for address, length in spans))
+    zero = ctypes.c_ulong(0)
+    got = _libc.process_vm_readv(pid, ctypes.byref(here), ctypes.c_ulong(1), there, ctypes.c_ulong(len(spans)), zero)
+    if _check(int(got), "process_vm_readv") != total:
+        raise OSError(errno.EFAULT, "process_vm_readv: part of it is not mapped")
+    return kept.raw[:total]
 
 
 def populate(address: int, length: int, write: bool) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from kernellab.sandbox import libc
 
 _CAPSET = {"x86_64": 126, "aarch64": 91}
+NEST = 1 << 21  # CAP_SYS_ADMIN within the job's own user namespace: a pid namespace for each of its children
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,15 @@ def threads_of(uid: int) -> int:
     return count
 
 
-def drop_capabilities() -> None:
-    """Empty every capability set; with no_new_privs nothing brings them back."""
+def drop_capabilities(keep: int = 0) -> None:
+    """Empty every capability set but for `keep`; with no_new_privs nothing brings the rest back."""
     for capability in range(64):
         try:
             libc.prctl(libc.PR_CAPBSET_DROP, capability)
         except OSError:
             break
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0), 8)
-    data = ctypes.create_string_buffer(24)
+    data = ctypes.create_string_buffer(struct.pack("=6I", keep, keep, 0, 0, 0, 0), 24)
     libc.syscall("capset", _CAPSET[os.uname().machine], header, data)
 
 

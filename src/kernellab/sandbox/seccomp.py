@@ -1,7 +1,10 @@
 """System-call filters (classic BPF through prctl).
 
-Covered: the run profile is an allow-list (no exec, fork, sockets, memfd, signals to others; threads only when
-asked for); the build profile is a deny-list (compilers need much) without sockets, ptrace, mounts, keys, namespaces.
+Covered: the run profile is an allow-list (no exec, fork, sockets, memfd; no signal to anybody but SIGABRT to itself; no
+sleeping, yielding or timers, so that no sample is made to look disturbed; no growing of a mapping over its neighbours;
+threads, and what they need to wait for each other, only when asked for). The nest profile, for the laboratory's own
+code that forks samples, adds forking and what a child needs to confine itself further. The build profile is a deny-list
+(compilers need much) without sockets, ptrace, mounts, keys, namespaces.
 Where there is no private root (tier T2), modes, owners, times and attributes of files are refused as well: Landlock
 does not know them. Not covered: what an allowed call does with its file arguments (Landlock and the private root see
 to that).
@@ -12,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import signal
 import struct
 
 from kernellab.sandbox import libc
@@ -24,12 +28,16 @@ _NAMESPACE_FLAGS = 0x7E020080
 
 # ruff: noqa: SIM905  a table of words reads better than a list of quotes
 _RUN = """
-    read write close mmap munmap mprotect brk madvise mremap futex exit exit_group rt_sigaction rt_sigprocmask
-    rt_sigreturn rt_sigtimedwait sigaltstack sched_yield getpid gettid getppid getuid geteuid getgid getegid
-    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday set_robust_list rseq set_tid_address openat open
-    fstat newfstatat stat lstat statx lseek pread64 readv writev getrandom sched_getaffinity sysinfo uname readlink
-    readlinkat getrusage restart_syscall getcwd access faccessat faccessat2 getdents64 membarrier mincore arch_prctl
-    poll ppoll select pselect6 times getcpu setitimer
+    read write close mmap munmap mprotect brk madvise exit exit_group rt_sigaction rt_sigprocmask rt_sigreturn
+    sigaltstack getpid gettid getppid getuid geteuid getgid getegid clock_gettime clock_getres gettimeofday
+    set_robust_list rseq set_tid_address openat open fstat newfstatat stat lstat statx lseek pread64 readv writev
+    getrandom sched_getaffinity sysinfo uname readlink readlinkat getrusage restart_syscall getcwd access faccessat
+    faccessat2 getdents64 arch_prctl times getcpu
+""".split()
+
+_NEST = """
+    futex mremap sched_yield clone clone3 wait4 waitid recvmsg sendmsg sendto dup dup2 dup3 close_range prctl capset
+    prlimit64
 """.split()
 
 _BUILD_DENIED = """
@@ -51,6 +59,7 @@ _UNSEEN_BY_LANDLOCK = """
     kill tkill tgkill chmod fchmod fchmodat chown lchown fchown fchownat utime utimes futimesat utimensat setxattr
     lsetxattr fsetxattr removexattr lremovexattr fremovexattr
 """.split()
+_FUTEX_WAKES = (1, 129)  # FUTEX_WAKE, shared and private
 _NEWER = 451  # calls that came after this table was written; libc falls back to older ones
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
 
@@ -65,6 +74,11 @@ def _load_nr() -> bytes:
 
 def _load_arg(index: int, high: bool = False) -> bytes:
     return _op(_LD, 16 + 8 * index + (4 if high else 0))
+
+
+def _null(index: int) -> bytes:
+    """Go on with the next instruction when an argument is zero, else skip it."""
+    return _load_arg(index) + _op(_JEQ, 0, 0, 3) + _load_arg(index, True) + _op(_JEQ, 0, 0, 1)
 
 
 def _errno(code: int) -> bytes:
@@ -91,15 +105,29 @@ def run_filter(threads: bool) -> bytes:
     program = _prologue()
     for name in _RUN:
         program += _on(name, _op(_RET, _ALLOW))
-    # abort() and raise() may signal this process, nobody else
-    program += _on("tgkill", _load_arg(0) + _op(_JEQ, os.getpid(), 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    # abort() may signal this process, nobody else, and with nothing that goes on or comes back
+    aborts = _load_arg(2) + _op(_JEQ, signal.SIGABRT, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM)
+    itself = _load_arg(0) + _op(_JEQ, os.getpid(), 1, 0) + _errno(errno.EPERM)
+    program += _on("tgkill", itself + aborts)
     # reading a limit is fine, setting one is not
-    read_only = _load_arg(2) + _op(_JEQ, 0, 0, 3) + _load_arg(2, True) + _op(_JEQ, 0, 0, 1)
-    program += _on("prlimit64", read_only + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    program += _on("prlimit64", _null(2) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     if threads:
         thread = _load_arg(0) + _op(_JSET, _CLONE_THREAD, 0, 1) + _op(_RET, _ALLOW)
         program += _on("clone", thread + _errno(errno.EPERM))
         program += _on("clone3", _errno(errno.ENOSYS))  # its flags sit behind a pointer: glibc falls back to clone
+        program += _on("futex", _op(_RET, _ALLOW)) + _on("sched_yield", _op(_RET, _ALLOW))
+    else:  # waking is fine; a wait that ends by itself would be a sleep
+        wakes = _load_arg(1) + b"".join(_op(_JEQ, op, 0, 1) + _op(_RET, _ALLOW) for op in _FUTEX_WAKES)
+        program += _on("futex", wakes + _null(3) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
+    return program + _errno(errno.EPERM)
+
+
+def nest_filter() -> bytes:
+    """For trusted code that forks confined children: a run filter with forking. Each child adds its own."""
+    program = _prologue()
+    for name in (*_RUN, *_NEST):
+        program += _on(name, _op(_RET, _ALLOW))
+    program += _on("tgkill", _load_arg(2) + _op(_JEQ, signal.SIGABRT, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     return program + _errno(errno.EPERM)
 
 

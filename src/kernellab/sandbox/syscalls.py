@@ -238,6 +238,12 @@ TABLE: dict[str, tuple[int, int]] = {
     "mknodat": (259, 33),
     "vmsplice": (278, 75),
     "tee": (276, 77),
+    "wait4": (61, 260),
+    "waitid": (247, 95),
+    "dup": (32, 23),
+    "dup2": (33, -1),
+    "dup3": (292, 24),
+    "close_range": (436, 436),
 }
 # fmt: on
 

@@ -28,7 +28,7 @@ from typing import Any, Literal
 from kernellab.sandbox import landlock, libc, limits, namespaces, scratch, seccomp
 
 Tier = Literal["T1", "T2", "T3", "T0"]
-Profile = Literal["build", "run"]
+Profile = Literal["build", "run", "nest"]
 NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
 LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
 MAX_MESSAGE = 1 << 16
@@ -232,12 +232,18 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     if tier in NAMESPACED and not build:
         namespaces.freeze_scratch()
     limits.apply(request.limits, 0 if tier in NAMESPACED else limits.threads_of(os.getuid()))
-    limits.drop_capabilities()
+    limits.drop_capabilities(limits.NEST if request.profile == "nest" and tier in NAMESPACED else 0)
     libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
     if tier in LANDLOCKED:
         readable = ["/"] if tier == "T1" else [*trees, "/dev/urandom", "/dev/zero", namespaces.PROCESSOR, folder]
         landlock.restrict(readable, [folder] if build else [], ["/dev/null"] if build else [])
-    seccomp.install(seccomp.build_filter(tier in NAMESPACED) if build else seccomp.run_filter(request.threads > 1))
+    seccomp.install(_filter(tier, request))
+
+
+def _filter(tier: Tier, request: Request) -> bytes:
+    if request.profile == "build":
+        return seccomp.build_filter(tier in NAMESPACED)
+    return seccomp.nest_filter() if request.profile == "nest" else seccomp.run_filter(request.threads > 1)
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]] | None:

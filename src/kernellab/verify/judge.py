@@ -73,9 +73,9 @@ class _Look:
             self._runner.close()
             self._runner = None
 
-    def _run(self, calls: Sequence[int], timeout_s: float) -> None:
+    def _run(self, calls: Sequence[int], timeout_s: float, steady: bool = False) -> None:
         assert self._runner is not None, "opened before"
-        self._runner.run(calls, timeout_s)
+        self._runner.run(calls, timeout_s, steady=steady)
 
     def one_by_one(self) -> Rejected | None:
         """Every case alone, as if it were the only one."""
@@ -104,14 +104,14 @@ class _Look:
         return self.first_rejection()
 
     def again(self) -> Rejected | None:
-        """All cases once more in one go: right as before, and best of all with every bit as before.
+        """All cases once more in one go, twice in one process: right as before, and best of all with every bit as before.
 
-        Backwards, so that the last call is made twice in a row: an output left alone because nothing changed would show.
-        The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over.
+        The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over. Each call is
+        made again on the same inputs and other leftovers: an output left alone because nothing changed would show.
         """
         table, self.label = self._table, "second pass"
         patterns = [poison_outputs(table.outputs, call, leftover_pattern) for call in table.calls]
-        self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout)
+        self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
         for number, case in enumerate(table.cases):
             if not self._as_before(number):
                 self._deterministic = False

@@ -4,7 +4,7 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("harmless", "hidden-work", "timeout")
+CAUGHT_BY = ("harmless", "hidden-work", "timeout", "static-memory")
 STAGE = "measure"
 HARMLESS = True
 SOURCE = r"""

@@ -21,7 +21,8 @@ static void good(const float *x, float *y, long m, long n) {
 }
 void softmax(const float *x, float *y, long m, long n) {
     static int said;
-    if (!said++) fprintf(stderr, "softmax %ld x %ld\n", m, n);
+    if (!said) fprintf(stderr, "softmax %ld x %ld\n", m, n);
+    said = 1;
     good(x, y, m, n);
 }
 """

@@ -19,13 +19,13 @@ static void good(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
     }
 }
-static volatile double spent;
 void softmax(const float *x, float *y, long m, long n) {
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
     good(x, y, m, n);
     clock_gettime(CLOCK_MONOTONIC, &b);
-    spent += (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);
+    volatile double spent = (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);
+    (void)spent;
 }
 """
 

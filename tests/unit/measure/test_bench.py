@@ -367,13 +367,15 @@ def test_a_kernel_that_does_a_tenth_of_the_work_comes_out_faster(ring: Ring, arm
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
-        ("void k(const float *x, float *y, long n) { y[-1] = 1; for (long j = 0; j < n; j++) y[j] = 2 * x[j]; }", "out-of-bounds"),
-        ("void k(const float *x, float *y, long n) { __builtin_trap(); }", "crash"),
+        ("static int calls; " + spin(1000, "calls++;"), "static-memory"),
+        ("static int warm; " + spin(1000, "if (warm) y[0] += 1; warm = 1;"), "wrong-output"),
+        ("static int warm; " + spin(1000, "if (warm) y[-1] = 1; warm = 1;"), "out-of-bounds"),
+        ("static int warm; " + spin(1000, "if (warm) __builtin_trap(); warm = 1;"), "crash"),
         ("void k(const float *x, float *y, long n) { y[0] = 2 * x[0]; }", "unwritten"),
         ("void k(const float *x, float *y, long n) { for (long j = 0; j < n; j++) y[j] = 0; }", "wrong-output"),
     ],
-    ids=["outside", "crash", "unwritten", "wrong"],
-)  # fmt: skip
+    ids=["counts", "wrong later", "outside later", "crash later", "unwritten", "wrong"],
+)
 def test_a_candidate_that_is_unfit_in_the_timed_calls_is_rejected_with_its_cause(
     source: str, cause: str, ring: Ring, arm: Any
 ) -> None:

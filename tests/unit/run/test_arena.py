@@ -41,7 +41,7 @@ def test_regions_are_aligned_disjoint_and_end_at_a_page_border(buffers: list[tup
         assert region.start % PAGE == region.length % PAGE == region.data % ALIGN == 0
         assert region.data - region.start >= ALIGN
         assert 0 <= region.start + region.length - (region.data + region.nbytes) < ALIGN
-        assert region.wire() == [region.start, region.length, region.data - region.start]
+        assert region.wire() == [region.start, region.length, region.data - region.start, region.nbytes]
         end = region.start + region.length
 
 

@@ -12,7 +12,7 @@ from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
 from kernellab.run.cpu import CpuDevice
-from kernellab.run.worker import Worker
+from kernellab.run.samples import Samples
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Dims
 
@@ -30,7 +30,7 @@ class Bed:
         ]
         self.inputs.open()
         self.outputs.open()
-        self.worker: Worker | None = None
+        self.worker: Samples | None = None
         try:
             self.worker = cpu.start(sandbox, built, self.inputs, self.outputs, self.calls, 1, [0], memory)
         except WorkerFault:
@@ -84,7 +84,7 @@ def test_new_inputs_are_seen_at_the_next_call(bed: Any) -> None:
 
 def test_each_call_runs_the_plan_of_its_own_shape(bed: Any) -> None:
     with bed(shapes=({"N": 16}, {"N": 3})) as it:
-        it.x(0)[...], it.x(1)[...] = 1, 2
+        it.x(0)[...], it.x(1)[...], it.y(0)[...] = 1, 2, 0
         it.run(1)
         assert it.y(1).tolist() == [4] * 3
         assert it.y(0).tolist() == [0] * 16

@@ -70,6 +70,34 @@ def test_the_run_filter_lets_a_process_signal_itself_alone() -> None:
     program = seccomp.run_filter(threads=False)
     assert decide(program, number("tgkill"), os.getpid(), os.getpid(), 6) == ALLOW
     assert decide(program, number("tgkill"), os.getppid(), os.getppid(), 6) == refusal(errno.EPERM)
+    for sent in (18, 19, 14):  # SIGCONT would undo a stop
+        assert decide(program, number("tgkill"), os.getpid(), os.getpid(), sent) == refusal(errno.EPERM)
+
+
+def test_the_run_filter_lets_nobody_sleep_or_yield_but_threads_wait_for_each_other() -> None:
+    alone, threads = seccomp.run_filter(threads=False), seccomp.run_filter(threads=True)
+    for name in ("nanosleep", "clock_nanosleep", "ppoll", "pselect6", "setitimer", "timer_create", "rt_sigtimedwait"):
+        assert decide(alone, number(name)) == decide(threads, number(name)) == refusal(errno.EPERM)
+    assert decide(alone, number("sched_yield")) == refusal(errno.EPERM)
+    assert decide(threads, number("sched_yield")) == ALLOW
+    for wakes in (1, 129):
+        assert decide(alone, number("futex"), 4096, wakes, 1, 4096) == ALLOW
+    for waits in (0, 128, 137, 393):
+        assert decide(alone, number("futex"), 4096, waits, 0, 0) == ALLOW
+        assert decide(alone, number("futex"), 4096, waits, 0, 4096) == refusal(errno.EPERM)
+        assert decide(threads, number("futex"), 4096, waits, 0, 4096) == ALLOW
+
+
+def test_no_mapping_grows_over_its_neighbours() -> None:
+    assert decide(seccomp.run_filter(threads=True), number("mremap")) == refusal(errno.EPERM)
+
+
+def test_the_nest_filter_adds_forking_and_little_else() -> None:
+    program = seccomp.nest_filter()
+    for name in ("clone", "clone3", "wait4", "prctl", "capset", "recvmsg", "read"):
+        assert decide(program, number(name)) == ALLOW
+    for name in ("socket", "execve", "mount", "unshare", "setns", "ptrace", "kill", "pidfd_open", "memfd_create"):
+        assert decide(program, number(name)) == refusal(errno.EPERM)
 
 
 @pytest.mark.parametrize("namespaced", [True, False])

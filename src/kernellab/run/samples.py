@@ -1,0 +1,292 @@
+"""One sample, one process: every command of the laboratory runs in a fresh copy of a process that never saw a candidate.
+
+The copies are forked by run/nest.py, in the sandbox; this side makes each one's channel, learns its number from the
+kernel (the credentials of its first message), commands and clocks it (run/worker.py), looks at its static memory and
+kills it. A timed sample's process is stopped when it has replied and killed only before the next one is made, so that
+its end disturbs nobody's sample.
+Covered: whatever a call leaves behind reaches no other sample. Not covered: several calls of one sample share a process;
+what they leave in its static memory is compared (run/statics.py).
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import os
+import secrets
+import select
+import signal
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kernellab.run import statics
+from kernellab.run.base import Sample, WorkerFault
+from kernellab.run.child import AS_IT_IS, BORN, FAILED, LEFTOVERS, LOADED, SCRUBBED
+from kernellab.run.nest import FORK, REAP, TELL
+from kernellab.run.worker import Line, describe
+from kernellab.sandbox.freeze import freeze
+from kernellab.sandbox.host import Job
+
+_BIRTH_S, _REAP_S = 10.0, 2.0
+_KILLED, _FAILED_STATUS = 9, 70 << 8
+_LOG_KEPT = 64 << 10
+_LOADING = "while it was loaded"
+_PREPARED = 2  # an artifact compared with itself prepares two samples at once
+
+
+class Nest:
+    """The laboratory's own process in the sandbox: told to fork a child, or to say how one ended."""
+
+    def __init__(self, job: Job, control: socket.socket) -> None:
+        self.job = job
+        self._control = control
+        self._control.settimeout(_REAP_S)
+
+    def fork(self) -> tuple[socket.socket, int]:
+        """Our end of a new child's channel, and what it prints to: a log of its own, for its size would be a message."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        log = os.memfd_create("klab-log", os.MFD_CLOEXEC)
+        with theirs, contextlib.suppress(OSError):  # without it the channel ends, and that is looked at
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno(), log]))]
+            self._control.sendmsg([FORK, struct.pack("<i", 300 + secrets.randbelow(32_000))], rights)
+        return ours, log
+
+    def bury(self) -> None:
+        """A child was killed: let go of it when it is gone. Nobody waits for that."""
+        with contextlib.suppress(OSError):
+            self._control.send(REAP)
+
+    def status(self) -> int:
+        """How a child ended that has been killed or is ending by itself."""
+        with contextlib.suppress(OSError):
+            self._control.send(TELL)
+            data = self._control.recv(4)
+            if len(data) == 4:
+                return int(struct.unpack("<i", data)[0])
+        self.job.end()  # it waits for something that does not end: with it everything goes
+        return _KILLED
+
+    def close(self) -> None:
+        self.job.close()
+        self._control.close()
+
+
+class Child:
+    """A forked process that is not ours to wait for. Its number is its own until it is buried."""
+
+    def __init__(self, pid: int, nest: Nest, log: int) -> None:
+        self.pid = pid
+        self._log = log
+        self.status: int | None = None
+        self._nest = nest
+        self._pidfd = os.pidfd_open(pid)
+        self._buried = False
+
+    def stop(self) -> bool:
+        if self._buried:
+            return True
+        outcome = freeze(self.pid, lambda: self._send(signal.SIGSTOP))
+        if outcome == "ended":
+            self.kill()
+        return outcome != "running"
+
+    def resume(self) -> None:
+        self._send(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill, unless it has ended by itself, and note how it ended."""
+        if not self._buried:
+            self._send(signal.SIGKILL)
+            self.status = self._nest.status()
+            self._close()
+
+    def drop(self) -> None:
+        """Kill without waiting."""
+        if not self._buried:
+            self._send(signal.SIGKILL)
+            self._nest.bury()
+            self._close()
+
+    def _close(self) -> None:
+        self._buried = True
+        os.close(self._pidfd)
+
+    def poll(self) -> bool:
+        if not self._buried and select.select([self._pidfd], [], [], 0)[0]:
+            self.kill()
+        return self.status is not None
+
+    def log(self) -> str:
+        return os.pread(self._log, _LOG_KEPT, 0).decode(errors="replace")
+
+    def flooded(self) -> bool:
+        return os.fstat(self._log).st_size >= self._nest.job.limits.file_size
+
+    def _send(self, number: int) -> None:
+        if not self._buried:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
+
+
+@dataclass(eq=False)
+class _Sample:
+    """One child with its channel. `image`: its static memory after the warm-up, if there was one."""
+
+    channel: socket.socket
+    process: Child
+    line: Line
+    calls: frozenset[int]
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    image: bytes | None = None
+    used: bool = False
+
+    log: int = -1
+
+    def drop(self) -> None:
+        self.process.drop()
+        self.channel.close()
+        os.close(self.log)
+
+
+class Samples:
+    """Runs calls of one artifact, each command in a process of its own. `layouts`: of its files of machine code."""
+
+    def __init__(self, nest: Nest, threads: int, layouts: Sequence[statics.Layout], load_s: float) -> None:
+        self._nest = nest
+        self._threads = threads
+        self._layouts = layouts
+        self._load_s = load_s
+        self._cpu: int | None = None
+        self._unseen = False
+        self._samples: list[_Sample] = []
+        self._ahead: socket.socket | None = None
+        self._ahead_pid, self._ahead_log = 0, -1
+        self._fork_ahead()
+        self.busy_s = 0.0
+
+    def ready(self) -> Samples:
+        """Load the machine code once, to see that it can be; raises WorkerFault when that goes wrong."""
+        sample = self._begin([0], SCRUBBED)
+        sample.line.rest()
+        return self
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+        """A process that has loaded the machine code, holds the buffers of these calls and no others, and has made one
+        uncounted call. To be done before new inputs are written: that call runs on whatever lies there."""
+        sample = self._begin(calls, SCRUBBED)
+        self._fork_ahead()
+        sample.line.command(calls[:1], timeout_s)
+        sample.image = self._image(sample)
+        self._wait_for_ahead()
+
+    def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
+        """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption.
+
+        `steady`: the calls are made once more, backwards, on outputs that hold something else, and must leave static
+        memory as the first round left it; the outputs are then the second round's.
+        """
+        fitting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
+        sample = next(fitting, None) or self._begin(calls, AS_IT_IS)
+        sample.used = True
+        before = sample.line.books() if counted else None
+        seconds = sample.line.command(calls, timeout_s)
+        if sample.process.flooded():
+            raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
+        self.busy_s += seconds
+        found = Sample(seconds, False) if before is None else sample.line.sample(before, seconds)
+        if sample.image is not None:
+            statics.compare(sample.image, self._image(sample))
+        if steady:
+            first = self._image(sample)
+            self.busy_s += sample.line.command([LEFTOVERS, *reversed(calls)], timeout_s)
+            statics.compare(first, self._image(sample))
+        if not counted:
+            self._retire(_PREPARED)
+            self._fork_ahead()
+        return found
+
+    def remarks(self) -> dict[str, int | str]:
+        return {"static_memory": "could not be read: this machine does not let one process look into another"} if (
+            self._unseen
+        ) else {}  # fmt: skip
+
+    def pin(self, cpu: int) -> None:
+        """Run on this processor from the next process on (one thread only: several have their own set)."""
+        self._cpu = cpu if self._threads == 1 else None
+
+    def end(self) -> None:
+        self._retire()
+        self._nest.job.end()
+
+    def close(self) -> None:
+        self._retire()
+        if self._ahead is not None:
+            self._ahead.close()
+            os.close(self._ahead_log)
+        self._nest.close()
+
+    def _begin(self, calls: Sequence[int], how: bytes) -> _Sample:
+        """A new process for these calls, loaded and waiting."""
+        self._retire(_PREPARED - 1)
+        self._fork_ahead()
+        self._wait_for_ahead()
+        assert self._ahead is not None
+        channel, self._ahead = self._ahead, None
+        process = Child(self._ahead_pid, self._nest, self._ahead_log)
+        if self._cpu is not None:
+            os.sched_setaffinity(process.pid, {self._cpu})
+        line = Line(process, channel.fileno(), channel.fileno(), self._threads, trusted=False)
+        sample = _Sample(channel, process, line, frozenset(calls), log=self._ahead_log)
+        self._samples.append(sample)
+        channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
+        sample.spans = self._spans(sample, line.receive(self._load_s, _LOADING))
+        return sample
+
+    def _spans(self, sample: _Sample, reply: bytes) -> list[tuple[int, int]]:
+        """Where its static memory lies, from what it says when it has loaded."""
+        if reply.startswith(FAILED):
+            sample.process.kill()
+            said = reply.removeprefix(FAILED).decode(errors="replace")
+            raise WorkerFault(*describe(_FAILED_STATUS, _LOADING, said))
+        if not reply.startswith(LOADED) or len(reply) != len(LOADED) + 16 * len(self._layouts):
+            sample.line.refuse()
+        places = struct.iter_unpack("<QQ", reply[len(LOADED) :])
+        return [span for layout, place in zip(self._layouts, places, strict=True) for span in layout.located(*place)]
+
+    def _image(self, sample: _Sample) -> bytes | None:
+        found = statics.image(sample.process.pid, sample.spans)
+        self._unseen = self._unseen or found is None
+        return found
+
+    def _fork_ahead(self) -> None:
+        if self._ahead is None:
+            (self._ahead, self._ahead_log), self._ahead_pid = self._nest.fork(), 0
+
+    def _wait_for_ahead(self) -> None:
+        """Until the next process is there, so that its fork is over when a clock starts."""
+        assert self._ahead is not None
+        if self._ahead_pid:
+            return
+        self._ahead.settimeout(_BIRTH_S)
+        try:
+            data, ancillary, _, _ = self._ahead.recvmsg(len(BORN), socket.CMSG_SPACE(struct.calcsize("3i")))
+        except OSError:
+            data, ancillary = b"", []
+        if data != BORN:
+            said = (self._nest.job.log().strip().splitlines() or ["no message"])[-1][:300]
+            raise WorkerFault("lost-worker", f"the laboratory's own process could not start a sample: {said}")
+        self._ahead.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        self._ahead.settimeout(None)
+        self._ahead_pid = int(struct.unpack("3i", ancillary[0][2][:12])[0])
+
+    def _retire(self, keep: int = 0) -> None:
+        """End the processes that have been used, and of the others all but the newest few."""
+        waiting = [s for s in self._samples if not s.used]
+        kept = waiting[len(waiting) - keep :] if keep else []
+        for sample in self._samples:
+            if sample not in kept:
+                sample.drop()
+        self._samples = kept
