@@ -24,7 +24,7 @@ from kernellab.verify.judge import Judge
 pytestmark = pytest.mark.backend_c
 DIMS = {"N": 4096}
 SLOTS = 8
-EFFORT = Effort(least_pairs=5, trial_pairs=11, confirm_pairs=11, narrow=0.0, trials=1, confirmations=1, checks=6)
+EFFORT = Effort(least_pairs=5, trial_pairs=11, confirm_pairs=11, processes=1, narrow=0.0, trials=1, confirmations=1)
 HONEST = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
 
 WORKS_AHEAD = """
@@ -106,7 +106,7 @@ def test_what_one_call_knows_of_the_others_is_gone_before_it_could_work_ahead(
     """It learns where outputs lie from the calls it gets. A sample's process has seen one call, and must not learn more."""
     cheat, other = arm(WORKS_AHEAD), arm(HONEST, "honest", 1)
     cheat.calls = SLOTS
-    found = bench.confirm(cheat, other, EFFORT) if measure == "confirm" else bench.trial(cheat, other, EFFORT, 0.0)
+    found = bench.confirm([(cheat, other)], EFFORT) if measure == "confirm" else bench.trial(cheat, other, EFFORT, 0.0)
     assert isinstance(found, Rejected)
     assert (found.cause, found.case) == ("static-memory", "timed call")
 
@@ -114,7 +114,7 @@ def test_what_one_call_knows_of_the_others_is_gone_before_it_could_work_ahead(
 def test_an_honest_kernel_is_never_suspected_of_it(bench: Bench, arm: Callable[..., Arm]) -> None:
     one, other = arm(HONEST), arm(HONEST, "honest", 1)
     one.calls = other.calls = SLOTS
-    assert isinstance(bench.confirm(one, other, EFFORT), Timing)
+    assert isinstance(bench.confirm([(one, other)], EFFORT), Timing)
 
 
 def test_a_kernel_that_tells_sums_from_draws_passes_the_judge_and_not_the_bench(
@@ -122,7 +122,7 @@ def test_a_kernel_that_tells_sums_from_draws_passes_the_judge_and_not_the_bench(
 ) -> None:
     """Verification draws its inputs, so it is fooled; timed calls with known answers are sums as the others are."""
     assert isinstance(judged(TELLS_SUMS), Passed)
-    found = bench.confirm(arm(TELLS_SUMS), arm(HONEST, "honest", 1), EFFORT)
+    found = bench.confirm([(arm(TELLS_SUMS), arm(HONEST, "honest", 1))], EFFORT)
     assert isinstance(found, Rejected)
     assert (found.cause, found.case) == ("wrong-output", "timed call")
 
@@ -136,6 +136,6 @@ def test_an_output_left_alone_because_the_input_is_the_same_is_caught_by_the_jud
 
 
 def test_and_by_the_bench(bench: Bench, arm: Callable[..., Arm]) -> None:
-    found = bench.confirm(arm(LEAVES_ALONE), arm(HONEST, "honest", 1), EFFORT)
+    found = bench.confirm([(arm(LEAVES_ALONE), arm(HONEST, "honest", 1))], EFFORT)
     assert isinstance(found, Rejected)
     assert (found.cause, found.case) == ("static-memory", "timed call")

@@ -55,7 +55,7 @@ def loaded(*plans: list[str], source: str = SOURCE) -> Server:
     names = {name for plan in plans for name in plan}
     bundle = pack(Bundle((made(source),), {name: (0, name) for name in names}))
     step: dict[str, Any] = {"grid": [1], "block": [1], "shared": 0, "cluster": None, "cooperative": False, "args": []}
-    told = {"plans": [{"scratch": [], "zeroed": [], "steps": [{**step, "kernel": k} for k in p]} for p in plans],
+    told = {"bundles": [len(bundle)], "plans": [{"bundle": 0, "scratch": [], "zeroed": [], "steps": [{**step, "kernel": k} for k in p]} for p in plans],
             "calls": [{"plan": number, "buffers": []} for number in range(len(plans))]}  # fmt: skip
     with files_of(json.dumps(told).encode(), bundle) as files:
         server.answer({"do": "load", "number": 1}, files)
