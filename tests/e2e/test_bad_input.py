@@ -164,7 +164,7 @@ def test_one_unusable_candidate_does_not_stop_the_others(klab: Klab, files: Path
     (tmp_path / "unparsable.py").write_text("def launch(:\n")
     done = klab("run", files / "cube.py", "--shape", 4096, "--effort", "quick", "--trials", 1, "--candidate", tmp_path / "unparsable.py",
                 "--candidate", files / "good.py", "--out", tmp_path / "run", "--json")  # fmt: skip
-    assert done.code in (0, 3), done.err
+    assert done.code in (0, 3, 7), done.err
     assert done.json["speedup"] > 0
 
 

@@ -84,7 +84,7 @@ def test_nobody_accepts_a_certificate_whose_run_was_changed(klab: Klab, copied: 
 
 def test_a_recheck_on_the_same_machine_finds_everything_as_it_was(klab: Klab, issued: Done) -> None:
     done = klab("recheck", issued.json["file"], "--json")
-    assert done.code in (0, 3), done.err  # 3: right, and the machine is too noisy to say that it is faster
+    assert done.code in (0, 3, 7), done.err  # 3: right, and the machine is too noisy to say that it is faster
     found = {f["part"]: f["status"] for f in done.json["findings"]}
     for part in ("signature", "records", "task", "anchor", "device", "build", "verdict"):
         assert found[part] == "same", done.json

@@ -80,7 +80,7 @@ def test_a_gpu_kernel_among_others_is_noted_and_the_others_are_searched(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
     done = klab(*search(tmp_path / "run", "good", trials=1), "--candidate", TRITON)
-    assert done.code in (0, 3), done.err
+    assert done.code in (0, 3, 7), done.err
     assert "candidate softmax_row is unusable: is a kernel for --device cuda (triton), this run is on cpu" in done.out
     assert bodies(tmp_path / "run", "run")[0]["settings"]["device"] == "cpu"
     assert [n["candidate"] for n in bodies(tmp_path / "run", "note")] == ["softmax_row"]

@@ -69,7 +69,7 @@ def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
         return int(code), json.loads(out.splitlines()[-1]), err
 
     code, data, err = said("whole")
-    assert code in (0, 3), err
+    assert code in (0, 3, 7), err
     code, data, err = said("run")
     assert code == 5, err
     assert "Traceback" not in err
@@ -81,7 +81,7 @@ def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
     before = data["trials"]
     assert before < TRIALS
     code, data, err = said("resume")
-    assert code in (0, 3), err
+    assert code in (0, 3, 7), err
     assert data["speedup"] > 0
     code, data, err = said("again")
     assert (code, data["problems"], data["ended"], data["trials"]) == (0, [], True, TRIALS)

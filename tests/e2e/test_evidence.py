@@ -104,7 +104,7 @@ def test_an_anchored_root_is_found_and_a_ledger_signed_anew_has_none(klab: Klab,
 def test_an_anchor_holds_for_a_run_that_goes_on_and_not_for_one_that_is_cut(klab: Klab, copied: Path) -> None:
     size = check(copied).size
     klab("anchor", copied)
-    assert klab("resume", copied, "--more", 1, "--json").code in (0, 3)
+    assert klab("resume", copied, "--more", 1, "--json").code in (0, 3, 7)
     (anchor,) = klab("audit", copied, "--json").json["anchors"]
     assert (anchor["size"], anchor["entries"]) == (size, check(copied).size)
     for name in ("ledger.jsonl", "heads.jsonl"):

@@ -40,7 +40,7 @@ def test_a_good_plan_runs_its_tools_in_order_and_keeps_everything_in_its_folder(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:
     done = klab("exec", write(tmp_path, PLAN), "--task", files / "cube.py", "--json")
-    assert done.code in (0, 3), done.err
+    assert done.code in (0, 3, 7), done.err
     data = done.json
     assert [s["tool"] for s in data["steps"]] == ["compile", "verify", "benchmark", "contrastive_select"]
     made, judged, timed, chosen = data["steps"]

@@ -30,11 +30,11 @@ def test_the_template_runs_as_it_is_and_its_run_outlives_the_file(klab: Klab, tm
         "--json",
         cwd=tmp_path,
     )
-    assert done.code in (0, 3), done.err
+    assert done.code in (0, 3, 7), done.err
     assert done.json["task"] == "my_op"
     (tmp_path / "my_op.py").unlink()
     more = klab("resume", "run", "--more", 1, "--json", cwd=tmp_path)
-    assert more.code in (0, 3), more.err
+    assert more.code in (0, 3, 7), more.err
     assert len(bodies(tmp_path / "run", "trial")) == 3
     again = klab("replay", "run", 0, "--json", cwd=tmp_path)
     assert again.json["same_machine_code"], again.err

@@ -99,7 +99,7 @@ def test_what_a_run_shows_is_mined_and_followed_up(klab: Klab, study: Path, tmp_
     idle = study.with_name("idle.py")
     searched = klab("run", study.with_name("cube.py"), "--shape", "4096", "--candidate", idle, "--effort", "quick",
                     "--sampler", "exhaustive", "--trials", 32, "--out", run, "--json")  # fmt: skip
-    assert searched.code in (0, 3), searched.err
+    assert searched.code in (0, 3, 7), searched.err
     done = klab("analyse", run, "--follow-up", "--most", 1, "--out", out, "--device", "cpu", "--json")
     assert done.code == 0, done.err
     insight = done.json["insights"][0]

@@ -71,11 +71,11 @@ def test_the_driver_says_where_static_memory_lies(source: str, gpu: CudaDevice, 
     from kernellab.build.bundle import unpack
     from kernellab.run.driver import call
 
-    cubins = unpack(gpu_build(source).code).modules
+    cubins = unpack(gpu_build(source).codes[0]).modules
     modules = [call("cuModuleLoadData", cubin) for cubin in cubins]
     (found,) = cuda_static.static_memory(gpu.context, cubins, modules)
     assert found.spans is not None
-    assert [(s.part.size, s.image.tolist()) for s in found.spans] == [(4, [0, 0, 0, 0])]
+    assert [(s.image.size, s.image.tolist()) for s in found.spans] == [(4, [0, 0, 0, 0])]
     for module in modules:
         call("cuModuleUnload", module)
 

@@ -39,7 +39,7 @@ def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Eve
     outcome, events = found
     data = outcome.data()
     assert data.keys() >= KEYS
-    assert (outcome.status, outcome.exit_code) in {("better", 0), ("nothing-better", 3)}
+    assert (outcome.status, outcome.exit_code) in {("better", 0), ("nothing-better", 3), ("busy", 7)}
     assert data["status"] == outcome.status
     assert data["dims"] == {"N": 4096}
     assert data["speedup_low"] <= data["speedup"] <= data["speedup_high"]
@@ -59,7 +59,7 @@ def test_one_file_is_judged_with_its_parameters(judge: Any, task_file: Path, tmp
     outcome = judge(task_file, str(task_file), shape="4096", params={"STEP": 2, "BAD": 0}, out=tmp_path / "run", **TINY)
     assert isinstance(outcome, Outcome)
     assert outcome.data().keys() >= KEYS
-    assert outcome.status in ("better", "nothing-better")
+    assert outcome.status in ("better", "nothing-better", "busy")
     assert first(tmp_path / "run", "trial")["proposal"]["params"] == {"STEP": 2, "BAD": 0}
     assert first(tmp_path / "run", "trial")["proposal"]["origin"] == "user"
 

@@ -29,8 +29,6 @@ class Slots(ABC):
 
     inputs: Memory
     sides: tuple[Memory, Memory]
-    trial_chance = 0.5
-    """Of a known answer in a sample of a trial; in a confirmation every sample has one."""
 
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes) -> None:
         self.task = task
@@ -67,8 +65,8 @@ class Slots(ABC):
     def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
         """New inputs and poison for `count` slots of a set.
 
-        `known` asks for known answers in as many slots as the device checks at once (a GPU: all that the pool has
-        entries for; a CPU: a secret one); without it every slot gets contents that nobody has an answer to. Known inputs
+        `known` asks for known answers in as many slots as the pool has entries for, nearly always all; without it every
+        slot gets contents that nobody has an answer to. Known inputs
         come again in later samples: nothing of a candidate survives from one sample to the next.
         """
 

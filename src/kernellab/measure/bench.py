@@ -5,8 +5,9 @@ each arm, in random order, on different sets. A pair in which either process los
 aside (and recorded): its inputs are spent, so it is replaced by a new pair, not repeated. Both arms of a pair run on the
 same processor (cores of one machine differ by a per cent or more); a disturbed pair sends the next one to another.
 
-Checks never run out: every try has its own chance of a known answer, however many tries it takes. In a confirmation that
-chance is 1. Where half of all tries or more had to be set aside, the measurement is disturbed, whatever is left.
+Checks never run out: every call of every try is judged in full against a known answer, however many tries it takes (in a
+sample of a very small shape 64 of them, the others being looked at for elements never written). Where half of all tries or
+more had to be set aside, the measurement is disturbed, whatever is left.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.verify.numeric import Mismatch
 
 PATIENCE = 2  # tries for a pair: where they do not suffice, half were set aside and the rest is a selection
-_LOOKOUTS = 2
+_LOOKOUTS, _TRIAL_LOOKOUTS = 2, 0.5
 TOO_GOOD = 0.8
 _HOPELESS = 0.8
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
@@ -108,8 +109,8 @@ class Bench:
         self._cpus = sorted(os.sched_getaffinity(0))
         self._cpu = self._cpus[-1]
 
-    def pair(self, first: Arm, second: Arm, pairs: Pairs, known: bool) -> None:
-        """One sample of each arm on inputs that an untrusted arm has never seen, checked afterwards."""
+    def pair(self, first: Arm, second: Arm, pairs: Pairs) -> None:
+        """One sample of each arm on inputs that an untrusted arm's process has never seen, checked afterwards."""
         ring = self.ring
         sets = ring.pick_sets()
         arms = (first, second)
@@ -117,7 +118,7 @@ class Bench:
             arm.worker.pin(self._cpu)
             self._prepare(arm, ring.set_calls(number, arm.calls))
         fillings = [
-            None if arm.trusted else ring.fill(number, arm.calls, arm.side, known)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side, known=True)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
@@ -146,11 +147,11 @@ class Bench:
         second: Arm,
         most: int,
         enough: Callable[[Pairs], Literal["raced", "narrow"] | None] = lambda _: None,
-        chance: float = 1.0,
+        lookouts: float = _LOOKOUTS,
     ) -> tuple[Pairs, Stopped]:
         """Collect pairs until `enough` says so at one of the fixed looks, or `most` are there.
 
-        `chance`: of a known answer among the calls of a sample, for each try anew.
+        `lookouts`: how often a call is made alone, by chance, at the beginning and again later.
         """
         for arm in (first, second):
             self._warm_up(arm)
@@ -158,10 +159,10 @@ class Bench:
         while len(pairs.first) < most and len(pairs.first) + len(pairs.dropped) < most * PATIENCE:
             counted = len(pairs.first) + len(pairs.dropped)
             # at once, and later too: what learns from the calls it gets has seen them all only after a while
-            if self.ring.toss(_LOOKOUTS / (_LOOKS[1] if counted < _LOOKS[1] else most)):
+            if self.ring.toss(lookouts / (_LOOKS[1] if counted < _LOOKS[1] else most)):
                 for arm in (first, second):
                     self._look_out(arm)
-            self.pair(first, second, pairs, self.ring.toss(chance))
+            self.pair(first, second, pairs)
             verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
             if verdict is not None:
                 pairs.settle()
@@ -229,7 +230,7 @@ class Bench:
             return "narrow" if pairs.speedup().half_width < effort.narrow else None
 
         try:
-            pairs, stopped = self.compare(candidate, baseline, effort.trial_pairs, enough, self.ring.trial_chance)
+            pairs, stopped = self.compare(candidate, baseline, effort.trial_pairs, enough, _TRIAL_LOOKOUTS)
         except Unfit as unfit:
             return _blame(unfit, candidate)
         return self._timing(candidate, baseline, [pairs], [], stopped)

@@ -45,7 +45,6 @@ class Entry:
 class DeviceRing(Slots):
     inputs: DeviceArena
     sides: tuple[DeviceArena, DeviceArena]
-    trial_chance = 1.0
 
     def __init__(
         self, device: CudaDevice, task: Task, dims: Dims, slots: int, seed: bytes, pool: int, crew: Crew

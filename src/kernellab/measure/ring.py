@@ -2,9 +2,10 @@
 
 A sample runs an arm once over one set. Just before, while both arms are stopped, the inputs of its set are written anew,
 its outputs poisoned and the caches flushed; so nothing seen earlier, in any buffer, helps. Contents come from
- - the pool: inputs whose answers were computed once; one secret slot of a sample holds an entry, and is judged in full;
- - sums of two base draws, secretly chosen and rolled: standard normal, new in every element, made at memory speed; or
-   fresh draws where the task's first distribution is not the standard normal.
+ - the pool: inputs whose answers were computed once. Every slot of a sample holds another entry, in secret order, and is
+   judged in full: there is no call among them that need not be right;
+ - where a sample has more calls than the pool has entries (very small shapes): sums of two base draws, secretly chosen and
+   rolled, standard normal again, new in every element; or fresh draws, where the task's first distribution is another.
 Entries come again in later samples, but never in the one after they lay in the same set: what is loaded for a sample has
 seen what the set held before, and nothing else. Each arm writes into outputs of its own.
 """
@@ -30,8 +31,8 @@ from kernellab.verify.numeric import Mismatch
 
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
-_POOL_BYTES = 512 << 20
-_POOL_MOST = 6
+_POOL_BYTES = 768 << 20
+_POOL_MOST = 128
 _SPOTS = 64
 _BASES = 4
 LEAST_MIXED = 64
@@ -77,7 +78,7 @@ class Ring(Slots):
         self._declare()
         for arena in (self.inputs, *self.sides):
             arena.open()
-        self._present: dict[int, int] = {}
+        self._present: dict[int, frozenset[int]] = {}
         for call in self.calls:
             self._refresh(call)
 
@@ -88,14 +89,16 @@ class Ring(Slots):
 
     def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
         filling = Filling(side)
-        witness = int(self._secret.integers(count)) if known and self._pool else -1
-        present = self._present.pop(number, -1)
+        seen = self._present.pop(number, frozenset())
+        left = [e for e in range(len(self._pool)) if e not in seen] if known else []
+        self._secret.shuffle(left)
+        slots = self._secret.permutation(count)[: max(1, len(self._pool) // 2)]
+        filling.entries = {int(slot): entry for slot, entry in zip(slots, left, strict=False)}
+        self._present[number] = frozenset(filling.entries.values())
         for slot in range(count):
             call = self.calls[number * self.slots + slot]
-            if slot == witness:
-                entry = int(self._secret.choice([e for e in range(len(self._pool)) if e != present]))
-                self._present[number] = filling.entries[slot] = entry
-                self._write(call, self._pool[entry].inputs)
+            if slot in filling.entries:
+                self._write(call, self._pool[filling.entries[slot]].inputs)
             else:
                 self._refresh(call)
             filling.patterns.append(poison_outputs(self.sides[side], call))
@@ -146,10 +149,11 @@ class Ring(Slots):
         return None
 
     def _pool_size(self) -> int:
+        """Two samples' worth, as far as memory and patience go: one lies there while the next is chosen from the others."""
         one = sum(b.nbytes(self.dims) for b in self.task.inputs) + 2 * sum(
             b.nbytes(self.dims) for b in self.task.outputs
         )
-        return max(2, min(_POOL_MOST, _POOL_BYTES // max(one, 1)))
+        return max(2, min(2 * self.slots, _POOL_MOST, _POOL_BYTES // max(one, 1)))
 
     def _base(self) -> list[Array]:
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)

@@ -4,9 +4,9 @@ A module's writable variables outlive a launch, so that a kernel could count its
 after the first sample that uses the module: a table may be filled lazily), written back before every sample and
 compared after it. Counters that reset themselves pass.
 
-Covered: every byte of every writable section, by the address that the driver gives for one of its variables (a section
-is loaded as one block: the driver's own relocations rely on it). Where the driver names no variable of a section, the
-module is loaded anew for every sample instead: nothing survives, and nothing needs to be compared.
+Covered: every variable of every writable section, each by the address that the driver gives for it (they need not lie
+together as they do in the file). Where the driver does not name one, or a section holds more than its variables, the module
+is loaded anew for every sample instead: nothing survives, and nothing needs to be compared.
 Not covered: what the driver keeps beside a module's variables in the same pages, and constant memory, which a kernel can
 only change by writing through an address that it may not write to.
 """
@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from kernellab.build.cubin import Writable, writable
+from kernellab.build.cubin import Variable, Writable, writable
 from kernellab.run.driver import Context, DriverFault, call
 from kernellab.tasks.spec import Array
+
+_ALIGNED = 256  # no variable is aligned to more
 
 
 class StaticMemoryChanged(Exception):
@@ -30,9 +32,9 @@ class StaticMemoryChanged(Exception):
 
 @dataclass
 class Span:
-    """One section in the device's memory, and what it has to hold."""
+    """One variable in the device's memory, and what it has to hold."""
 
-    part: Writable
+    name: str
     address: int
     image: Array
 
@@ -45,10 +47,11 @@ class StaticMemory:
         self.module = module
         self._context = context
         self._settled = False
-        where = [_address(module, part) for part in parts]
+        variables = [variable for part in parts for variable in part.variables]
+        where = [_address(module, variable) for variable in variables]
         self.spans: list[Span] | None = None
-        if all(where):
-            self.spans = [Span(p, a, self._read(p, a)) for p, a in zip(parts, where, strict=True)]
+        if all(where) and all(map(_whole, parts)):
+            self.spans = [Span(v.name, a, self._read(a, v.size)) for v, a in zip(variables, where, strict=True)]
 
     def put_back(self) -> None:
         """Before a sample."""
@@ -59,16 +62,17 @@ class StaticMemory:
         """After a sample; `used`: it launched kernels of this module. Raises StaticMemoryChanged."""
         first, self._settled = used and not self._settled, self._settled or used
         for span in self.spans or ():
-            now = self._read(span.part, span.address)
+            now = self._read(span.address, span.image.size)
             changed = np.flatnonzero(now != span.image)
             if first:
                 span.image = now
             elif changed.size:
-                name = _name_at(span.part, int(changed[0]))
-                raise StaticMemoryChanged(f"a call left its static memory changed: {changed.size} bytes of '{name}'")
+                raise StaticMemoryChanged(
+                    f"a call left its static memory changed: {changed.size} bytes of '{span.name}'"
+                )
 
-    def _read(self, part: Writable, address: int) -> Array:
-        return self._context.download(address, (part.size,), np.uint8)
+    def _read(self, address: int, size: int) -> Array:
+        return self._context.download(address, (size,), np.uint8)
 
 
 def static_memory(context: Context, cubins: Sequence[bytes], modules: Sequence[Any]) -> list[StaticMemory]:
@@ -77,20 +81,22 @@ def static_memory(context: Context, cubins: Sequence[bytes], modules: Sequence[A
     return [StaticMemory(context, cubin, module, parts) for cubin, module, parts in found if parts]
 
 
-def _address(module: Any, part: Writable) -> int:
-    """Where a section lies, by the first variable that the driver names; 0 where it names none."""
-    for variable in part.variables:
-        try:
-            address, size = call("cuModuleGetGlobal", module, variable.name.encode())
-        except DriverFault as fault:
-            if fault.name != "CUDA_ERROR_NOT_FOUND":
-                raise
-            continue
-        if int(size) == variable.size:
-            return int(address) - variable.offset
-    return 0
+def _address(module: Any, variable: Variable) -> int:
+    """Where a variable lies; 0 where the driver does not say."""
+    try:
+        address, size = call("cuModuleGetGlobal", module, variable.name.encode())
+    except DriverFault as fault:
+        if fault.name != "CUDA_ERROR_NOT_FOUND":
+            raise
+        return 0
+    return int(address) if int(size) == variable.size else 0
 
 
-def _name_at(part: Writable, offset: int) -> str:
-    """The variable around a byte; the section, where it is between two."""
-    return next((v.name for v in part.variables if v.offset <= offset < v.offset + v.size), part.name)
+def _whole(part: Writable) -> bool:
+    """Whether a section is its variables and the gaps that align them, and nothing else."""
+    end = 0
+    for variable in sorted(part.variables, key=lambda v: v.offset):
+        if variable.offset - end >= _ALIGNED:
+            return False
+        end = max(end, variable.offset + variable.size)
+    return bool(part.variables) and part.size - end < _ALIGNED

@@ -178,7 +178,7 @@ class Samples:
         uncounted call. To be done before new inputs are written: that call runs on whatever lies there."""
         sample = self._begin(calls, SCRUBBED)
         self._fork_ahead()
-        sample.line.command(calls[:1], timeout_s)
+        self.busy_s += sample.line.command(calls[:1], timeout_s)
         sample.image = self._image(sample)
         self._wait_for_ahead()
 

@@ -98,7 +98,7 @@ class Stage:
         baseline, effort = self.arms[self.baseline], self._bay.settings.profile
         try:
             with closing(self._take_worker(built)) as worker:
-                found = self.bench.trial(Arm("candidate", worker.ready(), 0), baseline, effort, incumbent)
+                found = self.bench.trial(Arm("candidate", worker, 0), baseline, effort, incumbent)
                 return self._named(found, built)
         except WorkerFault as fault:
             return _not_loaded(fault)
@@ -142,7 +142,7 @@ class Stage:
                     raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
                                            "'klab resume' goes on") from None  # fmt: skip
                 with closing(self.start_worker(built, ring, wait=False)) as worker:
-                    yield Arm("candidate", worker.ready(), 0), baseline
+                    yield Arm("candidate", worker, 0), baseline
 
     def judge_again(self, built: Built, seed: bytes) -> Verdict:
         """Screening on inputs drawn from a recorded seed."""

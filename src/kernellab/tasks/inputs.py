@@ -62,6 +62,8 @@ def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: flo
     The named inputs (all if none is named) get normal numbers at four places of every row (last axis), or at four of
     every `among` places where a sum runs over a window; elsewhere they hold `rest`: zero, or for sums of exponentials a
     number so low that its exponential adds nothing (-40). Other inputs are normal. `spread` is the standard deviation.
+    Places come in neighbouring pairs: one alone in its part of a sum that is made in parts would be the part's maximum,
+    and exact in any precision.
     """
 
     def draw_sparse(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
@@ -72,14 +74,20 @@ def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: flo
         values = np.full(shape, rest, buffer.dtype).reshape(-1, shape[-1] if shape and among is None else 1)
         rows, length = values.shape
         if among is None:
-            row, column = np.arange(rows)[:, None], rng.integers(length, size=(rows, _FEW))
+            row, column = np.arange(rows)[:, None], _pairs(rng, length, (rows, _FEW // 2))
         else:
-            row, column = rng.integers(rows, size=max(1, _FEW * rows // among)), np.zeros(1, np.int64)
+            row, column = _pairs(rng, rows, (max(1, _FEW * rows // among // 2),)), np.zeros(1, np.int64)
         chosen = rng.standard_normal(np.broadcast(row, column).shape, dtype=np.float32)
         values[row, column] = (chosen * spread).astype(buffer.dtype)
         return values.reshape(shape)
 
     return draw_sparse
+
+
+def _pairs(rng: np.random.Generator, length: int, shape: tuple[int, ...]) -> Array:
+    """Random places below `length`, each with its neighbour."""
+    first = rng.integers(length, size=shape)
+    return np.concatenate([first, (first + 1) % length], axis=-1)
 
 
 STANDARD: Mapping[str, Draw] = MappingProxyType(

@@ -37,7 +37,7 @@ class Judge:
         """Every case twice: once judged in full, once more for repeatability. In full also one case a thousand times."""
         table.ready()
         workers = self._workers if level == "full" else None  # screening is too small to be shared out
-        start = partial(self._device.start, built, table.inputs, table.outputs, table.calls)
+        start = partial(self._device.start, built, table.inputs, table.outputs, table.calls, wait=False)
         look = _Look(start, table, workers)
         try:
             look.open()

@@ -27,7 +27,7 @@ def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "cubes"
     settings = Settings(effort="quick", trials=6, sampler="exhaustive", sample_s=0.0005, device="cpu")
     outcome = run_search(str(task_file), settings, folder, [{"N": 4096}, {"N": 1000}], profiled=True)
-    assert outcome.status in ("better", "nothing-better"), outcome.status
+    assert outcome.status in ("better", "nothing-better", "busy"), outcome.status
     assert [p["source"] for p in outcome.data()["profiles"]] == ["timing", "timing"]
     return folder
 
