@@ -95,6 +95,8 @@ def conclude(lab: Lab, stage: Stage) -> Result:
     threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
     confirmed: list[Confirmation] = []
     for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
+        if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup_high <= threshold:
+            break  # by its own figures it is no win, and those below it are slower
         confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
