@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -59,8 +59,9 @@ def ask(
     sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, what: str
 ) -> tuple[dict[str, Any], bytes] | NotBuilt:
     """Run one build job; `what` says in words what it does. Returns its reply and its output."""
-    with Exchange(canonical_json(request), 2) as exchange:
-        job = sandbox.spawn(entry, "build", limits, exchange.fds)
+    shared = replace(limits, processes=limits.processes * sandbox.together)  # the kernel counts those of all jobs
+    with sandbox.room, Exchange(canonical_json(request), 2) as exchange:
+        job = sandbox.spawn(entry, "build", shared, exchange.fds)
         with job:
             job.wait()
             reply = exchange.reply()

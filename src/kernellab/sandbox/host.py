@@ -164,6 +164,9 @@ class Sandbox:
         self.tier = tier
         self._environment = {**ENVIRONMENT, **(environment or {})}
         self._spawning = threading.Lock()
+        self.together = max(4, 2 * (os.cpu_count() or 1))
+        self.room = threading.BoundedSemaphore(self.together)
+        """For callers that start many jobs at a time: so many at once, and the limit on processes holds for all together."""
         self._folders: set[str] = set()  # scratch of jobs, some of it perhaps of a job that an interrupt left unclosed
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
