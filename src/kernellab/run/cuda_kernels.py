@@ -75,8 +75,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) scrub(u32 words) {
 }
 /* the same for the first bytes of every resident thread's local memory */
 extern "C" __global__ void __launch_bounds__(1024, 2) scrub_local(u32 *sink, u32 never) {
-    volatile u32 own[128];
+    u32 own[128];
+    #pragma unroll 1
     for (u32 k = 0; k < 128; k++) own[k] = ~0u;
+    asm volatile("" :: "l"(own) : "memory");  /* its address is taken: no compiler may leave the stores out */
     if (never) *sink = own[never & 127];
 }
 /* keep the device busy while launches queue up behind */

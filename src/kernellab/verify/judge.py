@@ -40,7 +40,7 @@ class Judge:
         start = partial(self._device.start, built, table.inputs, table.outputs, table.calls, wait=False)
         look = _Look(start, table, workers)
         try:
-            look.open()
+            look.open(wait=level == "full")
             rejected = look.one_by_one() if level == "full" else look.together()
             rejected = rejected or look.again() or (look.many_times() if level == "full" else None)
         except WorkerFault as fault:
@@ -63,10 +63,12 @@ class _Look:
         self._judged: list[Callable[[], _Judged]] = []
         self._deterministic = True
 
-    def open(self) -> None:
-        """Load the artifact, in place of one that broke off."""
+    def open(self, wait: bool = True) -> None:
+        """Load the artifact, in place of one that broke off; `wait`: to see that it can be."""
         self.close()
         self._runner = self._start()
+        if wait:
+            self._runner.ready()
 
     def close(self) -> None:
         if self._runner is not None:
