@@ -160,6 +160,7 @@ def _stubs(stubs: dict[tuple[str, bool, str], str]) -> str:
                 "for (long klab_c = 0; klab_c < klab_g[2]; klab_c++) {\n"
                 "klab_program_id[0] = klab_a; klab_program_id[1] = klab_b; klab_program_id[2] = klab_c;\n"
                 f"{call} }}\n"
+                "klab_program_id[0] = klab_program_id[1] = klab_program_id[2] = 0;\n"
             )
         text.append(f"{head} {{ {call} }}")
     return "\n".join(text) + "\n"

@@ -5,9 +5,8 @@ each arm, in random order, on different sets. A pair in which either process los
 aside (and recorded): its inputs are spent, so it is replaced by a new pair, not repeated. Both arms of a pair run on the
 same processor (cores of one machine differ by a per cent or more); a disturbed pair sends the next one to another.
 
-Checks never run out: every call of every try is judged in full against a known answer, however many tries it takes (in a
-sample of a very small shape 64 of them, the others being looked at for elements never written). Where half of all tries or
-more had to be set aside, the measurement is disturbed, whatever is left.
+Checks never run out: every call of every try is judged in full against a known answer, however many tries it takes. Where
+half of all tries or more had to be set aside, the measurement is disturbed, whatever is left.
 """
 
 from __future__ import annotations

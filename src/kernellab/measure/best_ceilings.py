@@ -7,6 +7,7 @@ reached before, at the same size on the same device, bounds it from below. A fil
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from kernellab.core.ids import digest
 from kernellab.measure.roofline import Ceilings
 
 _FILE = "ceilings.json"
+_MOST = 16.0
 
 
 class BestCeilings:
@@ -30,7 +32,7 @@ class BestCeilings:
         """The better of what is measured now and whatever was before; kept for the next time."""
         known = self._read()
         name = f"{self._key}-{size}"
-        best = now.at_least(known[name]) if name in known else now
+        best = now.at_least(known[name]) if name in known and _plausible(known[name], now) else now
         if known.get(name) != best:
             known[name] = best
             self._write(known)
@@ -39,7 +41,7 @@ class BestCeilings:
     def _read(self) -> dict[str, Ceilings]:
         try:
             found = json.loads(self._path.read_text())
-            return {str(name): Ceilings(**facts) for name, facts in found.items()}
+            return {str(name): Ceilings(**facts) for name, facts in found.items() if _sound(facts)}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
@@ -47,3 +49,17 @@ class BestCeilings:
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, json.dumps({name: asdict(c) for name, c in known.items()}).encode())
+
+
+def _sound(facts: dict[str, object]) -> bool:
+    """Three positive numbers and a truth value: the file is the user's, and may hold anything."""
+    figures = [facts.get(name) for name in ("copy", "read", "flops")]
+    return isinstance(facts.get("disturbed"), bool) and all(
+        isinstance(v, float) and math.isfinite(v) and v > 0 for v in figures
+    )
+
+
+def _plausible(known: Ceilings, now: Ceilings) -> bool:
+    """No busy moment hides more than that: what is further above was another machine, or nobody's measurement."""
+    pairs = ((known.copy, now.copy), (known.read, now.read), (known.flops, now.flops))
+    return all(before <= _MOST * measured for before, measured in pairs)

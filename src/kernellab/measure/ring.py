@@ -2,10 +2,10 @@
 
 A sample runs an arm once over one set. Just before, while both arms are stopped, the inputs of its set are written anew,
 its outputs poisoned and the caches flushed; so nothing seen earlier, in any buffer, helps. Contents come from
- - the pool: inputs whose answers were computed once. Every slot of a sample holds another entry, in secret order, and is
-   judged in full: there is no call among them that need not be right;
- - where a sample has more calls than the pool has entries (very small shapes): sums of two base draws, secretly chosen and
-   rolled, standard normal again, new in every element; or fresh draws, where the task's first distribution is another.
+ - the pool: inputs whose answers were computed once. Every slot of a timed sample holds another entry, in secret order, and
+   is judged in full: there is no call among them that need not be right, and no two of them have anything in common;
+ - for calls that are not timed: sums of two base draws, secretly chosen and rolled, standard normal again; or fresh draws,
+   where the task's first distribution is another.
 Entries come again in later samples, but never in the one after they lay in the same set: what is loaded for a sample has
 seen what the set held before, and nothing else. Each arm writes into outputs of its own.
 """
@@ -32,7 +32,6 @@ from kernellab.verify.numeric import Mismatch
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
-_POOL_MOST = 128
 _SPOTS = 64
 _BASES = 4
 LEAST_MIXED = 64
@@ -92,8 +91,7 @@ class Ring(Slots):
         seen = self._present.pop(number, frozenset())
         left = [e for e in range(len(self._pool)) if e not in seen] if known else []
         self._secret.shuffle(left)
-        slots = self._secret.permutation(count)[: max(1, len(self._pool) // 2)]
-        filling.entries = {int(slot): entry for slot, entry in zip(slots, left, strict=False)}
+        filling.entries = dict(zip(range(count), left, strict=False))
         self._present[number] = frozenset(filling.entries.values())
         for slot in range(count):
             call = self.calls[number * self.slots + slot]
@@ -149,11 +147,8 @@ class Ring(Slots):
         return None
 
     def _pool_size(self) -> int:
-        """Two samples' worth, as far as memory and patience go: one lies there while the next is chosen from the others."""
-        one = sum(b.nbytes(self.dims) for b in self.task.inputs) + 2 * sum(
-            b.nbytes(self.dims) for b in self.task.outputs
-        )
-        return max(2, min(2 * self.slots, _POOL_MOST, _POOL_BYTES // max(one, 1)))
+        """Two samples' worth: one lies there while the next is chosen from the others."""
+        return 2 * self.slots
 
     def _base(self) -> list[Array]:
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
@@ -206,10 +201,12 @@ def mixed(draw: Array, base: Array) -> Array:
 
 
 def slots_for(task: Task, dims: Dims, least_s: float, floor_s: float) -> int:
-    """So many calls a sample that a kernel at twice its floor still takes `least_s`."""
+    """So many calls a sample that a kernel at twice its floor still takes `least_s`; but no more than known answers for
+    two samples fit into memory."""
     one = 2 * floor_s + 0.5e-6
-    each = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
-    most = max(1, min(_MAX_SLOTS, _MAX_BYTES // (SETS * max(each, 1))))
+    read, written = (sum(b.nbytes(dims) for b in buffers) for buffers in (task.inputs, task.outputs))
+    known = _POOL_BYTES // (2 * max(read + 2 * written, 1))
+    most = max(1, min(_MAX_SLOTS, known, _MAX_BYTES // (SETS * max(read + written, 1))))
     return max(1, min(most, math.ceil(least_s / one)))
 
 

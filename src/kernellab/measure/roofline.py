@@ -17,7 +17,7 @@ import numpy as np
 from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.ring import Ring, slots_for
-from kernellab.run.base import Runner, Sample
+from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.tasks.inputs import draw_normal, draw_offset
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
@@ -182,6 +182,11 @@ def _fastest(
         worker = start(built, ring)
         try:
             return fastest_of(partial(_sample, worker, ring, slots))
+        except WorkerFault as fault:
+            raise EnvironmentFault(
+                f"the laboratory's own {name} kernel broke off: {fault.reason}",
+                "try again when the machine is less busy",
+            ) from None
         finally:
             worker.close()
     finally:

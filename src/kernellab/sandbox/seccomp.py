@@ -31,7 +31,7 @@ _RUN = """
     read write close mmap munmap mprotect brk madvise exit exit_group rt_sigaction rt_sigprocmask rt_sigreturn
     sigaltstack getpid gettid getppid getuid geteuid getgid getegid clock_gettime clock_getres gettimeofday
     set_robust_list rseq set_tid_address openat open fstat newfstatat stat lstat statx lseek pread64 readv writev
-    getrandom sched_getaffinity sysinfo uname readlink readlinkat getrusage restart_syscall getcwd access faccessat
+    getrandom sched_getaffinity sysinfo uname readlink readlinkat restart_syscall getcwd access faccessat
     faccessat2 getdents64 arch_prctl times getcpu
 """.split()
 
