@@ -62,13 +62,18 @@ class Slots(ABC):
             self.calls.append(Call(self.dims, inputs, first))
 
     @abstractmethod
-    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
+    def fill(self, number: int, count: int, side: int, known: bool, other: int = -1) -> Filling:
         """New inputs and poison for `count` slots of a set.
 
         `known` asks for known answers in as many slots as the pool has entries for, nearly always all; without it every
         slot gets contents that nobody has an answer to. Known inputs
         come again in later samples: nothing of a candidate survives from one sample to the next.
         """
+
+    def others(self) -> int:
+        """How many known answers there are to inputs of other distributions than the timed one. `fill` puts number
+        `other` of them into one slot, for a sample that is like a timed one and is not counted."""
+        return 0
 
     @abstractmethod
     def renew(self) -> None:

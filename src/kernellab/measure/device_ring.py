@@ -77,7 +77,7 @@ class DeviceRing(Slots):
             self._refresh(call)
         self._keeper.context.synchronize()
 
-    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
+    def fill(self, number: int, count: int, side: int, known: bool, other: int = -1) -> Filling:
         filling = Filling(side)
         calls = self.calls[number * self.slots : number * self.slots + count]
         if known and self._answers:

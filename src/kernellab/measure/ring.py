@@ -69,6 +69,7 @@ class Ring(Slots):
         ]
         self._bases = [self._base() for _ in range(_BASES)] if self._mixes else []
         self._pool = [self._pool_entry() for _ in range(self._pool_size() if pool else 0)]
+        self._others: list[Answer] = []
         self._open()
 
     def _open(self) -> None:
@@ -86,17 +87,26 @@ class Ring(Slots):
         self.calls = []
         self._open()
 
-    def fill(self, number: int, count: int, side: int, known: bool) -> Filling:
+    def others(self) -> int:
+        """One for each distribution but the first, made when they are first wanted: by a confirmation."""
+        if not self._others:
+            names = [name for name in self.task.distributions if name != self._distribution]
+            self._others = [self._pool_entry(name) for name in names]
+        return len(self._others)
+
+    def fill(self, number: int, count: int, side: int, known: bool, other: int = -1) -> Filling:
         filling = Filling(side)
         seen = self._present.pop(number, frozenset())
         left = [e for e in range(len(self._pool)) if e not in seen] if known else []
         self._secret.shuffle(left)
         filling.entries = dict(zip(range(count), left, strict=False))
         self._present[number] = frozenset(filling.entries.values())
+        if other >= 0:
+            filling.entries[int(self._secret.integers(count))] = len(self._pool) + other
         for slot in range(count):
             call = self.calls[number * self.slots + slot]
             if slot in filling.entries:
-                self._write(call, self._pool[filling.entries[slot]].inputs)
+                self._write(call, self._answer(filling.entries[slot]).inputs)
             else:
                 self._refresh(call)
             filling.patterns.append(poison_outputs(self.sides[side], call))
@@ -108,7 +118,7 @@ class Ring(Slots):
     def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
         outputs = self.sides[filling.side]
         for slot, entry in filling.entries.items():
-            call, answer = self.calls[number * self.slots + slot], self._pool[entry]
+            call, answer = self.calls[number * self.slots + slot], self._answer(entry)
             fault = guard_fault(self.task, outputs, call)
             if fault is None and not answer.fits([outputs.read(region) for region in call.outputs]):
                 expected = expect(self.task, self.dims, answer.inputs)  # in full only now: it is eight times as large
@@ -154,10 +164,13 @@ class Ring(Slots):
         values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
         return [(v.reshape(-1) * v.dtype.type(math.sqrt(0.5))).astype(v.dtype) for v in values]
 
-    def _pool_entry(self) -> Answer:
+    def _answer(self, entry: int) -> Answer:
+        return self._pool[entry] if entry < len(self._pool) else self._others[entry - len(self._pool)]
+
+    def _pool_entry(self, distribution: str = "") -> Answer:
         """Made as the others are, a sum of two draws: a sum can be told from a draw by its last bits."""
-        values = draw_inputs(self.task, self.dims, self._distribution, self._rng)
-        if self._mixes:
+        values = draw_inputs(self.task, self.dims, distribution or self._distribution, self._rng)
+        if self._mixes and not distribution:
             values = [mixed(v, w) for v, w in zip(values, self._base(), strict=True)]
         values = [v if c is None else c for v, c in zip(values, self._constant, strict=True)]
         return Answer(values, [(e.low, e.high) for e in expect(self.task, self.dims, values)], self.task.exact)

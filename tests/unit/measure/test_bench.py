@@ -182,6 +182,31 @@ def test_a_kernel_that_is_wrong_in_one_call_of_a_sample_is_found_at_once(ring: R
         assert len(runner(first).samples) <= 3, "but for the warm-up and calls made alone"
 
 
+def test_a_short_cut_taken_only_where_it_is_timed_meets_the_other_distributions_there(ring: Ring) -> None:
+    """Right on the inputs that are timed and wrong on large ones: the judge would never see it take the short cut."""
+
+    def compute(where: Ring, number: int, side: int) -> None:
+        doubled(where, number, side)
+        call = where.calls[number]
+        if abs(where.inputs.array(call.inputs[0])).max() > 100:
+            where.sides[side].array(call.outputs[0])[...] = 0
+
+    first, second = scripted(ring, steady(0.004), compute), baseline(ring, steady(0.004))
+    found = bench(ring).confirm(repeat((first, second)), EFFORT)
+    assert isinstance(found, Rejected)
+    assert (found.cause, found.case) == ("wrong-output", "timed call")
+
+
+def test_rehearsals_are_not_counted(ring: Ring) -> None:
+    first, second = scripted(ring, steady(0.004)), baseline(ring, steady(0.004))
+    pairs, _ = bench(ring).compare(first, second, 6, rehearsed=True)
+    assert len(pairs.first) == 6
+    others = ring.others()
+    assert others == len(ring.task.distributions) - 1
+    assert len(runner(first).samples) == 1 + 6 + others, "one warm-up, the pairs, and one for each other distribution"
+    assert len(runner(second).samples) == 1 + 6
+
+
 def test_a_confirmation_is_a_fixed_number_of_pairs_from_each_of_several_processes(ring: Ring) -> None:
     opened: list[tuple[Arm, Arm]] = []
 
