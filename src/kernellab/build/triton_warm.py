@@ -36,7 +36,7 @@ def warm_up(arch: int = 90) -> str:
             with open(f"{folder}/candidate.py", "w") as file:
                 file.write(_KERNEL)
             buffers = [{"shape": [256], "dtype": "bfloat16"}] * 2
-            request = {"text": _KERNEL, "name": f"{folder}/candidate.py", "params": {}, "cases": [buffers],
+            request = {"text": _KERNEL, "name": f"{folder}/candidate.py", "params": {}, "buffers": buffers,
                        "arch": arch, "properties": {"max_shared_mem": 1 << 16}}  # fmt: skip
             reply, _ = triton_job.build(request)
             return str(reply.get("reason", ""))

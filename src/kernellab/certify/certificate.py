@@ -235,10 +235,7 @@ def _wrong(error: Exception) -> str:
 
 def content(certificate: Certificate) -> dict[str, Any]:
     """Plain data, with those fields alone that it was signed with."""
-    data = dump(certificate)
-    if certificate.kernel.abilities is None:
-        del data["kernel"]["abilities"]
-    return data
+    return dump(certificate)
 
 
 def text_of(certificate: Certificate) -> str:

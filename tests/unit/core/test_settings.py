@@ -125,6 +125,6 @@ def test_trials_default_to_the_efforts_own_number() -> None:
 
 def test_more_effort_means_more_of_everything_and_narrower_intervals() -> None:
     quick, standard, full = (EFFORTS[n] for n in ("quick", "standard", "full"))
-    for name in ("least_pairs", "trial_pairs", "confirm_pairs", "trials", "confirmations", "checks"):
+    for name in ("least_pairs", "trial_pairs", "confirm_pairs", "trials", "confirmations", "processes"):
         assert getattr(quick, name) <= getattr(standard, name) <= getattr(full, name)
     assert quick.narrow > standard.narrow > full.narrow

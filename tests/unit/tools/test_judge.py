@@ -97,7 +97,7 @@ def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(desk: Desk
         (lambda a, d: tools.verify("a" + "0" * 16, desk=d), "no artifact"),
         (lambda a, d: tools.verify("../../etc", desk=d), "no artifact"),
         (lambda a, d: tools.benchmark(a, repeats=0, desk=d), "0 repeats"),
-        (lambda a, d: tools.benchmark(a, repeats=402, desk=d), "402 repeats"),
+        (lambda a, d: tools.benchmark(a, repeats=414, desk=d), "414 repeats"),
         (lambda a, d: tools.benchmark(a, ["M=3"], desk=d), "not a shape"),
         (lambda a, d: tools.benchmark(a, vram_gb=1e6, desk=d), "above what this machine has"),
         (lambda a, d: tools.benchmark(a, timeout_s=-1, desk=d), "makes no sense"),

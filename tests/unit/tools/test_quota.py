@@ -15,7 +15,7 @@ EVENT = Event("note", "")
 
 
 @pytest.mark.parametrize(
-    ("repeats", "effort"), [(1, "quick"), (41, "quick"), (42, "standard"), (201, "standard"), (401, "full")]
+    ("repeats", "effort"), [(1, "quick"), (111, "quick"), (112, "standard"), (205, "standard"), (413, "full")]
 )
 def test_never_fewer_samples_than_asked_for(repeats: int, effort: str) -> None:
     assert effort_for(repeats) == effort

@@ -118,7 +118,7 @@ def test_small_shapes_are_withheld_as_a_whole_and_not_as_single_numbers() -> Non
 def test_the_facts_hold_tuning_shapes_and_names_of_distributions_only() -> None:
     facts = TaskFacts.of(TASKS["softmax_bf16"], "cuda")
     assert [s.label for s in facts.shapes] == ["M=16384,N=4096", "M=65536,N=1024", "M=131072,N=512", "M=16384,N=781"]
-    assert facts.distributions == ("normal", "offset", "heavy-tail", "large", "constant-rows", "masked")
+    assert facts.distributions == ("normal", "offset", "heavy-tail", "large", "constant-rows", "masked", "sparse")
     assert facts.signature == "x, y"
     assert "round once" in facts.accuracy
     assert "np.exp" in facts.reference
