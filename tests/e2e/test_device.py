@@ -176,7 +176,7 @@ def on_a_gpu(klab: Klab, recorded: Recorded, tmp_path: Path, monkeypatch: pytest
 
 
 @without_gpu
-@pytest.mark.parametrize("command", [["resume"], ["replay"], ["audit", "--rerun", 1]], ids=lambda c: c[0])
+@pytest.mark.parametrize("command", [["resume", "--more", 1], ["replay"], ["audit", "--rerun", 1]], ids=lambda c: c[0])
 def test_going_on_with_a_gpu_run_without_a_gpu_is_refused_and_changes_nothing(
     klab: Klab, on_a_gpu: Path, command: list[object]
 ) -> None:

@@ -160,7 +160,7 @@ def test_options_that_do_not_fit_a_paper_are_refused(made: Path, klab: Klab) -> 
 
 @pytest.mark.parametrize("kind", ["pdf", "html", "json", "md"])
 def test_the_published_paper_holds(klab: Klab, kind: str) -> None:
-    done = klab("audit", PUBLISHED / f"paper.{kind}", "--run", ROOT / "runs" / "h200" / "softmax-bf16", "--json")
+    done = klab("audit", PUBLISHED / f"paper.{kind}", "--run", ROOT / "runs" / "h200-tuned" / "softmax-bf16", "--json")
     assert done.code == 0, done.out
     assert done.json["problems"] == []
     assert done.json["remade"]

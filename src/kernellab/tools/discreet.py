@@ -21,7 +21,7 @@ from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
 
 _UNSAID = "did not build: compile() says why"
-_LEFT_OUT = ("inputs_seed", "nonce", "public_key", "log")
+_LEFT_OUT = ("inputs_seed", "nonce", "public_key", "log", "parts", "judged")  # the last two name every shape
 _FAILED = ("invalid", "build-failed")
 
 

@@ -127,6 +127,6 @@ def test_an_exported_cuda_kernel_is_the_certified_one(
     name = theirs.plans[0].steps[0].kernel
     kernels._options.insert(0, "--ptxas-options=-v")  # the laboratory asks for a report, and the file notes the options
     cubin, symbol = kernels.compile(name, (9, 0))
-    bundle = unpack(theirs.code)
+    bundle = unpack(theirs.timed.code)
     assert symbol == bundle.kernels[name][1]
     assert cubin == bundle.modules[0]

@@ -81,7 +81,7 @@ def test_gpu_packages_name_what_they_need(
     for form in FORMS[:2]:
         _, files = package_files(take_order([path], unreviewed=True), form)
         assert needs in files["pyproject.toml"]
-        assert "trust level device-only" in files["README.md"]
+        assert "A back door that only certain values open cannot be seen" in files["README.md"]
         for file, text in files.items():
             if file.endswith(".py"):
                 ast.parse(text)
