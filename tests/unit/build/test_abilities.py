@@ -43,26 +43,26 @@ def test_an_artifact_carries_its_list(build: Callable[..., Built]) -> None:
     ],
 )  # fmt: skip
 def test_inline_assembly_is_found_by_its_word(text: str, has: bool, build: Callable[..., Built]) -> None:
-    assert (INLINE_ASSEMBLY in abilities_of(build().code, text)["abilities"]) is has
+    assert (INLINE_ASSEMBLY in abilities_of(build().timed.code, text)) is has
 
 
 def test_a_record_that_says_else_than_the_code_is_found(build: Callable[..., Built]) -> None:
     built = build(COUNTS)
-    assert misstated(built.artifact, built.code) == ""
+    assert misstated(built.artifact, built.codes) == ""
     less = built.artifact.model_copy(update={"abilities": built.artifact.abilities[:1]})
-    assert misstated(less, built.code) == "it reads a clock (time), and the record does not say so"
+    assert misstated(less, built.codes) == "it reads a clock (time), and the record does not say so"
     more = built.artifact.model_copy(
         update={"abilities": [*built.artifact.abilities, "waits (pause)", INLINE_ASSEMBLY]}
     )
-    assert misstated(more, built.code) == "the record says that it waits (pause), and it does not"
-    assert "cannot be read" in misstated(built.artifact, b"\x7fELF garbage")
+    assert misstated(more, built.codes) == "the record says that it waits (pause), and it does not"
+    assert "cannot be read" in misstated(built.artifact, [b"\x7fELF garbage"])
 
 
 @pytest.mark.parametrize("edition", [0, EDITION + 1])
 def test_a_record_by_other_rules_is_not_held_against_these(edition: int, build: Callable[..., Built]) -> None:
     built = build(COUNTS)
     old = built.artifact.model_copy(update={"abilities": [], "abilities_edition": edition})
-    assert misstated(old, built.code) == ""
+    assert misstated(old, built.codes) == ""
 
 
 def test_clocks_and_the_like_are_for_review_and_memory_is_not() -> None:
@@ -78,7 +78,7 @@ def test_nothing_found_and_nothing_recorded_read_differently() -> None:
 
 
 def test_a_list_costs_little_beside_a_build(build: Callable[..., Built]) -> None:
-    code = build(COUNTS).code
+    code = build(COUNTS).timed.code
     from_code.cache_clear()
     started = time.process_time()
     from_code(code)

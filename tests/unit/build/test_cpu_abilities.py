@@ -27,7 +27,7 @@ SETS_MODES = (
 @pytest.fixture(scope="module")
 def found(build: Callable[..., Built]) -> Callable[..., dict[str, set[str]]]:
     def read(before: str = "", head: str = "", source: str = "") -> dict[str, set[str]]:
-        return of_shared_object(build(head + (source or BODY % before)).code)
+        return of_shared_object(build(head + (source or BODY % before)).timed.code)
 
     return read
 
@@ -90,7 +90,7 @@ def test_constant_tables_of_functions_are_not_memory_of_its_own(found: Callable[
 
 
 def test_memory_both_writable_and_executable_is_told(build: Callable[..., Built]) -> None:
-    image = bytearray(build(BODY % "").code)
+    image = bytearray(build(BODY % "").timed.code)
     (table,) = struct.unpack_from("<Q", image, 0x20)
     struct.pack_into("<I", image, table + 4, 7)
     assert "has memory that is both writable and executable" in of_shared_object(bytes(image))
