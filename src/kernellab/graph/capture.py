@@ -40,7 +40,7 @@ class Capturer:
 
     def capture(self, request: Request, limits: Limits = LIMITS) -> GraphRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
-        request = replace(request, text=_text(request.file))
+        request = request if request.text is not None else replace(request, text=_text(request.file))
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply")]
         try:
             os.write(fds[0], canonical_json(request.__dict__))

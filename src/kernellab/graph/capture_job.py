@@ -15,6 +15,7 @@ from typing import Any
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused
 from kernellab.core.ids import canonical_json
+from kernellab.graph.any_device import any_device
 from kernellab.graph.export import capture_subject, explain, exported
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request, Subject, as_module, choose, import_file, make
@@ -48,7 +49,7 @@ def answer(request: Request) -> dict[str, Any]:
         chosen = choose(module, request.name)
 
         def made(device: str) -> Subject:
-            with torch.device(device):
+            with any_device(device):
                 return make(module, chosen, request)
 
         record = capture_subject(made, chosen.__name__, request.file)

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.free_sizes import NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, Seen
 from kernellab.graph.source import Subject, check_devices, told
-from kernellab.graph.translate import NeedsFixedSizes, NeedsRealTensors, translate
+from kernellab.graph.translate import NeedsRealTensors, translate
 
 MOST_DRAWN = 512 << 20
 """Bytes of example inputs and weights up to which they are drawn for real, to note what they hold."""

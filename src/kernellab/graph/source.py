@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.any_device import device_of
 from kernellab.graph.need_torch import need_torch
 
 _CLASS = "Model"
@@ -148,6 +149,8 @@ def check_devices(subject: Subject) -> None:
     torch = need_torch()
     tensors = [*subject.module.parameters(), *subject.module.buffers(), *subject.inputs]
     devices = sorted({str(t.device) for t in tensors if isinstance(t, torch.Tensor)})
+    asked = sorted({device_of(t) for t in subject.inputs if isinstance(t, torch.Tensor)})
+    devices = devices if len(asked) < 2 else asked
     if len(devices) > 1:
         raise TaskRefused(
             f"inputs and weights are on several devices: {', '.join(devices)}", "make them all on one device"

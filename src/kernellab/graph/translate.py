@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernellab.core.errors import TaskRefused
-from kernellab.graph import extents
+from kernellab.graph.free_sizes import DependsOnData, FreeSizes, NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.refused import refusal
 from kernellab.graph.record import (
@@ -29,7 +29,6 @@ from kernellab.graph.record import (
     Ref,
     Role,
     Special,
-    Symbol,
     TensorType,
 )  # fmt: skip
 
@@ -37,15 +36,10 @@ _NO_VALUE = ("aten._assert", "aten.sym_constrain", "aten._assert_tensor_metadata
 _SHAPE_ONLY = ("aten.full_like", "aten.zeros_like", "aten.ones_like", "aten.fill")
 _DROPPED = ("device", "layout", "pin_memory", "memory_format")
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_SIZE = re.compile(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]")
 
 
 class NeedsRealTensors(Exception):
     """The graph holds values that a capture without data does not know."""
-
-
-class NeedsFixedSizes(Exception):
-    """A size is no plain arithmetic over the inputs' sizes."""
 
 
 def translate(program: Any, name: str, file: str) -> GraphRecord:
@@ -58,7 +52,7 @@ class _Translation:
         self.torch = need_torch()
         self.program = program
         self.file = file
-        self.symbols: dict[Any, Symbol] = {}
+        self.sizes = FreeSizes(program)
         self.values: dict[Any, Arg] = {}  # an FX node -> what stands for it in the record
         self.inputs: list[GraphInput] = []
         self.constants: list[Constant] = []
@@ -84,9 +78,9 @@ class _Translation:
                 )
         try:
             return GraphRecord(
-                name=name, torch=str(self.torch.__version__), symbols=tuple(self.symbols.values()),
+                name=name, torch=str(self.torch.__version__), symbols=self.sizes.symbols,
                 inputs=tuple(self.inputs), constants=tuple(self.constants), nodes=tuple(self.nodes), outputs=outputs,
-                requires=self._conditions(), fixed=self.fixed,
+                requires=self.sizes.conditions(self.inputs), fixed=self.fixed,
             )  # fmt: skip
         except ValidationError as err:
             raise NeedsFixedSizes(str(err)) from None
@@ -244,68 +238,13 @@ class _Translation:
         return found
 
     def _extent(self, expression: Any, node: Any) -> int | str:
-        from torch.utils._sympy.printers import PythonPrinter
-
-        if isinstance(expression, int):
-            return expression
-        if getattr(expression, "is_Integer", False):
-            return int(expression)
-        for symbol in sorted(expression.free_symbols, key=str):
-            if symbol not in self.symbols:
-                self.symbols[symbol] = self._symbol(symbol, node)
-        text = PythonPrinter().doprint(expression)
-        for symbol in sorted(expression.free_symbols, key=lambda s: -len(str(s))):
-            text = re.sub(rf"\b{symbol}\b", self.symbols[symbol].name, text)
-        return _tidy(text)
-
-    def _symbol(self, symbol: Any, node: Any) -> Symbol:
-        if str(symbol).startswith(("u", "zuf")):
+        try:
+            return self.sizes.extent(expression)
+        except DependsOnData:
             raise TaskRefused(
                 f"{self._at(node)}{node.target}: the size of its result depends on the data, not only on the inputs' sizes",
                 "use a mask or a fixed size instead",
-            )
-        limits = self.program.range_constraints.get(symbol)
-        low = int(limits.lower) if limits is not None else 2
-        high = _upper(limits.upper) if limits is not None else None
-        hint = self._hint(symbol)
-        return Symbol(name=f"d{len(self.symbols)}", low=low, high=high, example=hint)
-
-    def _hint(self, symbol: Any) -> int:
-        for node in self.program.graph.nodes:
-            value = node.meta.get("val")
-            if isinstance(value, self.torch.Tensor):
-                for n in value.shape:
-                    if getattr(getattr(n, "node", None), "expr", None) == symbol:
-                        return int(n.node.hint)
-        raise NeedsFixedSizes(str(symbol))
-
-    def _conditions(self) -> tuple[str, ...]:
-        """What torch assumed about the sizes, over our symbols; what is always true is left out."""
-        found: dict[str, None] = {}
-        for code in getattr(self.program, "_guards_code", None) or ():
-            for condition in code.split(" and "):
-                text = _SIZE.sub(self._size_text, condition)
-                try:
-                    if not extents.symbols_of_condition(text):
-                        continue
-                except ValueError as err:
-                    raise NeedsFixedSizes(str(err)) from None
-                if not self._always(text):
-                    found[_tidy(text)] = None
-        return tuple(found)
-
-    def _size_text(self, match: re.Match[str]) -> str:
-        entry = next((i for i in self.inputs if i.name == match[1]), None)
-        return f"({entry.type.extents[int(match[2])]})" if entry else match[0]
-
-    def _always(self, condition: str) -> bool:
-        """Equalities that hold by the names of the sizes, and bounds that the ranges say already."""
-        left, _, right = condition.partition("==")
-        if right and _tidy(left) == _tidy(right):
-            return True
-        bound = re.fullmatch(r"\(?(d\d+)\)? >= (\d+)", condition)
-        low = {s.name: s.low for s in self.symbols.values()}
-        return bound is not None and low[bound[1]] >= int(bound[2])
+            ) from None
 
     # --- outputs
 
@@ -373,28 +312,3 @@ def _json(value: Any) -> Any:
     if not isinstance(value, bool | int | float):
         raise TaskRefused(f"{value!r} cannot be part of a graph", "use tensors and plain numbers")
     return value
-
-
-def _upper(limit: Any) -> int | None:
-    try:
-        value = int(limit)
-    except (TypeError, ValueError, OverflowError, AttributeError):
-        return None
-    return value if value < 1 << 31 else None
-
-
-def _tidy(text: str) -> str:
-    """Without the brackets around the whole and around single symbols."""
-    text = re.sub(r"(?<![\w)])\((\w+)\)", r"\1", text.strip())
-    while text.startswith("(") and text.endswith(")") and _closes_at_end(text):
-        text = text[1:-1]
-    return text
-
-
-def _closes_at_end(text: str) -> bool:
-    depth = 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if depth == 0:
-            return i == len(text) - 1
-    return False

@@ -107,6 +107,14 @@ def test_numbers_among_the_inputs_are_fixed(files: Files) -> None:
     assert record.fixed == {"factor": 3.5}
 
 
+def test_a_gpu_that_inputs_ask_for_is_not_needed(files: Files) -> None:
+    inputs = "def get_inputs():\n    return [torch.rand(4, 8, device='cuda', dtype=torch.float16), torch.rand(4, 8).cuda() * 2]\n"
+    body = "class Model(nn.Module):\n    def forward(self, x, y):\n        return x + y\n"
+    record = files.capture(body, inputs=inputs)
+    assert [i.type.dtype for i in record.inputs] == ["float16", "float32"]
+    assert [n.op for n in record.nodes][-1] == "aten.add.Tensor"
+
+
 def test_evaluation_mode_on_request(files: Files) -> None:
     body = module("return self.layer(x)", "self.layer = nn.Sequential(nn.BatchNorm1d(8), nn.Dropout(0.5))")
     record = files.capture(body, eval_mode=True)
@@ -163,6 +171,7 @@ def test_a_written_buffer_is_refused(files: Files) -> None:
         ("[torch.ones(0, 8)]", "input 0 has no elements"),
         ("3", "get_inputs() returns a int"),
         ("[torch.ones(2, device='meta'), torch.ones(2, device='cpu')]", "on several devices: cpu, meta"),
+        ("[torch.ones(2, device='cuda') * 2, torch.ones(2)]", "on several devices: "),
         ("[torch.quantize_per_tensor(torch.ones(2, device='cpu'), 0.1, 0, torch.qint8)]", "quantised"),
         ("[torch.ones(2, 8).to_sparse()]", "sparse"),
     ],
