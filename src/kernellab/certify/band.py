@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernellab.build.abilities import for_review
 from kernellab.certify.certificate import Certificate, read_certificate
-from kernellab.certify.evidence import CERTIFICATES
+from kernellab.certify.confirmed_trial import CERTIFICATES
 from kernellab.certify.history import History, read_history
 from kernellab.core.errors import KlabError, UsageError
 from kernellab.core.records import Trust

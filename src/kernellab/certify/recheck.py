@@ -16,7 +16,7 @@ from typing import Any, Literal
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.certify.anchor import anchor_again
 from kernellab.certify.certificate import Certificate, CertifiedPart, read_certificate
-from kernellab.certify.evidence import find_run, prove_certificate
+from kernellab.certify.confirmed_trial import find_run, prove_certificate
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import (
     EXIT_BETTER,
@@ -31,9 +31,9 @@ from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.measure.bench import Busy
+from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
-from kernellab.search.stage import too_busy, win_threshold
 from kernellab.search.workshop import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
@@ -47,13 +47,13 @@ _EXIT = {"holds": EXIT_BETTER, "slower": EXIT_NOTHING_BETTER, "wrong": EXIT_NOTH
 TOLERANCE = 0.15
 """By how much the whole interval of today's speed-up may lie below the certified one. Sessions on one machine differ by
 a few per cent (memory layout, clocks, neighbours) beyond what the interval within a session says."""
-_KEPT = ("effort", "device", "target", "threads", "sample_s", "build_timeout_s", "compiler")
+_KEPT = {"effort", "device", "target", "threads", "sample_s", "build_timeout_s", "compiler"}
 _RECORDED_ONLY = ("digest", "tier", "code")
 _CLAIM = ("records", "anchor", "verdict", "timing")
 
 
 @dataclass(frozen=True)
-class Finding:
+class RecheckFinding:
     """One part: "same", "drifted" (moved, and the claim may still hold), "failed" (it does not), or "unchecked"."""
 
     part: str
@@ -64,11 +64,11 @@ class Finding:
 @dataclass
 class Recheck:
     certificate: Certificate
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RecheckFinding] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
 
     def add(self, part: str, status: Status, detail: str) -> None:
-        self.findings.append(Finding(part, status, detail))
+        self.findings.append(RecheckFinding(part, status, detail))
 
     def status(self, part: str) -> Status:
         return next((f.status for f in self.findings if f.part == part), "unchecked")
@@ -155,8 +155,7 @@ def _check_reference(report: Recheck, task: Task) -> None:
 
 
 def _in_lab(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
-    recorded = proof.genesis["settings"]
-    settings = Settings(**{k: recorded[k] for k in _KEPT if k in recorded})
+    settings = Settings(**proof.genesis.settings.model_dump(include=_KEPT))
     settings = settings.model_copy(
         update={"threads": min(settings.threads, processors())}
     )  # a smaller machine judges too
@@ -221,7 +220,7 @@ def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
         if isinstance(timing, Busy) or (timing is not None and too_busy(timing, stage.calibration)):
             report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
         elif timing is not None:
-            threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
+            threshold = win_threshold(lab.settings.win_floor, stage.calibration.noise_floor)
             _check_timing(report, timing, threshold)
     finally:
         stage.close()

@@ -170,7 +170,7 @@ def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", run: Run = 
 
 def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | None, as_json: bool) -> None:
     from kernellab.certify.certificate import read_certificate
-    from kernellab.certify.evidence import find_run, prove_certificate
+    from kernellab.certify.confirmed_trial import find_run, prove_certificate
     from kernellab.certify.history import kept_with_run, review
 
     certificate = read_certificate(file)
@@ -189,7 +189,7 @@ def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | No
 def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
     """Promote a certificate that fits its run and that a person accepted; only then is it exported."""
     from kernellab.certify.certificate import read_certificate
-    from kernellab.certify.evidence import need_run, prove_certificate
+    from kernellab.certify.confirmed_trial import need_run, prove_certificate
     from kernellab.certify.history import promote as record
 
     certificate = read_certificate(file)

@@ -130,7 +130,7 @@ def verdict(console: Console, outcome: Outcome) -> None:
         Text(data["reason"] or ""),
     )
     if passed and data.get("speedup"):
-        console.print(results_table([outcome.results[0].data], console.width >= 130))
+        console.print(results_table(outcome.results[:1], console.width >= 130))
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,

@@ -14,13 +14,14 @@ from kernellab.core.errors import UsageError
 from kernellab.core.events import Event
 from kernellab.core.records import AnyTrial, Param
 from kernellab.core.settings import Science
+from kernellab.ledger import kinds
+from kernellab.ledger.records import AnyResult, Note
 from kernellab.propose.base import Proposer
 from kernellab.propose.models import Policy
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.lab import Budget, Lab
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
-from kernellab.search.result import Result
 from kernellab.search.scientist.desk import Desk
 from kernellab.search.scientist.mind import Mind, open_mind
 from kernellab.search.scientist.proposer import Scientist
@@ -59,7 +60,7 @@ class Course:
     """`done`: shapes whose result is recorded; `extra`: so many further trials each; `borrowed`: trials of other runs."""
 
     question: Question
-    done: dict[str, Result] = field(default_factory=dict)
+    done: dict[str, AnyResult] = field(default_factory=dict)
     extra: int = 0
     borrowed: Mapping[str, Sequence[AnyTrial]] = field(default_factory=dict)
     profiled: bool = False
@@ -67,10 +68,11 @@ class Course:
 
 def search(
     lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], course: Course
-) -> tuple[list[Result], dict[str, Any]]:
+) -> tuple[list[AnyResult], dict[str, Any]]:
     """Every shape's result, and what was asked for beyond them."""
     recipes = usable(lab, candidates, bool(course.question.science.model))
-    results, profiles = [], []
+    results: list[AnyResult] = []
+    profiles: list[dict[str, Any]] = []
     with _mind(lab, course.question) as mind:
         for number, dims in enumerate(shapes):
             if dims_label(dims) in course.done:
@@ -90,8 +92,8 @@ def search(
                 budget = _budget(lab, dims, len(shapes), course)
                 with _proposer(lab, mind, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
                     results.append(search_shape(lab, stage, proposer, budget, in_order=mind is not None))
-                if course.profiled and results[-1].data.get("trial") is not None:
-                    profiles.append(profile_trial(lab, stage, results[-1].data["trial"]))
+                if course.profiled and (best := results[-1].trial) is not None:
+                    profiles.append(kinds.PROFILE.plain(profile_trial(lab, stage, best)))
             finally:
                 stage.close()
         extras: dict[str, Any] = {"profiles": profiles} if course.profiled else {}
@@ -102,7 +104,7 @@ def usable(lab: Lab, candidates: Sequence[Candidate], may_be_none: bool) -> list
     """The candidates whose space can be read; what is wrong with the others is noted."""
     recipes, unusable = load_recipes(lab.builder, candidates)
     for name, reason in unusable.items():
-        lab.append("note", {"candidate": name, "unusable": reason})
+        lab.append(kinds.NOTE, Note(candidate=name, unusable=reason))
         lab.emit(Event("note", f"candidate {name} is unusable: {reason}"))
     if not recipes and not may_be_none:
         raise UsageError(

@@ -7,27 +7,41 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kernellab.build.base import Builder, Built, Candidate
 from kernellab.build.triton import sass_of
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import TRIAL, Confirmation, Param, Record, Trust, dump
+from kernellab.core.records import AnyTrial, Confirmation, Dims, Param, Trust
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.disk import keep_file
-from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.records import (
+    Calibration,
+    Environment,
+    Genesis,
+    Listing,
+    NamedSource,
+    Resume,
+    RunSettings,
+    TaskFacts,
+)
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.measure.quiet import wait_for_quiet
-from kernellab.search.archive import AnyTrial, Archive
+from kernellab.search.archive import Archive
 from kernellab.search.one_artifact import FORMAT
 from kernellab.search.stage import Bay, Stage
 from kernellab.search.workshop import open_workshop
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task, shape_key
+from kernellab.tasks.spec import Task, shape_key
 
+T = TypeVar("T")
 TASK_FILE = "task.py"
 
 
@@ -56,7 +70,7 @@ class Lab:
         self.locator = locator
         self.emit = emit
         self.archive = Archive()
-        self._calibrations: dict[str, dict[str, Any]] = {}
+        self._calibrations: dict[str, Calibration] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
         self.workshop = open_workshop(settings, task, torch)
@@ -76,14 +90,14 @@ class Lab:
     def stage(self, dims: Dims, confirming: bool = True) -> Stage:
         """Set up one shape and record its calibration."""
         self.wait_for_quiet()
-        stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, "calibration"))
-        self.append("calibration", stage.calibration)
+        stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, kinds.CALIBRATION))
+        self.append(kinds.CALIBRATION, stage.calibration)
         self._calibrations.setdefault(shape_key(dims), stage.calibration)
         floor = stage.floor
         self.emit(Event("calibration", (
             f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "
-            f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration['noise_floor'] * 100:.2f} %"),
-            stage.calibration))  # fmt: skip
+            f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration.noise_floor * 100:.2f} %"),
+            kinds.CALIBRATION.plain(stage.calibration)))  # fmt: skip
         return stage
 
     def wait_for_quiet(self) -> None:
@@ -106,20 +120,20 @@ class Lab:
     ) -> None:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
         kept = {**({TASK_FILE: Path(self.locator).read_bytes()} if self._is_file() else {}), **(files or {})}
-        body = {
-            "format": FORMAT,
-            "purpose": purpose,
-            "params": params or {},
-            "settings": self.settings.model_dump(mode="json"),
-            "environment": self.environment,
-            "task": {"name": self.task.name, "fingerprint": self.task.fingerprint(), "builtin": not self._is_file()},
-            "shapes": list(shapes),
-            "candidates": [{"name": c.name, "source": sha256_hex(c.text.encode())} for c in candidates],
-            "missing_baselines": self.missing,
-            "files": {name: sha256_hex(data) for name, data in kept.items()},
-            **({"science": science} if science else {}),
-        }
-        self.ledger = Ledger.create(folder, body, load_or_create_key())
+        start = Genesis(
+            format=FORMAT,
+            purpose=purpose,
+            params=params or {},
+            settings=RunSettings.model_validate(self.settings.model_dump()),
+            environment=Environment.model_validate(self.environment),
+            task=TaskFacts(name=self.task.name, fingerprint=self.task.fingerprint(), builtin=not self._is_file()),
+            shapes=list(shapes),
+            candidates=[NamedSource(name=c.name, source=sha256_hex(c.text.encode())) for c in candidates],
+            missing_baselines=self.missing,
+            files={name: sha256_hex(data) for name, data in kept.items()},
+        )
+        start = start.model_copy(update={"science": science}) if science else start
+        self.ledger = Ledger.create(folder, kinds.GENESIS.plain(start), load_or_create_key())
         self.store = Store(folder)
         for candidate in candidates:
             self.store.put(candidate.text.encode())
@@ -134,34 +148,33 @@ class Lab:
         """Continue a run: verify and repair its ledger, and remember what it holds."""
         self.ledger = Ledger.resume(folder, load_or_create_key())
         self.store = Store(folder)
-        for entry in read_entries(folder):
-            if entry.kind == "trial":
-                self.archive.add(TRIAL.validate_python(entry.body))
-            elif entry.kind == "calibration":
-                self._calibrations.setdefault(shape_key(entry.body["dims"]), dict(entry.body))
-            elif entry.kind == "confirmation":
-                self.archive.confirmations.append(Confirmation.model_validate(entry.body))
-        self.append("resume", {"environment": self.environment, "trials": len(self.archive.trials)})
+        run = Run(folder)
+        self.archive.trials += run.trials
+        self.archive.confirmations += run.confirmations
+        for calibration in run.calibrations:
+            self._calibrations.setdefault(shape_key(calibration.dims), calibration)
+        environment = Environment.model_validate(self.environment)
+        self.append(kinds.RESUME, Resume(environment=environment, trials=len(self.archive.trials)))
 
-    def first_calibration(self, dims: Dims) -> dict[str, Any]:
+    def first_calibration(self, dims: Dims) -> Calibration:
         """What this run measured first at a shape, before it was cut and resumed."""
         return self._calibrations[shape_key(dims)]
 
     def record(self, trial: AnyTrial) -> AnyTrial:
         """Commit a trial: from here on it survives anything."""
-        self.append("trial", dump(trial))
+        self.append(kinds.TRIAL, trial)
         self.archive.add(trial)
         self.emit(Event("trial", "", {"trial": trial}))
         return trial
 
     def confirm(self, confirmation: Confirmation) -> Confirmation:
-        self.append("confirmation", dump(confirmation))
+        self.append(kinds.CONFIRMATION, confirmation)
         self.archive.confirmations.append(confirmation)
         return confirmation
 
-    def append(self, kind: str, body: dict[str, Any] | Record) -> None:
+    def append(self, kind: EntryKind[T], record: T) -> None:
         if self.ledger is not None:
-            self.ledger.append(kind, dump(body) if isinstance(body, Record) else body)
+            self.ledger.write(kind, record)
 
     def keep(self, candidate: Candidate, built: Built | None) -> None:
         """Put the evidence of a trial into the run's store before its record is written."""
@@ -177,7 +190,7 @@ class Lab:
         if self.ledger is not None and self.store is not None and built.listing:
             machine_code = sass_of(self.workshop.sandbox, built.codes)
             sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
-            self.append("listing", {"artifact": built.artifact.id, "text": sha})
+            self.append(kinds.LISTING, Listing(artifact=built.artifact.id, text=sha))
 
     def close(self) -> None:
         self.workshop.close()
@@ -194,20 +207,12 @@ class Lab:
         self.close()
 
 
-def genesis(folder: Path) -> dict[str, Any]:
-    """The first entry of a run: what was asked for."""
-    for entry in read_entries(folder):
-        return dict(entry.body)
-    raise LedgerFault(f"{folder} holds an empty ledger", "start a new run with another --out")
-
-
 def task_of(folder: Path) -> tuple[Task, str]:
     """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record."""
-    body = genesis(folder)
-    facts = body["task"]
-    locator = str(facts["name"]) if facts["builtin"] else str(folder / TASK_FILE)
+    asked = Run(folder).genesis
+    locator = asked.task.name if asked.task.builtin else str(folder / TASK_FILE)
     task = load_task(locator)
-    if task.on(body["settings"]["device"]).fingerprint() != facts["fingerprint"]:
+    if task.on(asked.settings.device).fingerprint() != asked.task.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",
                          "use the version of kernellab (or the task file) that made the run")  # fmt: skip
     return task, locator
@@ -215,4 +220,4 @@ def task_of(folder: Path) -> tuple[Task, str]:
 
 def candidates_of(folder: Path) -> list[Candidate]:
     store = Store(folder)
-    return [Candidate(store.get(c["source"]).decode(), c["name"]) for c in genesis(folder)["candidates"]]
+    return [Candidate(store.get(c.source).decode(), c.name) for c in Run(folder).start.candidates]

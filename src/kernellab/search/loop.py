@@ -21,17 +21,20 @@ from kernellab.core.records import (
     RejectedTrial,
     Timing,
 )
+from kernellab.ledger import kinds
+from kernellab.ledger.records import AnyResult
 from kernellab.measure.bench import Busy
+from kernellab.measure.winning import win_threshold, wins
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
 from kernellab.search.one_artifact import same_parts
-from kernellab.search.result import Result, summarise
-from kernellab.search.stage import Stage, win_threshold, wins
+from kernellab.search.result import plain, summarise
+from kernellab.search.stage import Stage
 
 
-def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> Result:
+def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> AnyResult:
     """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count.
 
     `in_order`: trials follow the order of the proposals, also where builds run ahead.
@@ -88,11 +91,11 @@ def step(lab: Lab, stage: Stage, idea: Idea, built: Built | NotBuilt) -> AnyTria
     return lab.record(MeasuredTrial(**common, trust=lab.trust, verdict=verdict, timing=outcome))
 
 
-def conclude(lab: Lab, stage: Stage) -> Result:
+def conclude(lab: Lab, stage: Stage) -> AnyResult:
     """Confirm the most promising trials, best first, until one holds; record the result."""
     task, dims = stage.task.name, stage.dims
     known = {c.trial: c for c in lab.archive.confirmed(task, dims)}
-    threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
+    threshold = win_threshold(lab.settings.win_floor, stage.calibration.noise_floor)
     confirmed: list[Confirmation] = []
     for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
         if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup_high <= threshold:
@@ -101,13 +104,11 @@ def conclude(lab: Lab, stage: Stage) -> Result:
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
-    result = summarise(
-        stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed, stage.calibration
-    )
-    data = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, **result.data}
-    lab.append("result", data)
-    lab.emit(Event("result", result.reason, data))
-    return Result(result.status, result.reason, data)
+    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": lab.workshop.rig.threads}
+    result = summarise(stage.label(), facts, lab.archive.of(task, dims), confirmed, stage.calibration)
+    lab.append(kinds.RESULT, result)
+    lab.emit(Event("result", result.reason, plain(result)))
+    return result
 
 
 def score(lab: Lab, trial: AnyTrial) -> float | None:

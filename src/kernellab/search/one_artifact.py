@@ -8,7 +8,6 @@ Not covered: whether those bytes are right at shapes that nobody judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kernellab.core.ids import digest
 from kernellab.core.records import Artifact, BusyTrial, Confirmation, MeasuredTrial, Passed, artifact_id
@@ -17,11 +16,6 @@ from kernellab.tasks.spec import Dims, shape_key
 FORMAT = 2
 """Of a run's records. Since 2 an artifact names its parts, one a shape, and a confirmation holds the whole artifact."""
 _OTHER = "other machine code or another plan"
-
-
-def format_of(genesis: dict[str, Any]) -> int:
-    """Runs of older versions do not say."""
-    return int(genesis.get("format", 1))
 
 
 def same_parts(before: Artifact, now: Artifact) -> bool:

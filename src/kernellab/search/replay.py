@@ -7,37 +7,33 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate, NotBuilt
-from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import Busy
-from kernellab.search.archive import AnyTrial, Archive, well_formed
-from kernellab.search.lab import Lab, genesis, task_of
+from kernellab.search.archive import AnyTrial
+from kernellab.search.lab import Lab, task_of
 from kernellab.search.one_artifact import same_parts
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
 _APART = 1.15
+_KEPT = {"effort", "device", "target", "threads", "sample_s", "build_timeout_s"}
 
 
 def read_trials(folder: Path) -> list[AnyTrial]:
-    return Archive.read(folder).trials
+    return Run(folder).trials
 
 
 def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str, Any]:
     """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
     require_sound(folder)
-    trials = read_trials(folder)
-    if not 0 <= number < len(trials):
-        raise UsageError(
-            f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none"
-        )
-    trial = trials[number]
+    trial = Run(folder).trial(number)
     with _lab(folder, emit, trial.task) as lab:
         stage = lab.stage(trial.dims, confirming=False)
         try:
@@ -54,8 +50,9 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
 
 def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, Any]]:
     """Measure `count` of a run's trials again: published ones first, then some at random."""
-    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
-    published = {e.body.get("trial") for e in read_entries(folder) if e.kind == "result"}
+    run = Run(folder)
+    trials = [t for t in run.trials if isinstance(t, MeasuredTrial)]
+    published = {result.trial for result in run.records(kinds.RESULT)}
     random.Random(0).shuffle(trials)
     chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
     rows = []
@@ -81,25 +78,17 @@ def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[
 
 def _lab(folder: Path, emit: Listener, name: str) -> Lab:
     """For the run's own task, or for another built-in one that its record names (a study may have several)."""
-    with well_formed(folder):
-        task, locator = task_of(folder)
-        if task.name != name:
-            task, locator = load_task(name), name
-        recorded = genesis(folder)["settings"]
-        kept = {
-            k: recorded[k]
-            for k in ("effort", "device", "target", "threads", "sample_s", "build_timeout_s")
-            if k in recorded
-        }
-        settings, with_torch = Settings(**kept), _with_torch(folder)
-    return Lab(settings, task, locator, emit, with_torch)
+    run = Run(folder)
+    task, locator = task_of(folder)
+    if task.name != name:
+        task, locator = load_task(name), name
+    settings = Settings(**run.genesis.settings.model_dump(include=_KEPT))
+    return Lab(settings, task, locator, emit, _with_torch(run))
 
 
-def _with_torch(folder: Path) -> bool:
+def _with_torch(run: Run) -> bool:
     """Whether torch's own baselines were asked then: a ratio over another baseline is another figure."""
-    names = (
-        n for e in read_entries(folder) if e.kind == "calibration" for n in (*e.body["baselines"], *e.body["failed"])
-    )
+    names = (name for c in run.calibrations for name in (*c.baselines, *c.failed))
     return any(n.startswith("torch") and n != "torch.eager" for n in names)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.records import MeasuredTrial, Param
+from kernellab.ledger import kinds
+from kernellab.ledger.records import AnyResult, ProfileReport, SanitizerReport, Unpublished
 from kernellab.measure.profile import NoCounters, Profile, from_timing, profile
 from kernellab.search.lab import Lab
-from kernellab.search.result import Result
 from kernellab.search.stage import Stage
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.spec import Dims, dims_label
@@ -20,33 +21,34 @@ from kernellab.verify.cases import all_shapes
 
 
 def sanitize_candidate(
-    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], result: Result
-) -> tuple[Result, dict[str, Any] | str]:
+    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], result: AnyResult
+) -> tuple[AnyResult, dict[str, Any] | str]:
     """compute-sanitizer on what was judged, at the edge shapes. A finding overrules the verdict; both are recorded."""
     built = lab.builder.build(lab.task, candidate, params, all_shapes(lab.task, dims))
     reason = f"not run: {built.reason}" if isinstance(built, NotBuilt) else ""
     if not reason and (missing := sanitizer.missing()):
         reason = f"not available: {missing}"
-    place = {"task": lab.task.name, "dims": dims, "reason": reason}
+    place: dict[str, Any] = {"task": lab.task.name, "dims": dims, "reason": reason}
     if reason or isinstance(built, NotBuilt):
-        lab.append("sanitizer", {"artifact": "", **place, **sanitizer.Sanitized((), ()).data()})
+        lab.append(kinds.SANITIZER, SanitizerReport(artifact="", **place, **sanitizer.Sanitized((), ()).data()))
         lab.emit(Event("note", f"sanitizer {reason}"))
         return result, reason
     cases = sanitizer.sanitizer_cases(lab.task)
     lab.emit(Event("note", f"compute-sanitizer: {', '.join(sanitizer.TOOLS)} on {len(cases)} cases"))
     found = sanitizer.sanitize(built, lab.task, cases)
-    lab.append("sanitizer", {"artifact": built.artifact.id, **place, **found.data()})
+    lab.append(kinds.SANITIZER, SanitizerReport(artifact=built.artifact.id, **place, **found.data()))
     if found.findings and result.status != "nothing-verified":
         why = "; ".join(map(str, found.findings))
-        kept = {name: result.data[name] for name in ("task", "dims", "dtype", "threads")}
         reason = f"{lab.task.name} {dims_label(dims)}: no candidate passed: compute-sanitizer: {why}"
-        data = {**kept, "status": "nothing-verified", "reason": reason, "trial": None}
-        lab.append("result", data)
-        result = Result("nothing-verified", reason, data)
+        result = Unpublished(
+            task=result.task, dims=result.dims, dtype=result.dtype, threads=result.threads,
+            status="nothing-verified", reason=reason, trial=None,
+        )  # fmt: skip
+        lab.append(kinds.RESULT, result)
     return result, found.data()
 
 
-def profile_trial(lab: Lab, stage: Stage, number: int) -> dict[str, Any]:
+def profile_trial(lab: Lab, stage: Stage, number: int) -> ProfileReport:
     """What bounds a confirmed trial, recorded; from the clock alone where no counters can be read."""
     trial, task, dims = lab.archive.trials[number], lab.task, stage.dims
     confirmed = next(c for c in lab.archive.confirmed(task.name, dims) if c.trial == number)
@@ -56,11 +58,11 @@ def profile_trial(lab: Lab, stage: Stage, number: int) -> dict[str, Any]:
     try:
         found = _counted(lab, stage, trial)
     except NoCounters as why:
-        flops, ceiling = stage.calibration["flops"], stage.calibration["ceilings"]["flops"]
+        flops, ceiling = stage.calibration.flops, stage.calibration.ceilings.flops
         found = from_timing(confirmed.timing, flops, ceiling, str(why))
-    body = {"trial": number, "task": task.name, "dims": dims, "artifact": trial.artifact.id, **found.data()}
-    lab.append("profile", body)
-    return body
+    report = ProfileReport(trial=number, task=task.name, dims=dims, artifact=trial.artifact.id, **found.data())
+    lab.append(kinds.PROFILE, report)
+    return report
 
 
 def _counted(lab: Lab, stage: Stage, trial: MeasuredTrial) -> Profile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,13 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort, Settings
+from kernellab.ledger.records import Calibration, CeilingRates, MeasuredRates
 from kernellab.measure.base import Slots
 from kernellab.measure.bench import Arm, Bench, Busy, Pairs
 from kernellab.measure.rig import Rig
-from kernellab.measure.roofline import Ceilings, Floor, floor_for
+from kernellab.measure.roofline import Floor, floor_for
 from kernellab.measure.stats import median
+from kernellab.measure.winning import noise_floor
 from kernellab.run.base import Runner, WorkerFault
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task, dims_label
@@ -53,7 +55,7 @@ class Stage:
         locator: str,
         dims: Dims,
         confirming: bool = True,
-        recalibrated: Callable[[dict[str, Any]], None] = lambda _: None,
+        recalibrated: Callable[[Calibration], None] = lambda _: None,
     ) -> None:
         self._bay = bay
         self._recalibrated = recalibrated
@@ -207,7 +209,7 @@ class Stage:
                 f"ceilings measured again: floor {self.floor.seconds * 1e3:.3f} ms, not {before.seconds * 1e3:.3f} ms"
             )
             self._bay.emit(Event("note", text))
-            self.calibration = {**self.calibration, **self._facts()}
+            self.calibration = self.calibration.model_copy(update=self._facts())
             self._recalibrated(self.calibration)
         return self.floor, not (now.disturbed and best.disturbed)
 
@@ -229,7 +231,7 @@ class Stage:
         self._drop_early()
         return Arm("candidate", self.start_worker(built, self.ring, wait=False), 0)
 
-    def _calibrate(self, coming: Mapping[str, Runner]) -> dict[str, Any]:
+    def _calibrate(self, coming: Mapping[str, Runner]) -> Calibration:
         """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
         for name, baseline in coming.items():
             try:
@@ -262,11 +264,12 @@ class Stage:
         for name in [n for n in self.arms if n != self.baseline]:
             self.arms.pop(name).worker.close()
         noise, aa = self._noise_floor()
-        return {**self._facts(), "baselines": samples, "failed": self.failed, "fastest": self.baseline,
-                "noise_floor": noise, "aa": [aa.first, aa.second],
-                "disturbed": disturbed}  # fmt: skip
+        return Calibration(**self._facts(), baselines=samples, failed=self.failed, fastest=self.baseline,
+                           noise_floor=noise, aa=[aa.first, aa.second], disturbed=disturbed)  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
+        """The part of a calibration that is known without timing anything."""
+        now = self._measured
         return {
             "task": self.task.name,
             "dims": self.dims,
@@ -275,8 +278,8 @@ class Stage:
             "flops": self.task.least_flops(self.dims),
             "threads": self._rig.threads,
             "slots": self._slots,
-            "ceilings": _ceilings(self.ceilings),
-            "measured": {**_ceilings(self._measured), "disturbed": self._measured.disturbed},
+            "ceilings": CeilingRates(self.ceilings.copy, self.ceilings.read, self.ceilings.flops),
+            "measured": MeasuredRates(now.copy, now.read, now.flops, now.disturbed),
             "floor_s": self.floor.seconds,
             "memory_floor_s": self.floor.memory_s,
             "bound": self.floor.bound,
@@ -285,41 +288,11 @@ class Stage:
         }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
-        """How far two measurements of the same thing lie apart here and now: |log| of the A/A interval's farther end."""
+        """The fastest baseline against itself."""
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs
 
 
-def _ceilings(ceilings: Ceilings) -> dict[str, float]:
-    return {"copy": ceilings.copy, "read": ceilings.read, "flops": ceilings.flops}
-
-
 def _not_loaded(fault: WorkerFault) -> Rejected:
     return Rejected(cause=fault.cause, reason=fault.reason, case="loading for the timed calls")
-
-
-def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:
-    """The median A/A ratio's distance from 1."""
-    ratio = Pairs(list(first), list(second)).speedup().value
-    return max(ratio, 1 / ratio) - 1
-
-
-def wins(timing: Timing, calibration: Mapping[str, Any], win_floor: float) -> bool:
-    """The rule: the interval's lower end above the threshold, and nothing of it from a machine too busy to tell."""
-    return not too_busy(timing, calibration) and timing.speedup_low > win_threshold(
-        win_floor, calibration["noise_floor"]
-    )
-
-
-def too_busy(timing: Timing, calibration: Mapping[str, Any]) -> bool:
-    """Whether the comparison itself was disturbed, or a baseline whose calibration was may be the fastest: once at least it
-    was faster than the chosen one is here. (An A/A that is disturbed raises the threshold.)"""
-    others = [name for name in calibration.get("disturbed", ()) if name != timing.baseline]
-    chosen = median(timing.baseline_s)
-    return timing.disturbed or any(min(calibration["baselines"][name][0]) < chosen for name in others)
-
-
-def win_threshold(win_floor: float, noise: float) -> float:
-    """What the lower bound of a confirmed speed-up has to exceed."""
-    return max(win_floor, 1 + noise)

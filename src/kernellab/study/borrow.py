@@ -10,14 +10,14 @@ from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.records import MeasuredTrial
 from kernellab.ledger.check import require_sound
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
-from kernellab.search.lab import genesis
 from kernellab.search.replay import read_trials
 from kernellab.study.design import Cell, Ward, key_of_trial
 from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence
 from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.register import Other
+from kernellab.study.registration import OtherRun
 from kernellab.tasks.spec import dims_label, in_order
 
 
@@ -27,9 +27,9 @@ class Loan:
     candidate: Candidate
 
 
-def described(folder: Path) -> Other:
-    body, found = genesis(folder), require_sound(folder, signed=True)
-    return Other(run=found.run, root=found.root, device=str(body["environment"]["device"]))
+def described(folder: Path) -> OtherRun:
+    found = require_sound(folder, signed=True)
+    return OtherRun(run=found.run, root=found.root, device=Run(folder).start.environment.device)
 
 
 def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:

@@ -15,13 +15,16 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.check import check
+from kernellab.ledger.records import End
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
-from kernellab.search.lab import TASK_FILE, Lab, genesis
+from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.loop import step
 from kernellab.search.stage import Stage
 from kernellab.search.workshop import choose_device
@@ -37,17 +40,17 @@ from kernellab.study.design import (
     refuse_unknown,
     wards_of,
 )
-from kernellab.study.evidence import Examination
+from kernellab.study.evidence import BORROWED, EXAMINATION, Examination
 from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.judgement import StudyVerdict, judge
+from kernellab.study.judgement import VERDICT, StudyVerdict, judge
 from kernellab.study.library import read
-from kernellab.study.register import STUDY, VERDICT, Spaces, read_study, refuse_changed, registration
+from kernellab.study.register import PURPOSE, read_study, refuse_changed
+from kernellab.study.registration import STUDY, Registration, Spaces, registration
 from kernellab.tasks.spec import dims_label
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.controls import prove
 from kernellab.verify.judge import Judge
 
-PURPOSE = "study"
 HYPOTHESIS_FILE = "hypothesis.toml"
 
 
@@ -91,9 +94,9 @@ def run_study(
     hypothesis = read(path)
     if (folder / "ledger.jsonl").exists():
         registered = read_study(folder)
-        if registered.body is not None:
-            refuse_changed(hypothesis, registered.body, str(path))
-            _refuse_other_terms(folder, registered.body, hypothesis, path, settings, others)
+        if registered.registration is not None:
+            refuse_changed(hypothesis, registered.registration, str(path))
+            _refuse_other_terms(folder, registered.registration, hypothesis, path, settings, others)
             emit(Event("note", f"{folder} holds this study already: going on with it"))
             return resume_study(folder, emit)
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
@@ -123,29 +126,29 @@ def run_study(
         lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
             lab.keep(loan.candidate, None)
-            lab.append("borrowed", loan.record)
+            lab.append(BORROWED, loan.record)
         return _conduct(lab, hypothesis, wards)
 
 
 def resume_study(folder: Path, emit: Listener = silent) -> Report:
     """Go on where the ledger ends; a finished study is only read."""
     registered = read_study(folder)
-    hypothesis, body = registered.hypothesis, registered.body
-    if hypothesis is None or body is None:
+    hypothesis, terms = registered.hypothesis, registered.registration
+    if hypothesis is None or terms is None:
         raise UsageError(f"{folder} holds no study", "'klab study run' starts one; 'klab resume' goes on with a search")
     copy = folder / HYPOTHESIS_FILE
     if copy.exists():
-        refuse_changed(read(copy), body, str(copy))
+        refuse_changed(read(copy), terms, str(copy))
     if registered.verdict is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return Report(hypothesis, registered.verdict, folder, check(folder).root)
-    if len(registered.evidence.borrowed) != body["loans"]:
+    if len(registered.evidence.borrowed) != terms.loans:
         raise UsageError(
             f"{folder} was cut off while its study was being registered", "start it again with another --out"
         )
-    start = genesis(folder)
-    wards = _as_recorded(hypothesis, body, folder)
-    with Lab(Settings(**start["settings"]), wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+    settings = Settings(**Run(folder).genesis.settings.model_dump())
+    wards = _as_recorded(hypothesis, terms, folder)
+    with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
         lab.reopen(folder)
         text = f"going on with {len(lab.archive.trials)} trials"
@@ -155,19 +158,23 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
 
 
 def _refuse_other_terms(
-    folder: Path, body: dict[str, Any], hypothesis: Hypothesis, path: Path, settings: Settings, others: Sequence[Path]
+    folder: Path,
+    registered: Registration,
+    hypothesis: Hypothesis,
+    path: Path,
+    settings: Settings,
+    others: Sequence[Path],
 ) -> None:
     """Asked for again on other terms than it was registered on: the folder cannot answer that."""
-    then = Settings(**genesis(folder)["settings"])
-    device = body["device"]
+    then, device = Run(folder).genesis.settings, registered.device
     wards = wards_of(hypothesis, device, path.parent)
     now = {c.name: sha256_hex(c.text.encode()) for w in wards for c in w.candidates}
     differs = {
         f"--device {device}": settings.device not in ("auto", device),
         f"--threads {then.threads}": settings.threads != then.threads,
         f"--target {then.target or 'of its own'}": settings.target != then.target,
-        "other runs to compare with": [described(o).run for o in others] != [o["run"] for o in body["others"]],
-        "other candidate files": now != body["candidates"],
+        "other runs to compare with": [described(o).run for o in others] != [o.run for o in registered.others],
+        "other candidate files": now != registered.candidates,
     }
     terms = [words for words, other in differs.items() if other]
     if terms:
@@ -186,7 +193,7 @@ def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
     registered = read_study(folder)
     verdict = judge(hypothesis, registered.evidence, lab.settings.device)
     lab.append(VERDICT, verdict)
-    lab.append("end", {"results": []})
+    lab.append(kinds.END, End(results=[]))
     lab.emit(Event("end", verdict.verdict, dump(verdict)))
     return Report(hypothesis, verdict, folder, lab.ledger.root)
 
@@ -295,7 +302,7 @@ def _examine(
         seed = inputs_of(hypothesis, stage.task.name, trial.dims, trial.seed, distribution)
         with CaseTable(stage.task, [Case(stage.dims, distribution, "tune")], seed, device) as table:
             verdict = Judge(device).verify(built, table, "screen")
-        lab.append("examination", Examination(
+        lab.append(EXAMINATION, Examination(
             study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
             inputs_seed=seed.hex(), verdict=verdict,
         ))  # fmt: skip
@@ -305,7 +312,7 @@ def _candidate(ward: Ward, name: str) -> Candidate:
     return next(c for c in ward.candidates if c.name == name)
 
 
-def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> list[Ward]:
+def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path) -> list[Ward]:
     """The population again, with the candidates as they were registered; files are the copies in the run folder."""
     store = Store(folder)
     kept = folder / "candidates"
@@ -316,12 +323,12 @@ def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> 
             "candidates": [c if not c.endswith(".py") else str((kept / Path(c).name).resolve()) for c in p.candidates],
         }) for p in hypothesis.population
     ]})  # fmt: skip
-    for name, sha in body["candidates"].items():
+    for name, sha in registered.candidates.items():
         (kept / f"{name}.py").write_bytes(store.get(sha))
-    wards = wards_of(plain, body["device"], folder)
+    wards = wards_of(plain, registered.device, folder)
     for ward in wards:
         for candidate in ward.candidates:
-            if sha256_hex(candidate.text.encode()) != body["candidates"].get(candidate.name):
+            if sha256_hex(candidate.text.encode()) != registered.candidates.get(candidate.name):
                 raise UsageError(f"candidate {candidate.name} is not the one that was registered",
                                  "use the version of kernellab that started the study")  # fmt: skip
     return wards

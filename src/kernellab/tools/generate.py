@@ -16,8 +16,10 @@ from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.core.settings import Science, load_science
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.records import End, Environment, Genesis, RunSettings, TaskFacts
 from kernellab.ledger.store import Store
 from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
@@ -136,18 +138,18 @@ class _Asked:
         model = open_model(science.model)
         folder = self._desk.workspace.new_run(f"generate-{self._task.name}")
         with ExitStack() as stack:
-            ledger = Ledger.create(folder, self._genesis(science, strategy), load_or_create_key())
+            ledger = Ledger.create(folder, kinds.GENESIS.plain(self._genesis(science, strategy)), load_or_create_key())
             stack.callback(ledger.close)
             if isinstance(model, SdkClient):
                 stack.enter_context(model)
             if self._locator.endswith(".py"):
                 shutil.copyfile(self._locator, folder / TASK_FILE)
             account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.limit), load_prices())
-            recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
+            recorded = Recorded(model, Journal(Store(folder), ledger.write), account, random.Random(0))
             author = Author(recorded, model.name, PromptBook(), science.max_tokens, science.temperature,
                             science.prompt_tokens)  # fmt: skip
             answers, fault = self._replies(author, strategy, brief)
-            ledger.append("end", {"results": []})
+            ledger.write(kinds.END, End(results=[]))
             root = ledger.root
         return self._outcome(answers, fault, account.spent.tokens, folder, root)
 
@@ -189,11 +191,12 @@ class _Asked:
         facts = KernelFacts(kernel.id, text, {k: v[0] for k, v in kernel.space.items()}, "untried", why=kernel.why)
         return Brief(brief.task, brief.device, brief.backend, base=facts)
 
-    def _genesis(self, science: Science, strategy: str) -> dict[str, object]:
-        task = self._task
-        return {
-            "purpose": "generate", "params": {"strategy": strategy, "backend": self._language},
-            "settings": self._desk.choose().model_dump(mode="json"), "science": science.model_dump(mode="json"),
-            "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._locator.endswith(".py")},
-            "environment": {}, "shapes": [], "candidates": [], "missing_baselines": {},
-        }  # fmt: skip
+    def _genesis(self, science: Science, strategy: str) -> Genesis:
+        task, builtin = self._task, not self._locator.endswith(".py")
+        return Genesis(
+            purpose="generate", params={"strategy": strategy, "backend": self._language},
+            settings=RunSettings.model_validate(self._desk.choose().model_dump()),
+            science=science.model_dump(mode="json"),
+            task=TaskFacts(name=task.name, fingerprint=task.fingerprint(), builtin=builtin),
+            environment=Environment(), shapes=[], candidates=[], missing_baselines={},
+        )  # fmt: skip

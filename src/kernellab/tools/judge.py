@@ -11,7 +11,6 @@ from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
 from kernellab.core.records import (
     BusyTrial,
-    Confirmation,
     Dims,
     FailedTrial,
     MeasuredTrial,
@@ -22,9 +21,9 @@ from kernellab.core.records import (
 from kernellab.core.settings import Settings
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import Published
+from kernellab.ledger.run import Run
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.replay import read_trials
 from kernellab.search.runs import Outcome, try_candidate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
@@ -35,6 +34,7 @@ from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, S
 from kernellab.tools.workspace import Kept
 
 REPEATS = 41
+_TIMED = {"speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp"}
 
 
 def verify(
@@ -107,17 +107,16 @@ def _row(desk: Desk, kept: Kept, settings: Settings, dims: Dims, deadline: Deadl
         outcome = _tried(desk, kept, settings, folder, dims, deadline)
     except TimeSpent as spent:
         return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(folder))
-    data = outcome.results[0].data
+    (result,) = outcome.results
     if outcome.status == "nothing-verified":
         refused = _refusal(kept, folder, desk)
         why = f"{refused.cause}: {refused.reason}"
         return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
-    if outcome.status == "busy":
-        return NotTimed(status="busy", shape=shape, reason=without_paths(data["reason"]), **_record(folder))
-    names = ("speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp")
+    if result.status == "busy" or not isinstance(result, Published):
+        return NotTimed(status="busy", shape=shape, reason=without_paths(result.reason), **_record(folder))
     return Timed(
         status="better" if outcome.status == "better" else "nothing-better", shape=shape,
-        latency_us=data["latency_s"] * 1e6, **{n: data[n] for n in names}, **_record(folder),
+        latency_us=result.latency_s * 1e6, **result.model_dump(include=_TIMED), **_record(folder),
     )  # fmt: skip
 
 
@@ -145,8 +144,8 @@ def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
 def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None, desk: Desk) -> Verification:
     if outcome.status == "nothing-verified":
         return _refusal(kept, folder, desk)
-    verdict = _confirmations(folder)[-1].verdict
-    trial = read_trials(folder)[0]
+    run = Run(folder)
+    verdict, trial = run.confirmations[-1].verdict, run.trials[0]
     assert isinstance(verdict, Passed)
     assert isinstance(trial, (MeasuredTrial, BusyTrial))
     if kept.backend == "c" and trial.artifact.code != kept.artifact.code:
@@ -170,21 +169,17 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
 
 def _refusal(kept: Kept, folder: Path, desk: Desk) -> Refused:
     """From the trial or its confirmation, whichever said no."""
-    trial = read_trials(folder)[0]
-    confirmed = _confirmations(folder)
+    run = Run(folder)
+    trial = run.trials[0]
     if isinstance(trial, FailedTrial):
         source = desk.workspace.candidate(desk.workspace.kernel(kept.kernel)).text
         return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source), **_record(folder))
-    verdict = trial.verdict if isinstance(trial, RejectedTrial) else confirmed[-1].verdict
+    verdict = trial.verdict if isinstance(trial, RejectedTrial) else run.confirmations[-1].verdict
     assert isinstance(verdict, Rejected)
     return Refused(
         artifact=kept.id, cause=verdict.cause, reason=without_paths(verdict.reason), case=verdict.case,
         max_ulp=verdict.max_ulp, **_record(folder),
     )  # fmt: skip
-
-
-def _confirmations(folder: Path) -> list[Confirmation]:
-    return [Confirmation.model_validate(e.body) for e in read_entries(folder) if e.kind == "confirmation"]
 
 
 def _record(folder: Path) -> dict[str, Any]:

@@ -12,17 +12,14 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Record, dump
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts.render import Backend
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.archive import AnyTrial
 from kernellab.search.memory.specimen import reader_of
-from kernellab.search.replay import read_trials
 from kernellab.tools.desk import Desk
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
@@ -117,28 +114,21 @@ class Shelf:
     def _ledger(self, name: str) -> str:
         folder = self.desk.workspace.run(name)
         lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body))}
-                 for e in read_entries(folder)]  # fmt: skip
+                 for e in Run(folder).entries]  # fmt: skip
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
     def _trial(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)
-        return json.dumps(entry_shown(dump(_numbered(folder, number))), indent=1)
+        return json.dumps(entry_shown(dump(Run(folder).trial(int(number)))), indent=1)
 
     def _trial_source(self, name: str, number: str) -> str:
         folder = self.desk.workspace.run(name)
-        return reader_of(Store(folder))(_numbered(folder, number).proposal.source) or "the source was pruned"
+        return reader_of(Store(folder))(Run(folder).trial(int(number)).proposal.source) or "the source was pruned"
 
     def _reply(self, number: str) -> str:
         if number not in self._replies:
             raise UsageError("that reply is no longer kept", f"the last {_REPLIES} long ones are; call the tool again")
         return self._replies[number]
-
-
-def _numbered(folder: Path, number: str) -> AnyTrial:
-    trials = read_trials(folder)
-    if int(number) >= len(trials):
-        raise UsageError(f"run {folder.name} has no trial {number}", f"it has {len(trials)}")
-    return trials[int(number)]
 
 
 def links_of(record: Record) -> list[Link]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernellab.certify.certificate import Certificate
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.draft import shapes_of
-from kernellab.certify.evidence import prove_trial
 from kernellab.ledger.check import check
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Task

@@ -12,7 +12,7 @@ from kernellab.build.base import Built, Candidate
 from kernellab.build.nvrtc_job import PROBLEM
 from kernellab.build.triton import missing
 from kernellab.certify.certificate import Certificate
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.issue import certify
 from kernellab.core.errors import UsageError

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.recorded import GENESIS
 
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.journal import Ledger, read_entries
@@ -29,7 +30,7 @@ def copy(tmp_path: Path) -> Path:
 def with_task(tmp_path: Path) -> Path:
     """A run that names the task file that it began with."""
     folder, text = tmp_path / "run", b"TASK = 1\n"
-    with Ledger.create(folder, {"files": {"task.py": sha256_hex(text)}}, SigningKey.generate()):
+    with Ledger.create(folder, {**GENESIS, "files": {"task.py": sha256_hex(text)}}, SigningKey.generate()):
         (folder / "task.py").write_bytes(text)
     return folder
 

@@ -9,8 +9,11 @@ from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.records import FailedTrial, Proposal
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
-from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
+from kernellab.ledger.records import Note
+from kernellab.ledger.run import Run
+from kernellab.search.lab import Budget, Lab, candidates_of, task_of
 from kernellab.tasks.load import load_task
 
 
@@ -35,7 +38,7 @@ def folder(task_file: Path, quick: Settings, tmp_path_factory: pytest.TempPathFa
 
 
 def test_the_genesis_says_what_was_asked_for(folder: Path, quick: Settings) -> None:
-    body = genesis(folder)
+    body = kinds.GENESIS.plain(Run(folder).genesis)
     assert body["settings"] == quick.model_dump(mode="json")
     assert (body["purpose"], body["task"]["name"], body["task"]["builtin"], body["shapes"]) == (
         "test",
@@ -78,7 +81,7 @@ def test_a_reopened_run_remembers_its_trials_and_says_that_it_was_resumed(folder
 
 def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Settings) -> None:
     with Lab(quick, load_task(str(task_file)), str(task_file)) as lab:
-        lab.append("note", {"nothing": 1})
+        lab.append(kinds.NOTE, Note(candidate="none"))
         lab.keep(Candidate("", "x"), None)
         assert lab.ledger is None
         assert lab.tier == lab.workshop.sandbox.tier

@@ -11,11 +11,12 @@ import pytest
 from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
 from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Param, Passed, Rejected
 from kernellab.core.settings import Settings
+from kernellab.ledger.run import Run
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
-from kernellab.search.lab import Lab, genesis
+from kernellab.search.lab import Lab
 from kernellab.search.loop import conclude, step
-from kernellab.search.one_artifact import FORMAT, blobs_of, format_of, same_parts
+from kernellab.search.one_artifact import FORMAT, blobs_of, same_parts
 from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
@@ -80,7 +81,7 @@ def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
     assert set(trial.artifact.parts) == {shape_key(d) for d in stage.shapes} < set(artifact.parts)
     assert lab.store is not None
     assert lab.store.verify(blobs_of(artifact)) == []
-    assert format_of(genesis(tmp_path / "run")) == FORMAT
+    assert Run(tmp_path / "run").genesis.format == FORMAT
     assert audit(tmp_path / "run").problems == []
 
 
@@ -117,4 +118,3 @@ def test_records_of_older_versions_are_compared_by_the_timed_machine_code() -> N
     old, same, other = (Artifact.model_validate({**facts, "code": c, "build_s": 0.0}) for c in ("c", "c", "d"))
     assert same_parts(old, same)
     assert not same_parts(old, other)
-    assert format_of({}) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,17 @@ from kernellab.build.base import Built, Candidate
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import MeasuredTrial, Param, Passed, Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
 from kernellab.measure.bench import Busy
 from kernellab.measure.rig import Rig
 from kernellab.measure.roofline import Ceilings, floor_for
+from kernellab.measure.winning import noise_floor, win_threshold
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
 from kernellab.search.lab import Lab
 from kernellab.search.loop import step
-from kernellab.search.stage import Stage, noise_floor, win_threshold
+from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c
@@ -48,12 +51,12 @@ def build(lab: Lab, stage: Stage, task_file: Path, bad: int = 0) -> Built:
 
 def test_the_calibration_names_ceilings_floor_baselines_and_noise_and_can_be_recorded(stage: Stage) -> None:
     facts = stage.calibration
-    assert canonical_json(facts)
-    assert (facts["task"], facts["dims"], facts["bytes"], facts["fastest"]) == ("cube", DIMS, 8 * 32768, "numpy")
-    assert facts["floor_s"] > 0
-    assert min(facts["ceilings"].values()) > 0
-    assert facts["noise_floor"] >= 0
-    assert len(facts["aa"][0]) == len(facts["aa"][1]) > 0
+    assert kinds.CALIBRATION.read(json.loads(canonical_json(kinds.CALIBRATION.plain(facts)))) == facts
+    assert (facts.task, facts.dims, facts.bytes, facts.fastest) == ("cube", DIMS, 8 * 32768, "numpy")
+    assert facts.floor_s > 0
+    assert min(facts.ceilings.copy, facts.ceilings.read, facts.ceilings.flops) > 0
+    assert facts.noise_floor >= 0
+    assert len(facts.aa[0]) == len(facts.aa[1]) > 0
 
 
 def test_a_right_kernel_is_verified_and_measured_against_the_fastest_baseline(
@@ -211,9 +214,9 @@ def test_a_baseline_is_tuned_over_its_knobs_and_the_fastest_setting_is_the_one_t
         stage = lab.stage(DIMS)
         try:
             facts = stage.calibration
-            assert set(facts["baselines"]) == {"numpy", "blocks[block=64]", "blocks[block=8192]"}
-            assert set(facts["failed"]) == {"other[wrong=1]", "other[wrong=2]"}, "each is proved by itself"
-            assert facts["fastest"] in ("numpy", "blocks[block=8192]"), "512 slices take longer than four"
-            assert canonical_json(facts)
+            assert set(facts.baselines) == {"numpy", "blocks[block=64]", "blocks[block=8192]"}
+            assert set(facts.failed) == {"other[wrong=1]", "other[wrong=2]"}, "each is proved by itself"
+            assert facts.fastest in ("numpy", "blocks[block=8192]"), "512 slices take longer than four"
+            assert canonical_json(kinds.CALIBRATION.plain(facts))
         finally:
             stage.close()

@@ -220,7 +220,7 @@ def _diff(old: KernelFacts, new: KernelFacts) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class TestedHypothesis:
     """What the numbers said of a claim, on which device, and the trials that say so."""
 
     claim: str

@@ -33,11 +33,11 @@ from kernellab.propose.prompts.facts import (
     DeviceFacts,
     Experiment,
     Failure,
-    Finding,
     KernelFacts,
     Mistake,
     ShapeFacts,
     TaskFacts,
+    TestedHypothesis,
     VerifierFacts,
 )
 from kernellab.propose.prompts.markers import inert
@@ -79,7 +79,7 @@ class Brief:
     base: KernelFacts | None = None
     reference: KernelFacts | None = None
     contrasts: tuple[Contrast, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[TestedHypothesis, ...] = ()
     failures: tuple[Failure, ...] = ()
     experiment: Experiment | None = None
     wanted: int = 4
@@ -218,7 +218,7 @@ def _plain(said: str) -> str:
 def _remedy(said: str, known: list[str]) -> str:
     """The nearest name that exists: a variable, or a field of the facts."""
     quoted = said.split("'")[-2] if said.count("'") >= 2 else ""
-    facts = (TaskFacts, DeviceFacts, KernelFacts, Contrast, Finding, Experiment, Failure)
+    facts = (TaskFacts, DeviceFacts, KernelFacts, Contrast, TestedHypothesis, Experiment, Failure)
     attributes = {f.name for kind in facts for f in fields(kind)} | {"backend", "signature", "is_gpu"}
     if "is undefined" in said:
         return _near(said.split("'")[1] if "'" in said else "", known)
@@ -282,7 +282,7 @@ def _sample(task: TaskFacts, device: DeviceFacts, backend: Backend) -> Brief:
     failure = Failure("build", "error", "line 1")
     return Brief(
         task, device, backend, (replace(kernel, id="trial 0"),), kernel, replace(kernel, id="trial 2"),
-        findings=(Finding("claim", "held", None, (1,), device.name),), failures=(failure, failure),
+        findings=(TestedHypothesis("claim", "held", None, (1,), device.name),), failures=(failure, failure),
         experiment=experiment, pytorch="def f(x): return x",
         verifier=VerifierFacts("soft_numerics", "text", "right on 1 of 2"),
         mistakes=(Mistake(task, kernel.source, kernel.params, "pass", True, "wrong-output"),),

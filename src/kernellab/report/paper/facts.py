@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernellab.report.paper.claims import ClaimBook
-from kernellab.report.paper.evidence import TIMED, Evidence, Shape, look
 from kernellab.report.paper.figures import best_trial, published
+from kernellab.report.paper.ledger_prefix import TIMED, LedgerPrefix, Shape, look
 
 _SLOW_S = 0.1
 _STUDY = {"study": ("id", "rule"), "verdict": ("verdict",)}
@@ -183,7 +183,7 @@ def _confirmed(book: ClaimBook, shape: Shape, confirmation: int, calibration: in
     )
 
 
-def lineage(ev: Evidence, shape: Shape) -> tuple[int, ...]:
+def lineage(ev: LedgerPrefix, shape: Shape) -> tuple[int, ...]:
     """Trials that each beat, by their lower bound, all before them, up to the published one."""
     best = best_trial(ev, shape)
     if best is None:
@@ -200,7 +200,7 @@ def lineage(ev: Evidence, shape: Shape) -> tuple[int, ...]:
     return tuple(chain)
 
 
-def _headline(ev: Evidence, shapes: list[ShapeFacts]) -> int:
+def _headline(ev: LedgerPrefix, shapes: list[ShapeFacts]) -> int:
     held = [(ev.body(s.confirmed.seq)["timing"]["speedup_low"], s.index) for s in shapes if s.confirmed]
     if held:
         return int(max(held)[1])
@@ -220,7 +220,7 @@ def _counts(book: ClaimBook) -> dict[str, str]:
     return counts
 
 
-def _has(ev: Evidence) -> dict[str, bool]:
+def _has(ev: LedgerPrefix) -> dict[str, bool]:
     statuses = Counter(e.body["status"] for e in ev.of("trial"))
     origins = {look(e.body, "proposal.origin") for e in ev.of("trial")}
     return {
@@ -259,7 +259,7 @@ def _has(ev: Evidence) -> dict[str, bool]:
     }  # fmt: skip
 
 
-def _negative(ev: Evidence, statuses: Counter[str]) -> bool:
+def _negative(ev: LedgerPrefix, statuses: Counter[str]) -> bool:
     """Whether there is anything that did not work out: trials, shapes, hypotheses."""
     results, verdicts = ev.of("result"), ev.of("study-verdict")
     return (
@@ -299,12 +299,12 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
     return marks
 
 
-def _last(ev: Evidence) -> int:
+def _last(ev: LedgerPrefix) -> int:
     """The entry at which the search ended: what was appended afterwards took no time of it."""
     ends = [e.seq for e in ev.of("end")]
     return ends[-1] if ends else ev.size - 1
 
 
-def _slow(ev: Evidence) -> bool:
+def _slow(ev: LedgerPrefix) -> bool:
     latencies = [e.body["timing"]["latency_s"] for e in ev.of("confirmation") if e.body.get("timing")]
     return bool(latencies) and max(latencies) >= _SLOW_S

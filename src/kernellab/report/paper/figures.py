@@ -10,7 +10,7 @@ from typing import Any
 
 from kernellab.core.ids import canonical_json, sha256_hex
 from kernellab.measure.stats import median, paired_speedup
-from kernellab.report.paper.evidence import Evidence, Shape
+from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -19,7 +19,7 @@ _HEADROOM = 1.08
 _RATIO_DIGITS = 6
 
 
-def rows_of(formula: str, evidence: Evidence, args: Mapping[str, Any]) -> Rows:
+def rows_of(formula: str, evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     if formula not in ROWS:
         raise ValueError(f"there is no figure '{formula}'")
     return ROWS[formula](evidence, args)
@@ -29,11 +29,11 @@ def digest_of(rows: Rows) -> str:
     return sha256_hex(canonical_json(rows))
 
 
-def shape_at(evidence: Evidence, args: Mapping[str, Any]) -> Shape:
+def shape_at(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Shape:
     return evidence.shapes[int(args["shape"])]
 
 
-def convergence(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
+def convergence(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     """One row a trial in order; what has no latency stands above all that have. Then the fastest baseline and the floor."""
     shape = shape_at(evidence, args)
     measured = {s: _us(median(evidence.body(s)["timing"]["candidate_s"])) for s in shape.trials if _timed(evidence, s)}
@@ -62,7 +62,7 @@ def convergence(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def roofline(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
+def roofline(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     """Best confirmed kernel and its baseline for each shape, under the highest ceilings that the run measured."""
     rows: Rows = []
     for shape in evidence.shapes:
@@ -93,7 +93,7 @@ def roofline(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def sweep(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
+def sweep(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     """Every measured trial of the best kernel's recipe at one shape, once for each parameter that was varied."""
     shape = shape_at(evidence, args)
     best = best_trial(evidence, shape)
@@ -116,14 +116,14 @@ def sweep(evidence: Evidence, args: Mapping[str, Any]) -> Rows:
     return rows
 
 
-ROWS: dict[str, Callable[[Evidence, Mapping[str, Any]], Rows]] = {
+ROWS: dict[str, Callable[[LedgerPrefix, Mapping[str, Any]], Rows]] = {
     "convergence": convergence,
     "roofline": roofline,
     "sweep": sweep,
 }
 
 
-def published(evidence: Evidence, shape: Shape) -> tuple[int, int] | None:
+def published(evidence: LedgerPrefix, shape: Shape) -> tuple[int, int] | None:
     """The confirmation that a shape's result names, and its calibration."""
     number = evidence.body(shape.result).get("trial") if shape.result is not None else None
     if number is None or number not in shape.confirmed:
@@ -134,7 +134,7 @@ def published(evidence: Evidence, shape: Shape) -> tuple[int, int] | None:
     return confirmation, calibration
 
 
-def best_trial(evidence: Evidence, shape: Shape) -> int | None:
+def best_trial(evidence: LedgerPrefix, shape: Shape) -> int | None:
     """The published trial's entry; before there is one, the measured trial with the best lower bound."""
     if (found := published(evidence, shape)) is not None:
         return evidence.trial_entry(evidence.body(found[0])["trial"])
@@ -142,7 +142,7 @@ def best_trial(evidence: Evidence, shape: Shape) -> int | None:
     return max(timed, key=lambda s: float(evidence.body(s)["timing"]["speedup_low"]), default=None)
 
 
-def _timed(evidence: Evidence, seq: int) -> bool:
+def _timed(evidence: LedgerPrefix, seq: int) -> bool:
     return str(evidence.body(seq)["status"]) == "measured"
 
 

@@ -10,8 +10,8 @@ from kernellab.core.errors import LedgerFault
 from kernellab.measure.stats import median
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.document import Table
-from kernellab.report.paper.evidence import TIMED, look
 from kernellab.report.paper.facts import Facts, ShapeFacts
+from kernellab.report.paper.ledger_prefix import TIMED, look
 
 _RECIPES, _CAUSES, _STEPS, _HYPOTHESES = 14, 14, 10, 40
 _LISTED = 90

@@ -21,10 +21,10 @@ from kernellab.propose.prompts import (
     Contrast,
     DeviceFacts,
     Experiment,
-    Finding,
     Interval,
     KernelFacts,
     TaskFacts,
+    TestedHypothesis,
     Withheld,
     shown,
 )
@@ -56,7 +56,7 @@ class Desk:
     @cached_property
     def device(self) -> DeviceFacts:
         lab = self.lab
-        ceilings = Ceilings(**lab.first_calibration(self.dims)["ceilings"])
+        ceilings = Ceilings.recorded(lab.first_calibration(self.dims).ceilings)
         name = str(lab.environment["device"])
         found = _GPU.search(name)
         target, processors = (found[1], int(found[2])) if found else ("cpu", lab.settings.threads)
@@ -134,16 +134,16 @@ class Desk:
         best = max(others, key=lambda s: (s.spread[0], -s.number), default=None)
         return None if best is None else _number(best, self.lab)
 
-    def findings(self, generation: int) -> tuple[Finding, ...]:
+    def findings(self, generation: int) -> tuple[TestedHypothesis, ...]:
         """What held and what did not, of earlier generations, oldest first."""
         earlier = [t for t in self.mind.notebook.tested if t.generation < generation and t.experiment is not None]
         return tuple(self._finding(t) for t in earlier[-_FINDINGS:])
 
-    def _finding(self, tested: Tested) -> Finding:
+    def _finding(self, tested: Tested) -> TestedHypothesis:
         assert tested.experiment is not None
         effect = None if tested.effect is None else Interval(tested.effect.value, tested.effect.low, tested.effect.high)
         claim = shown(tested.experiment.hypothesis, self.secret)
-        return Finding(claim, tested.verdict, effect, tuple(tested.trials), tested.device)
+        return TestedHypothesis(claim, tested.verdict, effect, tuple(tested.trials), tested.device)
 
     def brief(self, backend: Backend, **parts: Any) -> Brief:
         return Brief(self.task, self.device, backend, feedback=self.mind.science.feedback, **parts)

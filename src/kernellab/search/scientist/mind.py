@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Science
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.run import Run
 from kernellab.propose.author import Author
 from kernellab.propose.models import (
     Account,
@@ -28,11 +28,10 @@ from kernellab.propose.models import (
     open_model,
 )
 from kernellab.propose.models.client import SdkClient
-from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.propose.models.journal import exchanges
 from kernellab.propose.prompts import PromptBook
 from kernellab.search.lab import Lab
-from kernellab.search.scientist.notebook import KINDS, Notebook
-from kernellab.search.soft.look import SOFT
+from kernellab.search.scientist.notebook import Notebook, notes_of
 
 TEMPLATES = "prompts"
 
@@ -68,8 +67,8 @@ def open_mind(lab: Lab, science: Science, pytorch: str = "", policy: Policy | No
     """Makes no call. The lab has its run folder: what it holds of calls and notes is taken up."""
     assert lab.ledger is not None
     assert lab.store is not None
-    entries = [(e.kind, dict(e.body)) for e in read_entries(lab.ledger.folder)]
-    journal = Journal(lab.store, lab.append, [e for e in entries if e[0] in (INTENT, CALL)])
+    run = Run(lab.ledger.folder)
+    journal = Journal(lab.store, lab.append, exchanges(run))
     model: Model = open_model(science.model)
     replayed = isinstance(model, ReplayModel)
     budget = Budget() if replayed else budget_of(science)
@@ -81,7 +80,7 @@ def open_mind(lab: Lab, science: Science, pytorch: str = "", policy: Policy | No
         recorded, model_name(model, science), PromptBook(folder if folder.is_dir() else None), science.max_tokens,
         science.temperature, science.prompt_tokens,
     )  # fmt: skip
-    notebook = Notebook(lab.append, [e for e in entries if e[0] in (*KINDS, SOFT)])
+    notebook = Notebook(lab.append, notes_of(run))
     return Mind(science, author, account, notebook, pytorch, client)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import UsageError
 from kernellab.core.ids import canonical_json
-from kernellab.core.records import TRIAL, Confirmation, DuplicateTrial
-from kernellab.ledger.journal import read_entries
+from kernellab.core.records import Confirmation, DuplicateTrial
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 from kernellab.search.soft.fate import Fate, fate_of
@@ -22,13 +20,13 @@ from kernellab.search.soft.score import Judged, Score, score
 _Name = tuple[str, bytes]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _History:
     """Looks by candidate (the last one stands), trials in order, confirmations."""
 
-    looks: dict[_Name, Looked] = field(default_factory=dict)
-    trials: list[AnyTrial] = field(default_factory=list)
-    confirmations: list[Confirmation] = field(default_factory=list)
+    looks: dict[_Name, Looked]
+    trials: list[AnyTrial]
+    confirmations: list[Confirmation]
 
     def fate(self, trial: AnyTrial) -> Fate | None:
         if isinstance(trial, DuplicateTrial):
@@ -82,24 +80,9 @@ def _judged(history: _History, looked: Looked, trials: Sequence[AnyTrial]) -> Ju
 
 
 def _read(folder: Path) -> _History:
-    history = _History()
-    for entry in read_entries(folder):
-        try:
-            if entry.kind == SOFT:
-                looked = Looked.model_validate(entry.body)
-                history.looks[_name(looked.source, looked.params)] = looked
-            elif entry.kind == "trial":
-                history.trials.append(TRIAL.validate_python(entry.body))
-            elif entry.kind == "confirmation":
-                history.confirmations.append(Confirmation.model_validate(entry.body))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(p) for p in first["loc"])
-            raise LedgerFault(
-                f"a '{entry.kind}' entry of {folder} cannot be read: {where}: {first['msg']}",
-                "use the version of kernellab that made the run",
-            ) from None
-    return history
+    run = Run(folder)
+    looks = {_name(looked.source, looked.params): looked for looked in run.records(SOFT)}
+    return _History(looks, run.trials, run.confirmations)
 
 
 def _name(source: str, params: object) -> _Name:

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from kernellab.core.ids import canonical_json, sha256_hex
 from kernellab.core.records import Param, Record
+from kernellab.ledger.kinds import EntryKind
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Cancel, ModelFault
 from kernellab.propose.prompts import Brief, DeviceFacts, FormatFailure, KernelFacts, Opinion, Parsed, TaskFacts
 from kernellab.propose.prompts.render import Backend, PromptTooLong
 from kernellab.search.soft.fate import SOFT_KINDS, SoftKind
 
-SOFT = "soft"
-"""The kind of the ledger's entries that hold a `Looked`."""
 NEUTRAL = 0.5
 """Where a candidate without any opinion stands in the queue."""
 
@@ -99,6 +98,9 @@ class Looked(Record):
     source: str
     params: dict[str, Param]
     look: Look
+
+
+SOFT = EntryKind("soft", TypeAdapter(Looked))
 
 
 class SoftVerifier:

@@ -17,8 +17,9 @@ from typing import Any, Literal
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Param
+from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.lab import TASK_FILE, genesis
+from kernellab.search.lab import TASK_FILE
 from kernellab.search.memory.specimen import Reader, recall
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
 from kernellab.study.mine.factors import PARAM, WRITTEN
@@ -153,7 +154,7 @@ def _key(name: str) -> str:
 
 
 def _task(folder: Path, name: str) -> str:
-    return name if genesis(folder)["task"]["builtin"] else TASK_FILE
+    return name if Run(folder).genesis.task.builtin else TASK_FILE
 
 
 def _candidate(name: str, seen: Sequence[AnyTrial], site: Site, device: str) -> str:

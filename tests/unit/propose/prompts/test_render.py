@@ -14,7 +14,7 @@ from tests.unit.propose.prompts.examples import DEVICES, SOURCES, brief, kernel
 from kernellab.build.base import Built, Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings
-from kernellab.propose.prompts import KINDS, Finding, PromptBook, TaskFacts, estimate_tokens, parse_reply
+from kernellab.propose.prompts import KINDS, PromptBook, TaskFacts, TestedHypothesis, estimate_tokens, parse_reply
 from kernellab.propose.prompts.render import FOLDER, Brief, PromptTooLong, TemplateFault
 from kernellab.propose.prompts.replies import CodeReply, Parsed
 from kernellab.search.workshop import open_gpu_builders
@@ -232,7 +232,7 @@ def test_what_a_prompt_needs_must_be_given() -> None:
 
 def many(count: int) -> Any:
     kernels = tuple(kernel(SOURCES["c"] + f"# {'x' * 300} {i}\n", 100 + i) for i in range(count))
-    findings = tuple(Finding(f"claim {i}", "held", None, (i,), "d") for i in range(count))
+    findings = tuple(TestedHypothesis(f"claim {i}", "held", None, (i,), "d") for i in range(count))
     return brief("c", kernels=kernels, findings=findings)
 
 

@@ -23,8 +23,8 @@ from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.report.paper import write
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.document import PaperFile, resolved, segments
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.extract import open_paper
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.pdf import spelled
 from kernellab.report.paper.visible import difference
 from kernellab.report.paper.write import NAMES, Written, make, write_paper
@@ -150,7 +150,7 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
     }
     verdict = {"id": "H9", "verdict": "confirmed", "parts": [part, other]}
     run = make_run(lambda e: e.kind in ("calibration", "trial"), [("study", study), ("study-verdict", verdict)])
-    made = make(Evidence(run), "").paper
+    made = make(LedgerPrefix(run), "").paper
     assert made.title.startswith("Study H9 “Wide loads” on NVIDIA H200")
     assert "“Loads of 16 bytes are 'faster'.”" in _text(made)
     assert made.title.endswith(": confirmed")
@@ -167,7 +167,7 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
 
 
 def _statements(**genesis: Any) -> str:
-    evidence = Evidence(RUN)
+    evidence = LedgerPrefix(RUN)
     for name, value in genesis.items():
         evidence.genesis[name] = {**evidence.genesis[name], **value}
     return _text(make(evidence, "").paper)
@@ -190,7 +190,7 @@ def test_a_study_says_who_designed_it_and_that_it_failed(make_run: MakeRun, verd
     ended = {"id": "H9", "verdict": verdict, "parts": []}
     run = make_run(lambda e: e.kind == "calibration" or e.body.get("status") == "measured",
                    [("study", study), ("borrowed", {}), ("study-verdict", ended)])  # fmt: skip
-    text = _text(make(Evidence(run), "").paper)
+    text = _text(make(LedgerPrefix(run), "").paper)
     assert ("Negative results are reported: yes." in text) == (verdict != "confirmed")
     assert "the ledger does not say who wrote it" in text
     assert "the registered design names them" in text

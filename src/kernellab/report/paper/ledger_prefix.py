@@ -37,7 +37,7 @@ class Shape:
         return ", ".join(f"{k}={v}" for k, v in self.dims.items())
 
 
-class Evidence:
+class LedgerPrefix:
     """Entries by number. `size` 0 means all that are there; a torn last line is passed over."""
 
     def __init__(self, folder: Path, size: int = 0) -> None:

@@ -8,18 +8,15 @@ Not covered: forged samples under a good signature ('klab audit --rerun' measure
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.draft import draft, shapes_of
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
 from kernellab.core.records import (
-    TRIAL,
+    AnyTrial,
     BusyTrial,
     Confirmation,
     DuplicateTrial,
@@ -28,36 +25,22 @@ from kernellab.core.records import (
     Passed,
     Rejected,
     RejectedTrial,
+    Timing,
     dump,
 )
-from kernellab.ledger.check import check
+from kernellab.ledger import kinds
+from kernellab.ledger.check import LedgerCheck, check
 from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
-from kernellab.ledger.journal import read_entries
 from kernellab.ledger.lines import Lines
-from kernellab.ledger.store import Store
+from kernellab.ledger.run import Run, TypedEntry, not_well_formed, well_formed
 from kernellab.measure.stats import replicated_speedup
-from kernellab.search.archive import AnyTrial
+from kernellab.measure.winning import too_busy, win_threshold, wins
 from kernellab.search.lab import task_of
-from kernellab.search.one_artifact import blobs_of, confirmation_problems, format_of
-from kernellab.search.stage import too_busy, win_threshold
+from kernellab.search.one_artifact import blobs_of, confirmation_problems
 from kernellab.tasks.spec import in_order
 
 CERTIFICATES = "certificates"
 _ONLY = "certify a trial that 'klab show RUN' lists as confirmed; 'klab run' and 'klab bench' confirm their best"
-
-
-@dataclass
-class _Found:
-    """What one walk over the entries collects for one trial."""
-
-    genesis: dict[str, Any] = field(default_factory=dict)
-    environment: dict[str, Any] = field(default_factory=dict)
-    trials: list[AnyTrial] = field(default_factory=list)
-    confirmation: Confirmation | None = None
-    confirmed_in: dict[str, Any] = field(default_factory=dict)
-    calibrations: dict[str, dict[str, Any]] = field(default_factory=dict)
-    calibration: dict[str, Any] = field(default_factory=dict)
-    unclean: dict[str, str] = field(default_factory=dict)
 
 
 def prove_trial(folder: Path, number: int) -> Proof:
@@ -66,89 +49,80 @@ def prove_trial(folder: Path, number: int) -> Proof:
     if ledger.problems:
         raise LedgerFault(f"{folder} does not verify: {ledger.problems[0]}",
                           f"nothing is certified from such a run: see 'klab audit {folder}'")  # fmt: skip
-    try:
-        found = _walk(folder, number)
-    except (ValidationError, KeyError, TypeError, IndexError) as err:
-        raise LedgerFault(f"{folder} holds a record that is not well-formed: {str(err).splitlines()[0]}",
-                          f"see 'klab audit {folder}'") from None  # fmt: skip
-    trial = _confirmed(found, folder, number)
-    confirmation = found.confirmation
-    assert confirmation is not None
-    assert isinstance(confirmation.verdict, Passed)
-    assert confirmation.timing is not None
-    if too_busy(confirmation.timing, found.calibration):
+    with well_formed(folder):
+        return _proof(Run(folder), ledger, number)
+
+
+def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
+    trial = _timed(run.trial(number))
+    entry = _confirmation_of(run, trial)
+    confirmation = entry.record
+    timing, verdict = _passed(run, trial, confirmation)
+    calibration = run.calibration_at(confirmation.task, confirmation.dims, entry.seq)
+    if calibration is None:
+        raise not_well_formed(run.folder, f"trial {number} was confirmed at a shape that was never calibrated")
+    if too_busy(timing, calibration):
         raise UsageError(f"trial {number} was confirmed on a machine too busy to measure on: nothing follows from it",
                          "run it again on a quiet machine")  # fmt: skip
-    threshold = win_threshold(found.genesis["settings"]["win_floor"], found.calibration["noise_floor"])
-    _check_figures(confirmation, threshold, number)
-    if problem := next(confirmation_problems(trial, confirmation, format_of(found.genesis)), ""):
-        raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {folder}'")
-    store = Store(folder)
-    source = store.get(trial.proposal.source).decode()
+    genesis = run.genesis
+    win_floor = genesis.settings.win_floor
+    _check_figures(confirmation, timing, wins(timing, calibration, win_floor))
+    if problem := next(confirmation_problems(trial, confirmation, genesis.format), ""):
+        raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {run.folder}'")
+    source = run.store.get(trial.proposal.source).decode()
     for artifact in (trial.artifact, *filter(None, [confirmation.artifact])):
         for sha in sorted(blobs_of(artifact)):
-            store.get(sha)
-    return Proof(folder, ledger, found.genesis, found.confirmed_in, trial, confirmation, confirmation.verdict,
-                 confirmation.timing, threshold, source)  # fmt: skip
+            run.store.get(sha)
+    threshold = win_threshold(win_floor, calibration.noise_floor)
+    return Proof(run.folder, ledger, genesis, run.environment_at(entry.seq), trial, confirmation, verdict, timing,
+                 threshold, source)  # fmt: skip
 
 
-def _walk(folder: Path, number: int) -> _Found:
-    found = _Found()
-    for entry in read_entries(folder):
-        body = dict(entry.body)
-        if entry.kind == "run":
-            found.genesis = body
-            found.environment = body["environment"]
-        elif entry.kind == "resume":
-            found.environment = body["environment"]
-        elif entry.kind == "trial":
-            found.trials.append(TRIAL.validate_python(body))
-        elif entry.kind == "calibration":
-            found.calibrations[str(sorted(body["dims"].items()))] = body
-        elif entry.kind == "confirmation" and body["trial"] == number:
-            found.confirmation = Confirmation.model_validate(body)
-            found.confirmed_in = found.environment
-            found.calibration = found.calibrations[str(sorted(body["dims"].items()))]
-        elif entry.kind == "sanitizer" and body.get("findings"):
-            found.unclean[body["artifact"]] = str(body["findings"][0])
-    return found
+def _timed(trial: AnyTrial) -> MeasuredTrial:
+    number = trial.trial
+    match trial:
+        case MeasuredTrial():
+            return trial
+        case DuplicateTrial():
+            raise UsageError(f"trial {number} is a duplicate of trial {trial.of}", f"name trial {trial.of} instead")
+        case RejectedTrial():
+            raise UsageError(f"trial {number} was rejected: {trial.verdict.cause}: {trial.verdict.reason}", _ONLY)
+        case FailedTrial():
+            raise UsageError(f"trial {number} came to nothing ({trial.status}): {trial.reason}", _ONLY)
+        case BusyTrial():
+            raise UsageError(f"the machine was too busy to time trial {number}: {trial.reason}", _ONLY)
 
 
-def _confirmed(found: _Found, folder: Path, number: int) -> MeasuredTrial:
-    """The trial, if its confirmation passed."""
-    if not 0 <= number < len(found.trials):
-        has = f"it has trials 0 to {len(found.trials) - 1}" if found.trials else "it has none"
-        raise UsageError(f"run {folder} has no trial {number}", has)
-    trial, confirmation = found.trials[number], found.confirmation
-    if isinstance(trial, DuplicateTrial):
-        raise UsageError(f"trial {number} is a duplicate of trial {trial.of}", f"name trial {trial.of} instead")
-    if isinstance(trial, RejectedTrial):
-        raise UsageError(f"trial {number} was rejected: {trial.verdict.cause}: {trial.verdict.reason}", _ONLY)
-    if isinstance(trial, FailedTrial):
-        raise UsageError(f"trial {number} came to nothing ({trial.status}): {trial.reason}", _ONLY)
-    if isinstance(trial, BusyTrial):
-        raise UsageError(f"the machine was too busy to time trial {number}: {trial.reason}", _ONLY)
-    if confirmation is None:
+def _confirmation_of(run: Run, trial: MeasuredTrial) -> TypedEntry[Confirmation]:
+    """The last one, if it passed."""
+    number = trial.trial
+    found = [entry for entry in run.of(kinds.CONFIRMATION) if entry.record.trial == number]
+    if not found:
         raise UsageError(f"trial {number} was never confirmed: a trial's own figures are no claim", _ONLY)
-    if isinstance(confirmation.verdict, Rejected):
-        verdict = confirmation.verdict
+    return found[-1]
+
+
+def _passed(run: Run, trial: MeasuredTrial, confirmation: Confirmation) -> tuple[Timing, Passed]:
+    """The figures of a confirmation, if it passed and no sanitizer found fault with the kernel."""
+    number, verdict = trial.trial, confirmation.verdict
+    if isinstance(verdict, Rejected):
         raise UsageError(f"trial {number} was rejected at its confirmation: {verdict.cause}: {verdict.reason}", _ONLY)
     known = {a.id for a in (trial.artifact, confirmation.artifact) if a is not None}
-    if unclean := sorted(known & found.unclean.keys()):
-        raise UsageError(f"compute-sanitizer found fault with trial {number}: {found.unclean[unclean[0]]}", _ONLY)
+    faults = [r.findings[0] for r in run.records(kinds.SANITIZER) if r.findings and r.artifact in known]
+    if faults:
+        raise UsageError(f"compute-sanitizer found fault with trial {number}: {faults[-1]}", _ONLY)
     if confirmation.timing is None:
         raise UsageError(f"trial {number} was confirmed without a timing", _ONLY)
-    return trial
+    return confirmation.timing, verdict
 
 
-def _check_figures(confirmation: Confirmation, threshold: float, number: int) -> None:
+def _check_figures(confirmation: Confirmation, timing: Timing, won: bool) -> None:
     """The ledger verifies, so this is about a laboratory that signs what does not follow."""
-    timing = confirmation.timing
-    assert timing is not None
     again = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
     said = (timing.speedup, timing.speedup_low, timing.speedup_high, confirmation.win)
-    if said != (again.value, again.low, again.high, again.low > threshold):
-        raise LedgerFault(f"the figures of trial {number} do not follow from its samples", "see 'klab audit RUN'")
+    if said != (again.value, again.low, again.high, won):
+        raise LedgerFault(f"the figures of trial {confirmation.trial} do not follow from its samples",
+                          "see 'klab audit RUN'")  # fmt: skip
 
 
 def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
@@ -179,7 +153,7 @@ def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
     its signature, and which of the ledger's heads it names."""
     try:
         task, _ = task_of(proof.folder)
-        task = task.on(proof.genesis["settings"]["device"])
+        task = task.on(proof.genesis.settings.device)
         exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
     except UsageError:
         # The task has another text today, as recheck says: its range is nobody's word but the certificate's.
@@ -224,6 +198,6 @@ def run_of(folder: Path) -> str:
     if not (folder / LEDGER_FILE).is_file():
         return ""
     try:
-        return next((entry.run for entry in read_entries(folder)), "")
+        return Run(folder).first.run
     except KlabError:
         return ""

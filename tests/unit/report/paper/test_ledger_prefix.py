@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.errors import LedgerFault
-from kernellab.report.paper.evidence import Evidence, look, spans, unspan
+from kernellab.report.paper.ledger_prefix import LedgerPrefix, look, spans, unspan
 
 from .conftest import RUN
 
@@ -24,13 +24,13 @@ def test_a_span_of_a_forged_size_is_refused() -> None:
         unspan("0-99999999999")
 
 
-def test_a_prefix_has_the_root_it_had(evidence: Evidence) -> None:
-    shorter = Evidence(RUN, evidence.size - 1)
+def test_a_prefix_has_the_root_it_had(evidence: LedgerPrefix) -> None:
+    shorter = LedgerPrefix(RUN, evidence.size - 1)
     assert shorter.size == evidence.size - 1
     assert shorter.root != evidence.root
 
 
-def test_every_trial_belongs_to_a_shape(evidence: Evidence) -> None:
+def test_every_trial_belongs_to_a_shape(evidence: LedgerPrefix) -> None:
     assert sum(len(s.trials) for s in evidence.shapes) == len(evidence.of("trial"))
     assert evidence.ended
 
@@ -43,4 +43,4 @@ def test_look_ends_early_without_a_fault() -> None:
 def test_an_empty_ledger_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_text("")
     with pytest.raises(LedgerFault):
-        Evidence(tmp_path)
+        LedgerPrefix(tmp_path)

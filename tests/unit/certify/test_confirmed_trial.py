@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kernellab.certify.certificate import Certificate
-from kernellab.certify.evidence import find_run, need_run, prove_certificate, prove_trial
+from kernellab.certify.confirmed_trial import find_run, need_run, prove_certificate, prove_trial
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
