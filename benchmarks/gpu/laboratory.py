@@ -25,13 +25,13 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
 from kernellab.propose.base import Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
 from kernellab.search.lab import Lab
 from kernellab.search.loop import score, step
-from kernellab.search.stage import Stage
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 

@@ -28,6 +28,7 @@ from kernellab.core.records import (
     Timing,
     dump,
 )
+from kernellab.evaluate.one_artifact import blobs_of, confirmation_problems
 from kernellab.ledger import kinds
 from kernellab.ledger.check import LedgerCheck, check
 from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
@@ -36,7 +37,6 @@ from kernellab.ledger.run import Run, TypedEntry, not_well_formed, well_formed
 from kernellab.measure.stats import replicated_speedup
 from kernellab.measure.winning import too_busy, win_threshold, wins
 from kernellab.search.lab import task_of
-from kernellab.search.one_artifact import blobs_of, confirmation_problems
 from kernellab.tasks.spec import in_order
 
 CERTIFICATES = "certificates"

@@ -8,12 +8,11 @@ only the signature, the records and the reference are. What was not looked at in
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.certify.anchor import anchor_again
 from kernellab.certify.certificate import Certificate, CertifiedPart, read_certificate
 from kernellab.certify.confirmed_trial import find_run, prove_certificate
@@ -30,15 +29,13 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
-from kernellab.measure.bench import Busy
+from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.workshop import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
-from kernellab.verify.cases import CaseTable, full_cases
-from kernellab.verify.judge import Judge
 
 Status = Literal["same", "drifted", "failed", "unchecked"]
 Verdicts = Literal["holds", "slower", "wrong", "unchecked"]
@@ -208,50 +205,43 @@ def _candidate(proof: Proof) -> Candidate:
 
 def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
     """The device is of the same kind: everything that the confirmation did, anew."""
-    stage = lab.stage(in_order(proof.trial.dims, lab.task))
-    try:
-        params = dict(proof.trial.proposal.params)
-        built = lab.builder.build(stage.task, _candidate(proof), params, stage.every_shape)
-        if not _check_build(report, built) or isinstance(built, NotBuilt):
-            return
-        lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
-        verdict, timing, _ = stage.confirm(built)
-        _check_verdict(report, verdict)
-        if isinstance(timing, Busy) or (timing is not None and too_busy(timing, stage.calibration)):
-            report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
-        elif timing is not None:
-            threshold = win_threshold(lab.settings.win_floor, stage.calibration.noise_floor)
-            _check_timing(report, timing, threshold)
-    finally:
-        stage.close()
+    lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
+    asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed")}
+    found = _evaluated(proof, lab, asked)
+    _check_build(report, found)
+    if found.verdict is None or found.calibration is None:
+        return
+    _check_verdict(report, found.verdict)
+    timing, calibration = found.timing, found.calibration
+    if found.status == "busy" or (timing is not None and too_busy(timing, calibration)):
+        report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
+    elif timing is not None:
+        _check_timing(report, timing, win_threshold(lab.settings.win_floor, calibration.noise_floor))
 
 
 def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
     """Another device: its answers can be judged, its speed says nothing about the certificate's."""
+    found = _evaluated(proof, lab, {"judging": Judging(level="full")})
+    _check_build(report, found)
+    if found.verdict is not None:
+        _check_verdict(report, found.verdict)
+        report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
+
+
+def _evaluated(proof: Proof, lab: Lab, asked: dict[str, Any]) -> TrialRecord:
     dims = in_order(proof.trial.dims, lab.task)
-    cases = full_cases(lab.task, dims)
-    device = lab.workshop.rig.device
-    with CaseTable(lab.task, cases, os.urandom(32), device, lab.workshop.crew, keep=False) as table:
-        shapes = [dims, *(c.dims for c in cases if c.dims != dims)]
-        unique = list({str(d): d for d in shapes}.values())
-        built = lab.builder.build(lab.task, _candidate(proof), dict(proof.trial.proposal.params), unique)
-        if not _check_build(report, built) or isinstance(built, NotBuilt):
-            return
-        workers = lab.workshop.crew.hands if lab.workshop.crew else None
-        _check_verdict(report, Judge(device, workers).verify(built, table, "full"))
-    report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
+    return lab.evaluate(lab.request(dims, _candidate(proof), proof.trial.proposal.params, **asked))
 
 
-def _check_build(report: Recheck, built: Built | NotBuilt) -> bool:
-    if isinstance(built, NotBuilt):
-        report.add("build", "failed", f"{built.status}: {built.reason}")
+def _check_build(report: Recheck, found: TrialRecord) -> None:
+    if found.artifact is None:
+        report.add("build", "failed", f"{found.status}: {found.reason}")
     elif certified := report.certificate.shapes.parts:
-        _check_parts(report, certified, built.artifact)
-    elif built.artifact.code == report.certificate.kernel.code:
+        _check_parts(report, certified, found.artifact)
+    elif found.artifact.code == report.certificate.kernel.code:
         report.add("build", "same", "the same machine code, byte for byte")
     else:
-        report.add("build", "drifted", f"other machine code, made by {built.artifact.compiler}")
-    return not isinstance(built, NotBuilt)
+        report.add("build", "drifted", f"other machine code, made by {found.artifact.compiler}")
 
 
 def _check_parts(report: Recheck, certified: dict[str, CertifiedPart], artifact: Artifact) -> None:

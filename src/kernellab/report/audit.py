@@ -34,6 +34,7 @@ from kernellab.core.records import (
     Timing,
     dump,
 )
+from kernellab.evaluate.one_artifact import FORMAT, artifact_problems, blobs_of, confirmation_problems, trial_problems
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import (
@@ -59,7 +60,6 @@ from kernellab.report import audit_science
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.report.entry_kinds import ENTRY_KINDS
-from kernellab.search.one_artifact import FORMAT, artifact_problems, blobs_of, confirmation_problems, trial_problems
 from kernellab.study.register import StudyAudit
 from kernellab.tasks.spec import Dims
 

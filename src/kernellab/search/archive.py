@@ -44,12 +44,13 @@ class Archive:
         best = self.measured(task, dims)
         return best[0].timing.speedup_low if best else 0.0
 
-    def twin(self, task: str, dims: Dims, artifact: str) -> MeasuredTrial | RejectedTrial | None:
-        """An earlier trial at this shape with the same machine code and plans."""
+    def known(self, task: str, dims: Dims) -> dict[str, int]:
+        """Artifacts of this shape whose outcome is known, and the first trial of each."""
+        found: dict[str, int] = {}
         for trial in self.of(task, dims):
-            if isinstance(trial, (MeasuredTrial, RejectedTrial)) and trial.artifact.id == artifact:
-                return trial
-        return None
+            if isinstance(trial, (MeasuredTrial, RejectedTrial)):
+                found.setdefault(trial.artifact.id, trial.trial)
+        return found
 
     def confirmed(self, task: str, dims: Dims) -> list[Confirmation]:
         return [c for c in self.confirmations if c.task == task and c.dims == dims]

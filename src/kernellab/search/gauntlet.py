@@ -16,17 +16,15 @@ from kernellab.build.base import Builder, Candidate, NotBuilt
 from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import Param, Rejected, Timing
+from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
-from kernellab.measure.bench import Busy
+from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.recipe import load_recipes
 from kernellab.run import driver
 from kernellab.search.lab import Lab
-from kernellab.search.stage import Stage
 from kernellab.search.workshop import open_gpu_builders
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task
-from kernellab.verify.cases import CaseTable, full_cases
 from kernellab.verify.controls import prove
 
 SHAPES: dict[str, Dims] = {
@@ -188,20 +186,15 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
     task = replace(load_task(task_name), sizes={})  # the smaller shapes judge as sharply, and sooner
     dims = shape_for(task)
     rows = []
+    judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
     with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims, confirming=False)
-        table = CaseTable(task, full_cases(task, dims), os.urandom(32), lab.workshop.rig.device)
-        try:
-            for entry in members:
-                rows.append(_report(emit, _candidate_row(lab, stage, table, entry)))
-        finally:
-            table.close()
-            stage.close()
+        for entry in members:
+            rows.append(_report(emit, _candidate_row(lab, dims, judging, entry)))
     return rows
 
 
-def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
-    status, cause, reason = _judge(lab, stage, table, entry)
+def _candidate_row(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> Row:
+    status, cause, reason = _judge(lab, dims, judging, entry)
     if status == BUSY and entry.kind == "cheat" and entry.stage in _NOT_TIMED:
         status = "passed"  # a busy machine excuses nothing that is to be told without a clock
     passed = status == "passed"
@@ -212,17 +205,17 @@ def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Ro
     return Row(entry.path.stem, "cheat", right, shown, cause, reason, entry.device)
 
 
-def _judge(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> tuple[str, str, str]:
+def _judge(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> tuple[str, str, str]:
     candidate, params = _candidate(lab.builder, entry)
-    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
-    if isinstance(built, NotBuilt):
-        return built.status, built.status, built.reason
-    outcome = stage.examine(built, table, _EFFORT)
-    if isinstance(outcome, Rejected):
-        return "rejected", outcome.cause, outcome.reason
-    if isinstance(outcome, Busy):
-        return BUSY, "", outcome.reason
-    if isinstance(outcome, Timing) and outcome.disturbed:
+    asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
+    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    if found.artifact is None:
+        return found.status, found.status, found.reason
+    if found.rejected is not None:
+        return "rejected", found.rejected.cause, found.reason
+    if found.timing is None:
+        return BUSY, "", found.reason
+    if found.timing.disturbed:
         return BUSY, "", "right, and too many of its pairs were disturbed to time it"
     return "passed", "", ""
 

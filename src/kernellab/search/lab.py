@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernellab.build.base import Builder, Built, Candidate
-from kernellab.build.triton import sass_of
+from kernellab.build.base import Builder, Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, Confirmation, Dims, Param, Trust
 from kernellab.core.settings import Settings
+from kernellab.evaluate.evaluator import LocalEvaluator
+from kernellab.evaluate.one_artifact import FORMAT
+from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.disk import keep_file
 from kernellab.ledger.journal import Ledger
@@ -33,10 +35,7 @@ from kernellab.ledger.records import (
 )
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.measure.quiet import wait_for_quiet
 from kernellab.search.archive import Archive
-from kernellab.search.one_artifact import FORMAT
-from kernellab.search.stage import Bay, Stage
 from kernellab.search.workshop import open_workshop
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, shape_key
@@ -73,11 +72,13 @@ class Lab:
         self._calibrations: dict[str, Calibration] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        self.workshop = open_workshop(settings, task, torch)
+        self.evaluator = LocalEvaluator(open_workshop, settings, emit)
+        self.workshop = self.evaluator.open(task, locator, torch)
         self.builder: Builder = self.workshop.builder
         self.missing = self.workshop.missing
         self.environment = self.workshop.environment
-        self._bay = Bay(self.workshop.rig, settings, emit, self.workshop.crew)
+        self._fingerprint, self._torch = task.fingerprint(), torch
+        self._written: dict[str, Calibration] = {}
 
     @property
     def tier(self) -> str:
@@ -87,11 +88,32 @@ class Lab:
     def trust(self) -> Trust:
         return self.workshop.rig.device.trust
 
+    def request(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param], **asked: Any) -> TrialRequest:
+        """A trial of this laboratory's task on its device; `asked` are the other fields."""
+        settings = self.settings
+        return TrialRequest(
+            task=self.locator,
+            fingerprint=self._fingerprint,
+            place=Place(device=settings.device, target=settings.target, threads=settings.threads),
+            dims=dims,
+            source=candidate.text,
+            name=candidate.name,
+            params=dict(params),
+            torch=self._torch,
+            **{"effort": settings.profile, **asked},
+        )
+
+    def evaluate(self, request: TrialRequest) -> TrialRecord:
+        """With its evidence in the run's store before anything names it, and its calibration in the ledger if it is new."""
+        found = self.evaluator.evaluate(request)
+        self.keep(request.source.encode(), *found.evidence.values())
+        self._write(found.calibration)
+        return found
+
     def stage(self, dims: Dims, confirming: bool = True) -> Stage:
         """Set up one shape and record its calibration."""
-        self.wait_for_quiet()
-        stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, kinds.CALIBRATION))
-        self.append(kinds.CALIBRATION, stage.calibration)
+        stage = self.evaluator.stage(self.request(dims, Candidate("", ""), {}), confirming)
+        self._write(stage.calibration)
         self._calibrations.setdefault(shape_key(dims), stage.calibration)
         floor = stage.floor
         self.emit(Event("calibration", (
@@ -100,13 +122,14 @@ class Lab:
             kinds.CALIBRATION.plain(stage.calibration)))  # fmt: skip
         return stage
 
+    def _write(self, calibration: Calibration | None) -> None:
+        """A calibration that the ledger does not hold yet."""
+        if calibration is not None and self._written.get(shape_key(calibration.dims)) != calibration:
+            self._written[shape_key(calibration.dims)] = calibration
+            self.append(kinds.CALIBRATION, calibration)
+
     def wait_for_quiet(self) -> None:
-        """Where the user wants that (--wait), and the processor's time is what is measured."""
-        threads = self.workshop.rig.threads
-        if self.settings.wait_s and threads:
-            quiet = wait_for_quiet(threads, self.settings.wait_s, lambda text: self.emit(Event("note", text)))
-            if not quiet:
-                self.emit(Event("note", f"the machine did not become quiet within {self.settings.wait_s:.0f} s"))
+        self.evaluator.wait_for_quiet(self.workshop)
 
     def begin(
         self,
@@ -141,6 +164,7 @@ class Lab:
             keep_file(folder, name, data)
         if self._is_file():
             self.locator = str(folder / TASK_FILE)
+            self.evaluator.open(self.task, self.locator, self._torch)
         self.emit(Event("start", f"run {self.ledger.run_id} in {folder}", {"folder": str(folder), "tier": self.tier,
                   "device": self.environment["device"], "task": self.task.name}))  # fmt: skip
 
@@ -176,24 +200,20 @@ class Lab:
         if self.ledger is not None:
             self.ledger.write(kind, record)
 
-    def keep(self, candidate: Candidate, built: Built | None) -> None:
-        """Put the evidence of a trial into the run's store before its record is written."""
-        if self.store is None:
-            return
-        self.store.put(candidate.text.encode())
-        for part in built.parts if built is not None else ():
-            for blob in (part.code, part.log.encode(), part.plan_file):
+    def keep(self, *blobs: bytes) -> None:
+        """Put evidence into the run's store."""
+        if self.store is not None:
+            for blob in blobs:
                 self.store.put(blob)
 
-    def keep_listing(self, built: Built) -> None:
-        """PTX and machine code in words, for people, of what is about to be confirmed."""
-        if self.ledger is not None and self.store is not None and built.listing:
-            machine_code = sass_of(self.workshop.sandbox, built.codes)
-            sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
-            self.append(kinds.LISTING, Listing(artifact=built.artifact.id, text=sha))
+    def keep_listing(self, found: TrialRecord) -> None:
+        """The machine code in words, for people, of what was confirmed."""
+        if self.store is not None and found.listing and found.artifact is not None:
+            sha = self.store.put(found.listing.encode())
+            self.append(kinds.LISTING, Listing(artifact=found.artifact.id, text=sha))
 
     def close(self) -> None:
-        self.workshop.close()
+        self.evaluator.close()
         if self.ledger is not None:
             self.ledger.close()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.core.records import FailedTrial
+from kernellab.evaluate.one_artifact import blobs_of
 from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.journal import Ledger
@@ -18,7 +19,6 @@ from kernellab.ledger.records import Pruned as PrunedEntry
 from kernellab.ledger.run import Run, well_formed
 from kernellab.ledger.store import Store
 from kernellab.propose.models.journal import CALL, INTENT, Answered
-from kernellab.search.one_artifact import blobs_of
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ import random
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.base import Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.one_artifact import same_parts
+from kernellab.evaluate.request import Clocking, Judging
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.measure.bench import Busy
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Lab, task_of
-from kernellab.search.one_artifact import same_parts
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
@@ -101,25 +101,23 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
         "recorded": trial.status,
     }
     candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
-    built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
-    if isinstance(built, NotBuilt):
-        return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
-    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, built.artifact)
-    seed = (
-        bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else b"\0" * 32
-    )
-    verdict = stage.judge_again(built, seed)
-    outcome = verdict if isinstance(verdict, Rejected) else stage.measure(built, 0.0)
-    if isinstance(outcome, Rejected):
+    seed = trial.inputs_seed if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else bytes(32).hex()
+    asked = {"judging": Judging(inputs_seed=seed), "clocking": Clocking(how="race")}
+    found = lab.evaluate(lab.request(stage.dims, candidate, trial.proposal.params, **asked))
+    if found.artifact is None:
+        return {**row, "status": found.status, "reason": found.reason, "agrees": isinstance(trial, FailedTrial)}
+    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, found.artifact)
+    if found.rejected is not None:
         agrees = isinstance(trial, (RejectedTrial, DuplicateTrial))
-        return {**row, "status": "rejected", "reason": f"{outcome.cause}: {outcome.reason}", "agrees": agrees}
-    if isinstance(outcome, Busy):  # right, as it was, or it would be no measured trial
+        return {**row, "status": "rejected", "reason": f"{found.rejected.cause}: {found.reason}", "agrees": agrees}
+    outcome = found.timing
+    if outcome is None:  # right, as it was, or it would be no measured trial
         agrees = isinstance(trial, (MeasuredTrial, BusyTrial, DuplicateTrial))
-        return {**row, "status": "busy", "reason": outcome.reason, "agrees": agrees}
+        return {**row, "status": "busy", "reason": found.reason, "agrees": agrees}
     row |= {"status": "measured", "reason": "", "speedup": outcome.speedup, "speedup_low": outcome.speedup_low,
             "speedup_high": outcome.speedup_high, "baseline": outcome.baseline}  # fmt: skip
-    if not isinstance(verdict, Rejected):
-        row |= {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
+    if found.passed is not None:
+        row |= {"max_abs_err": found.passed.max_abs_err, "max_ulp": found.passed.max_ulp}
     if isinstance(trial, MeasuredTrial):
         then = trial.timing
         apart = max(outcome.speedup / then.speedup, then.speedup / outcome.speedup)

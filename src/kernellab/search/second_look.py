@@ -9,11 +9,11 @@ import numpy as np
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.records import MeasuredTrial, Param
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult, ProfileReport, SanitizerReport, Unpublished
 from kernellab.measure.profile import NoCounters, Profile, from_timing, profile
 from kernellab.search.lab import Lab
-from kernellab.search.stage import Stage
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.spec import Dims, dims_label
 from kernellab.verify import sanitize as sanitizer

@@ -13,8 +13,10 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
+from kernellab.core.records import AnyTrial, FailedTrial, dump
 from kernellab.core.settings import Settings
+from kernellab.evaluate.request import Judging
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.records import End
@@ -26,7 +28,6 @@ from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
 from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.loop import step
-from kernellab.search.stage import Stage
 from kernellab.search.workshop import choose_device
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
@@ -47,9 +48,7 @@ from kernellab.study.library import read
 from kernellab.study.register import PURPOSE, read_study, refuse_changed
 from kernellab.study.registration import STUDY, Registration, Spaces, registration
 from kernellab.tasks.spec import dims_label
-from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.controls import prove
-from kernellab.verify.judge import Judge
 
 HYPOTHESIS_FILE = "hypothesis.toml"
 
@@ -79,9 +78,8 @@ class Replicates(Archive):
 
     first: int = 0
 
-    def twin(self, task: str, dims: dict[str, int], artifact: str) -> MeasuredTrial | RejectedTrial | None:
-        here = Archive(self.trials[self.first :])
-        return here.twin(task, dims, artifact)
+    def known(self, task: str, dims: dict[str, int]) -> dict[str, int]:
+        return Archive(self.trials[self.first :]).known(task, dims)
 
     def incumbent(self, task: str, dims: dict[str, int]) -> float:
         return 0.0
@@ -125,7 +123,7 @@ def run_study(
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
         lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
-            lab.keep(loan.candidate, None)
+            lab.keep(loan.candidate.text.encode())
             lab.append(BORROWED, loan.record)
         return _conduct(lab, hypothesis, wards)
 
@@ -254,12 +252,12 @@ def _run_cell(lab: Lab, hypothesis: Hypothesis, ward: Ward, cell: Cell) -> None:
     try:
         for trial in unexamined:
             idea = Idea(_candidate(ward, trial.proposal.name), dict(trial.proposal.params), "")
-            _examine(lab, hypothesis, ward, stage, trial, _build(lab, stage, idea))
+            _examine(lab, hypothesis, ward, trial, idea)
         with Ahead(_Listed(left), partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
-                _examine(lab, hypothesis, ward, stage, step(lab, stage, *found), found[1])
+                _examine(lab, hypothesis, ward, step(lab, stage, found[0]), found[0])
     finally:
         stage.close()
 
@@ -278,7 +276,7 @@ class _Listed:
 
 
 def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    return lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
 def _missing(lab: Lab, ward: Ward, trial: AnyTrial) -> list[str]:
@@ -290,22 +288,18 @@ def _missing(lab: Lab, ward: Ward, trial: AnyTrial) -> list[str]:
     return [d for d in ward.examined if d not in seen]
 
 
-def _examine(
-    lab: Lab, hypothesis: Hypothesis, ward: Ward, stage: Stage, trial: AnyTrial, built: Built | NotBuilt
-) -> None:
+def _examine(lab: Lab, hypothesis: Hypothesis, ward: Ward, trial: AnyTrial, idea: Idea) -> None:
     """One verdict a distribution, rejected trials too: how far off they are is the question. The inputs follow from the
     hypothesis and the replicate's seed, so that anyone can draw them again."""
-    if isinstance(built, NotBuilt):
-        return
-    device = lab.workshop.rig.device
     for distribution in _missing(lab, ward, trial):
-        seed = inputs_of(hypothesis, stage.task.name, trial.dims, trial.seed, distribution)
-        with CaseTable(stage.task, [Case(stage.dims, distribution, "tune")], seed, device) as table:
-            verdict = Judge(device).verify(built, table, "screen")
-        lab.append(EXAMINATION, Examination(
-            study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
-            inputs_seed=seed.hex(), verdict=verdict,
-        ))  # fmt: skip
+        seed = inputs_of(hypothesis, trial.task, trial.dims, trial.seed, distribution).hex()
+        judging = Judging(distribution=distribution, inputs_seed=seed)
+        found = lab.evaluate(lab.request(trial.dims, idea.candidate, idea.params, judging=judging))
+        if found.verdict is not None:
+            lab.append(EXAMINATION, Examination(
+                study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
+                inputs_seed=seed, verdict=found.verdict,
+            ))  # fmt: skip
 
 
 def _candidate(ward: Ward, name: str) -> Candidate:

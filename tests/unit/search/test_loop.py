@@ -10,10 +10,10 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.propose.base import Idea
 from kernellab.search.lab import Lab
 from kernellab.search.loop import score, step
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c

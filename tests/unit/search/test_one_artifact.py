@@ -11,13 +11,13 @@ import pytest
 from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
 from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Param, Passed, Rejected
 from kernellab.core.settings import Settings
+from kernellab.evaluate.one_artifact import FORMAT, blobs_of, same_parts
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger.run import Run
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
 from kernellab.search.lab import Lab
 from kernellab.search.loop import conclude, step
-from kernellab.search.one_artifact import FORMAT, blobs_of, same_parts
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
 

@@ -11,6 +11,7 @@ from kernellab.build.base import Built, Candidate
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import MeasuredTrial, Param, Passed, Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
 from kernellab.measure.bench import Busy
@@ -21,7 +22,6 @@ from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
 from kernellab.search.lab import Lab
 from kernellab.search.loop import step
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c

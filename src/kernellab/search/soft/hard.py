@@ -16,19 +16,18 @@ from kernellab.build.base import Builder, Candidate, NotBuilt
 from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.events import silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import Param, Rejected
+from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
+from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.mutants import Sample
 from kernellab.propose.recipe import load_recipes
 from kernellab.search.gauntlet import shape_for
 from kernellab.search.lab import Lab
 from kernellab.search.soft.fate import Fate
 from kernellab.search.soft.labelled import Labelled, backend, family_of
-from kernellab.search.stage import Stage
 from kernellab.search.workshop import open_gpu_builders
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Task
-from kernellab.verify.cases import CaseTable, full_cases
+from kernellab.tasks.spec import Dims, Task
 
 TARGET = "sm_90"
 _EFFORT = Effort(least_pairs=11, trial_pairs=11, confirm_pairs=11, processes=1, narrow=0.0, trials=1, confirmations=1)
@@ -58,26 +57,21 @@ def label(samples: Iterable[Threaded], settings: Settings) -> Iterator[Labelled]
 def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
     small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
     dims = shape_for(small)
+    judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
     with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims, confirming=False)
-        table = CaseTable(small, full_cases(small, dims), os.urandom(32), lab.workshop.rig.device)
-        try:
-            for sample in samples:
-                yield _judged(lab, stage, table, sample)
-        finally:
-            table.close()
-            stage.close()
+        for sample in samples:
+            yield _judged(lab, dims, judging, sample)
 
 
-def _judged(lab: Lab, stage: Stage, table: CaseTable, sample: Sample) -> Labelled:
+def _judged(lab: Lab, dims: Dims, judging: Judging, sample: Sample) -> Labelled:
     started = time.perf_counter()
     candidate, params = _candidate(lab.builder, sample)
-    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
-    if isinstance(built, NotBuilt):
-        fate = Fate(outcome=built.status, reason=built.reason[:400])
+    asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
+    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    if found.status in ("invalid", "build-failed"):
+        fate = Fate(outcome=found.status, reason=found.reason[:400])
     else:
-        outcome = stage.examine(built, table, _EFFORT)
-        fate = Fate.rejected(outcome) if isinstance(outcome, Rejected) else Fate(outcome="passed")
+        fate = Fate.rejected(found.rejected) if found.rejected is not None else Fate(outcome="passed")
     return _labelled(sample, params, fate, lab.settings.threads, time.perf_counter() - started)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from kernellab.build.base import Built
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
 from kernellab.core.records import Rejected, Timing, Verdict
-from kernellab.core.settings import Effort, Settings
+from kernellab.core.settings import Effort
 from kernellab.ledger.records import Calibration, CeilingRates, MeasuredRates
 from kernellab.measure.base import Slots
 from kernellab.measure.bench import Arm, Bench, Busy, Pairs
@@ -39,14 +39,12 @@ class Bay:
     """The parts of the laboratory that a stage works with. A `crew` computes answers ahead, where that disturbs nobody."""
 
     rig: Rig
-    settings: Settings
     emit: Listener
     crew: Crew | None = None
 
 
 class Stage:
-    """`confirming`: a confirmation will come; its inputs and answers are then made ahead, where there is a crew.
-    `recalibrated` is told when the calibration changes later on."""
+    """`confirming`: a confirmation will come; its inputs and answers are then made ahead, where there is a crew."""
 
     def __init__(
         self,
@@ -55,10 +53,8 @@ class Stage:
         locator: str,
         dims: Dims,
         confirming: bool = True,
-        recalibrated: Callable[[Calibration], None] = lambda _: None,
     ) -> None:
         self._bay = bay
-        self._recalibrated = recalibrated
         self._rig = bay.rig
         self.task = task
         self.locator = locator
@@ -79,6 +75,7 @@ class Stage:
         self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
         self._early: tuple[str, Arm] | None = None
+        self.closed = False
         self.failed: dict[str, str] = {}
         self.baseline = ""
         self.calibration = self._calibrate(coming)
@@ -97,9 +94,9 @@ class Stage:
             self._drop_early()
         return verdict
 
-    def measure(self, built: Built, incumbent: float) -> Timing | Rejected | Busy:
+    def measure(self, built: Built, incumbent: float, effort: Effort) -> Timing | Rejected | Busy:
         """A trial's timing against the fastest baseline, freshly loaded."""
-        baseline, effort = self.arms[self.baseline], self._bay.settings.profile
+        baseline = self.arms[self.baseline]
         try:
             candidate = self._take_early(built)
             with closing(candidate.worker):
@@ -107,7 +104,7 @@ class Stage:
         except WorkerFault as fault:
             return _not_loaded(fault)
 
-    def confirm(self, built: Built) -> tuple[Verdict, Timing | Busy | None, str]:
+    def confirm(self, built: Built, effort: Effort) -> tuple[Verdict, Timing | Busy | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.
 
         One artifact: it is judged at every shape, and its part for the timed one is timed.
@@ -120,15 +117,15 @@ class Stage:
             table.close()
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
-            timing = self._timed_again(built, ring)
+            timing = self._timed_again(built, ring, effort)
         finally:
             table.close()
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
 
-    def _timed_again(self, built: Built, ring: Slots) -> Timing | Rejected | Busy:
+    def _timed_again(self, built: Built, ring: Slots, effort: Effort) -> Timing | Rejected | Busy:
         """A confirmation's timing: candidate and baseline in several fresh processes."""
-        effort, bench = self._bay.settings.profile, self._make_bench(ring)
+        bench = self._make_bench(ring)
         try:
             with closing(self._fresh_arms(built, ring, effort.processes)) as arms:
                 return self._named(bench.confirm(arms, effort), built)
@@ -148,16 +145,8 @@ class Stage:
                 with closing(self.start_worker(built, ring, wait=False)) as worker:
                     yield Arm("candidate", worker, 0), baseline
 
-    def judge_again(self, built: Built, seed: bytes) -> Verdict:
-        """Screening on inputs drawn from a recorded seed."""
-        with CaseTable(self.task, self.table.cases, seed, self._rig.device) as table:
-            return self._judge.verify(built, table, "screen")
-
-    def examine(self, built: Built, table: CaseTable, effort: Effort) -> Verdict | Timing | Busy:
-        """Everything at once on a table of the caller's: full verdict, then a fixed number of checked, timed pairs."""
-        verdict = self._judge.verify(built, table, "full")
-        if isinstance(verdict, Rejected):
-            return verdict
+    def time(self, built: Built, effort: Effort) -> Timing | Rejected | Busy:
+        """A fixed number of checked pairs in one process."""
         try:
             with closing(self.start_worker(built, self.ring)) as worker:
                 arms = [(Arm("candidate", worker, 0), self.arms[self.baseline])]
@@ -168,7 +157,21 @@ class Stage:
     def start_worker(self, built: Built, ring: Slots, side: int = 0, wait: bool = True) -> Runner:
         return self._rig.device.start(built, ring.inputs, ring.sides[side], ring.calls, wait)
 
+    @property
+    def nbytes(self) -> int:
+        """Of the buffers that it keeps, roughly: those of timed calls, their known answers, and the cases'."""
+        rings, tables = [self.ring], [self.table]
+        if self._ahead is not None:
+            rings, tables = [*rings, self._ahead[2]], [*tables, self._ahead[1]]
+        memories = [m for r in rings for m in (r.inputs, *r.sides) * 2] + [
+            m for t in tables for m in (t.inputs, t.outputs)
+        ]
+        return sum(region.length for memory in memories for region in memory.regions)
+
     def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
         self._drop_early()
         for arm in self.arms.values():
             arm.worker.close()
@@ -210,7 +213,6 @@ class Stage:
             )
             self._bay.emit(Event("note", text))
             self.calibration = self.calibration.model_copy(update=self._facts())
-            self._recalibrated(self.calibration)
         return self.floor, not (now.disturbed and best.disturbed)
 
     def _named(self, found: Timing | Rejected | Busy, built: Built) -> Timing | Rejected | Busy:
