@@ -15,6 +15,7 @@ from typing import Any
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import TRIAL, Confirmation, MeasuredTrial, Passed, Timing
+from kernellab.core.targets import fact_titles
 from kernellab.ledger.journal import Entry, read_entries
 from kernellab.measure.stats import median
 from kernellab.report.audit import Audit, audit
@@ -164,9 +165,7 @@ def _environment(run: _Run) -> list[str]:
     facts, settings = run.genesis["environment"], run.genesis["settings"]
     packages = ", ".join(f"{name} {version}" for name, version in sorted(facts["packages"].items()))
     rows = [["device", str(facts["device"])]]
-    rows += [
-        [name, str(facts[key])] for key, name in (("driver", "driver"), ("cuda", "CUDA driver API")) if key in facts
-    ]
+    rows += [[name, str(facts[key])] for key, name in fact_titles().items() if key in facts]
     rows += [
         ["compilers", facts["compiler"]],
         ["packages", packages],

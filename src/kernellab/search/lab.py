@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Builder, Built, Candidate
-from kernellab.build.triton import sass_of
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
@@ -24,7 +23,7 @@ from kernellab.measure.quiet import wait_for_quiet
 from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.one_artifact import FORMAT
 from kernellab.search.stage import Bay, Stage
-from kernellab.search.workshop import open_workshop
+from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
 
@@ -59,7 +58,8 @@ class Lab:
         self._calibrations: dict[str, dict[str, Any]] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        self.workshop = open_workshop(settings, task, torch)
+        self.platform = platform(settings.device)
+        self.workshop = self.platform.open(settings, task, torch)
         self.builder: Builder = self.workshop.builder
         self.missing = self.workshop.missing
         self.environment = self.workshop.environment
@@ -173,9 +173,9 @@ class Lab:
                 self.store.put(blob)
 
     def keep_listing(self, built: Built) -> None:
-        """PTX and machine code in words, for people, of what is about to be confirmed."""
+        """What a compiler lists, and machine code in words, for people, of what is about to be confirmed."""
         if self.ledger is not None and self.store is not None and built.listing:
-            machine_code = sass_of(self.workshop.sandbox, built.codes)
+            machine_code = self.platform.disassembly(self.workshop.sandbox, built)
             sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
             self.append("listing", {"artifact": built.artifact.id, "text": sha})
 

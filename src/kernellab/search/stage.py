@@ -284,7 +284,8 @@ class Stage:
         }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
-        """How far two measurements of the same thing lie apart here and now: |log| of the A/A interval's farther end."""
+        """How far two measurements of the same thing lie apart here and now: the fastest baseline paired with itself, by
+        the rule of noise_floor()."""
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs
@@ -299,7 +300,7 @@ def _not_loaded(fault: WorkerFault) -> Rejected:
 
 
 def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:
-    """The median A/A ratio's distance from 1."""
+    """How far the median ratio of the A/A pairs lies from 1, whichever side is slower. Its interval plays no part."""
     ratio = Pairs(list(first), list(second)).speedup().value
     return max(ratio, 1 / ratio) - 1
 

@@ -15,6 +15,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
 from kernellab.core.settings import Settings
+from kernellab.core.targets import devices
 from kernellab.ledger.check import check
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
@@ -24,7 +25,6 @@ from kernellab.search.archive import Archive
 from kernellab.search.lab import TASK_FILE, Lab, genesis
 from kernellab.search.loop import step
 from kernellab.search.stage import Stage
-from kernellab.search.workshop import choose_device
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
@@ -42,6 +42,8 @@ from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.judgement import StudyVerdict, judge
 from kernellab.study.library import read
 from kernellab.study.register import STUDY, VERDICT, Spaces, read_study, refuse_changed, registration
+from kernellab.targets.base import platform
+from kernellab.targets.choose import choose_device, processor
 from kernellab.tasks.spec import dims_label
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.controls import prove
@@ -328,11 +330,11 @@ def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> 
 
 
 def _auto(hypothesis: Hypothesis) -> str:
-    """The GPU where there is one and the hypothesis speaks of it, else the processor."""
-    from kernellab.run import driver
-
+    """An accelerator where there is one and the hypothesis speaks of it, else the processor."""
     kinds = {p.device for p in hypothesis.population}
-    return "cuda" if "cuda" in kinds and (kinds == {"cuda"} or driver.present()) else "cpu"
+    spoken_of = [found for found in map(platform, devices()) if found.accelerator and found.kind in kinds]
+    here = next((found.kind for found in spoken_of if len(kinds) == 1 or found.present()), "")
+    return here or processor().kind
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
