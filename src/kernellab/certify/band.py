@@ -11,14 +11,13 @@ from kernellab.certify.certificate import Certificate, read_certificate
 from kernellab.certify.confirmed_trial import CERTIFICATES
 from kernellab.certify.history import History, read_history
 from kernellab.core.errors import KlabError, UsageError
-from kernellab.core.records import Trust
+from kernellab.core.targets import devices_of, platform_facts
+from kernellab.core.trust import LEVELS
 from kernellab.sandbox.zygote import Tier
 
 BORDERLINE = 0.5
 NEAR = 0.02
 NO_SANDBOX: Tier = "T0"
-WITH_THE_CLOCK: Trust = "host"
-"""Candidate code ran in the process that held the clock. On a GPU ("device-only") none does: that is no doubt."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,20 @@ def residual(certificate: Certificate) -> tuple[str, ...]:
         reasons.append(
             f"noisy timing: lower bound {speed.speedup_low:.3f} within 2 % of the threshold {speed.threshold:.3f}"
         )
-    if certificate.trust == WITH_THE_CLOCK:
-        reasons.append(f"trust level {certificate.trust}")
+    reasons += _trust(certificate)
     reasons += [f"its machine code {ability}" for ability in for_review(certificate.kernel.abilities or ())]
     if certificate.tier == NO_SANDBOX:
         reasons.append("measured without a sandbox")
     return tuple(reasons)
+
+
+def _trust(certificate: Certificate) -> list[str]:
+    """A level that leaves a doubt by itself, or that is not the one of any device for such a kernel."""
+    level, backend = LEVELS[certificate.trust], certificate.kernel.backend
+    if level.doubt:
+        return [f"trust level {level.name}: {level.doubt}"]
+    usual = {platform_facts(kind).trust for kind in devices_of(backend)}
+    return [] if level.name in usual else [f"trust level {level.name} is not that of a kernel written in {backend}"]
 
 
 def review_list(places: Iterable[Path]) -> list[Row]:

@@ -29,11 +29,12 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
+from kernellab.core.targets import home_of
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
-from kernellab.search.workshop import processors
+from kernellab.targets.cpu import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
 
@@ -127,9 +128,8 @@ def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Rec
 
 def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:
     locator = certificate.subject.name if certificate.subject.builtin else str(folder / TASK_FILE) if folder else ""
-    device = "cpu" if certificate.kernel.backend == "c" else "cuda"
     try:
-        return load_task(locator).on(device), locator
+        return load_task(locator).on(home_of(certificate.kernel.backend)), locator
     except UsageError:
         return None, locator
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Protocol
 
-from kernellab.build.base import Builder, Built, Candidate, NotBuilt
-from kernellab.build.triton import sass_of
+from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
@@ -26,9 +25,7 @@ from kernellab.evaluate.request import TrialRecord, TrialRequest
 from kernellab.evaluate.stage import Bay, Stage
 from kernellab.measure.bench import Busy
 from kernellab.measure.quiet import wait_for_quiet
-from kernellab.measure.rig import Rig
-from kernellab.sandbox.host import Sandbox
-from kernellab.tasks.crew import Crew
+from kernellab.targets.base import DeviceSetup, platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
 from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
@@ -46,32 +43,13 @@ class Evaluator(Protocol):
     def evaluate(self, request: TrialRequest) -> TrialRecord: ...
 
 
-class Device(Protocol):
-    """A device that has been opened for a task, with what builds for it."""
-
-    sandbox: Sandbox
-    builder: Builder
-    rig: Rig
-    environment: dict[str, Any]
-    missing: dict[str, str]
-    crew: Crew | None
-    build_jobs: int
-
-    def gpu_seconds(self) -> float: ...
-
-    def close(self) -> None: ...
-
-
-OpenDevice = Callable[[Settings, Task, bool], Device]
-
-
 @dataclass
 class _Opened:
     """A task on a device, and the shapes of it that are set up, the one used last at the end."""
 
     task: Task
     locator: str
-    device: Device
+    device: DeviceSetup
     stages: OrderedDict[str, Stage] = field(default_factory=OrderedDict)
     builds: OrderedDict[str, Built | NotBuilt] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
@@ -115,16 +93,13 @@ class LocalEvaluator:
     `memory`: bytes that shapes which are not being used may hold.
     """
 
-    def __init__(
-        self, open_device: OpenDevice, settings: Settings, emit: Listener = silent, memory: int = _MEMORY
-    ) -> None:
-        self._open_device = open_device
+    def __init__(self, settings: Settings, emit: Listener = silent, memory: int = _MEMORY) -> None:
         self._settings = settings
         self._emit = emit
         self._memory = memory
         self._opened: dict[tuple[Any, ...], _Opened] = {}
 
-    def open(self, task: Task, locator: str, torch: bool = True) -> Device:
+    def open(self, task: Task, locator: str, torch: bool = True) -> DeviceSetup:
         """Have a task ready, on the device of the settings, from now on by this locator. A request names its fingerprint."""
         settings = self._settings
         key = (task.fingerprint(), settings.device, settings.target, settings.threads, torch)
@@ -193,7 +168,7 @@ class LocalEvaluator:
     def _task(self, key: tuple[Any, ...], load: Callable[[], tuple[Task, str]], settings: Settings) -> _Opened:
         if key not in self._opened:
             task, locator = load()
-            self._opened[key] = _Opened(task, locator, self._open_device(settings, task, key[-1]))
+            self._opened[key] = _Opened(task, locator, platform(settings.device).open(settings, task, key[-1]))
         return self._opened[key]
 
     def _stage(self, opened: _Opened, dims: Dims, confirming: bool = False) -> Stage:
@@ -207,7 +182,7 @@ class LocalEvaluator:
         opened.stages.move_to_end(key)
         return stage
 
-    def wait_for_quiet(self, device: Device) -> None:
+    def wait_for_quiet(self, device: DeviceSetup) -> None:
         """Where the user wants that (--wait), and the processor's time is what is measured."""
         threads, patience = device.rig.threads, self._settings.wait_s
         if patience and threads and not wait_for_quiet(threads, patience, lambda text: self._emit(Event("note", text))):
@@ -253,8 +228,9 @@ class LocalEvaluator:
             return answer(status="rejected", verdict=other, reason=other.reason, **kept)
         if time.monotonic() > deadline:
             return answer(status="out-of-time", reason=f"built only after {request.deadline_s:g} s", **kept)
+        disassembly = platform(request.place.device).disassembly
         if request.judging.level == "full" and built.listing:
-            kept["listing"] = f"{built.listing}\n{sass_of(opened.device.sandbox, built.codes)}"
+            kept["listing"] = f"{built.listing}\n{disassembly(opened.device.sandbox, built)}"
         verdict, timing, seed = _examined(request, opened, stage, built)
         kept |= {"verdict": verdict, "inputs_seed": seed}
         if isinstance(verdict, Rejected):

@@ -290,7 +290,7 @@ class Stage:
         }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
-        """The fastest baseline against itself."""
+        """How far two measurements of the same thing lie apart here and now: the fastest baseline paired with itself."""
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
         return noise_floor(pairs.first, pairs.second), pairs

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Confirmation, Passed, Timing
+from kernellab.core.targets import fact_titles
 from kernellab.ledger.records import Calibration, SanitizerReport
 from kernellab.ledger.run import Run, TypedEntry, well_formed
 from kernellab.ledger.shapes import PublishedKernel, RunShape, shapes_of
@@ -122,9 +123,7 @@ def _environment(audited: _Audited) -> list[str]:
     packages = ", ".join(f"{name} {version}" for name, version in sorted(facts.packages.items()))
     plain = facts.facts
     rows = [["device", facts.device]]
-    rows += [
-        [name, str(plain[key])] for key, name in (("driver", "driver"), ("cuda", "CUDA driver API")) if key in plain
-    ]
+    rows += [[name, str(plain[key])] for key, name in fact_titles().items() if key in plain]
     rows += [
         ["compilers", facts.compiler],
         ["packages", packages],

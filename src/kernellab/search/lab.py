@@ -36,7 +36,7 @@ from kernellab.ledger.records import (
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import Archive
-from kernellab.search.workshop import open_workshop
+from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, shape_key
 
@@ -72,7 +72,8 @@ class Lab:
         self._calibrations: dict[str, Calibration] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        self.evaluator = LocalEvaluator(open_workshop, settings, emit)
+        self.platform = platform(settings.device)
+        self.evaluator = LocalEvaluator(settings, emit)
         self.workshop = self.evaluator.open(task, locator, torch)
         self.builder: Builder = self.workshop.builder
         self.missing = self.workshop.missing
@@ -207,7 +208,7 @@ class Lab:
                 self.store.put(blob)
 
     def keep_listing(self, found: TrialRecord) -> None:
-        """The machine code in words, for people, of what was confirmed."""
+        """What a compiler lists, and machine code in words, for people, of what was confirmed."""
         if self.store is not None and found.listing and found.artifact is not None:
             sha = self.store.put(found.listing.encode())
             self.append(kinds.LISTING, Listing(artifact=found.artifact.id, text=sha))

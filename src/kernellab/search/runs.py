@@ -22,6 +22,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
+from kernellab.core.targets import devices, platform_facts
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
@@ -42,7 +43,8 @@ from kernellab.search.result import best_facts, best_name, plain
 from kernellab.search.scientist.mind import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.second_look import sanitize_candidate
-from kernellab.search.workshop import choose_device
+from kernellab.targets.base import platform
+from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
@@ -172,7 +174,7 @@ def known_candidates(
     """The task on the device that suits it, and every candidate there is for it: built in, its own, and the given ones."""
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
-    builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
+    builtin = [device for device in devices() if builtin_candidates(task.name, device)]
     settings = choose_device(settings, own, builtin, task.name)
     task = task.on(settings.device)
     return task, settings, [*builtin_candidates(task.name, settings.device), *own]
@@ -236,7 +238,7 @@ def try_candidate(
     `sanitized`: let compute-sanitizer look at it too; what it finds overrules the verdict.
     """
     settings = choose_device(settings, [candidate])
-    if sanitized and settings.device != "cuda":
+    if sanitized and platform(settings.device).sanitizer() is None:
         raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
                          "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
@@ -337,7 +339,7 @@ def _read_ended(folder: Path) -> Outcome | None:
     run = Run(folder)
     end = run.records(kinds.END)[-1]
     results = tuple(r.model_copy(update={"dims": in_order(r.dims, task)}) for r in end.results)
-    trust: Trust = "device-only" if run.genesis.settings.device == "cuda" else "native"
+    trust = platform_facts(run.genesis.settings.device).trust
     extras = {**end.extras, "already_finished": True}
     return Outcome(folder, run.environments[-1].record.tier, trust, found.root, results, extras)
 
@@ -352,5 +354,5 @@ def describe_task(task: Task) -> dict[str, Any]:
         "tune": [dims_label(d) for d in task.tune],
         "distributions": list(task.distributions),
         "baselines": list(task.baselines),
-        "candidates": [c.name for d in ("cpu", "cuda") for c in builtin_candidates(task.name, d)],
+        "candidates": [c.name for d in devices() for c in builtin_candidates(task.name, d)],
     }

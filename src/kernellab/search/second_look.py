@@ -1,4 +1,4 @@
-"""A second look at what was judged, where it is asked for: by compute-sanitizer, and by the profiler. Both are recorded."""
+"""A second look at what was judged, where it is asked for: by a sanitizer, and by a profiler. Both are recorded."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from kernellab.core.records import MeasuredTrial, Param
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult, ProfileReport, SanitizerReport, Unpublished
-from kernellab.measure.profile import NoCounters, Profile, from_timing, profile
+from kernellab.measure.profile import NoCounters, Profile, from_timing
 from kernellab.search.lab import Lab
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.spec import Dims, dims_label
-from kernellab.verify import sanitize as sanitizer
 from kernellab.verify.cases import all_shapes
+from kernellab.verify.sanitize import Sanitized
 
 
 def sanitize_candidate(
     lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], result: AnyResult
 ) -> tuple[AnyResult, dict[str, Any] | str]:
-    """compute-sanitizer on what was judged, at the edge shapes. A finding overrules the verdict; both are recorded."""
+    """The sanitizer on what was judged, at the edge shapes. A finding overrules the verdict; both are recorded."""
+    sanitizer = lab.platform.sanitizer()
     built = lab.builder.build(lab.task, candidate, params, all_shapes(lab.task, dims))
     reason = f"not run: {built.reason}" if isinstance(built, NotBuilt) else ""
-    if not reason and (missing := sanitizer.missing()):
+    if not reason and (missing := "there is none for this device" if sanitizer is None else sanitizer.missing()):
         reason = f"not available: {missing}"
     place: dict[str, Any] = {"task": lab.task.name, "dims": dims, "reason": reason}
-    if reason or isinstance(built, NotBuilt):
-        lab.append(kinds.SANITIZER, SanitizerReport(artifact="", **place, **sanitizer.Sanitized((), ()).data()))
+    if reason or sanitizer is None or isinstance(built, NotBuilt):
+        lab.append(kinds.SANITIZER, SanitizerReport(artifact="", **place, **Sanitized((), ()).data()))
         lab.emit(Event("note", f"sanitizer {reason}"))
         return result, reason
     cases = sanitizer.sanitizer_cases(lab.task)
-    lab.emit(Event("note", f"compute-sanitizer: {', '.join(sanitizer.TOOLS)} on {len(cases)} cases"))
+    lab.emit(Event("note", f"{sanitizer.NAME}: {', '.join(sanitizer.TOOLS)} on {len(cases)} cases"))
     found = sanitizer.sanitize(built, lab.task, cases)
     lab.append(kinds.SANITIZER, SanitizerReport(artifact=built.artifact.id, **place, **found.data()))
     if found.findings and result.status != "nothing-verified":
         why = "; ".join(map(str, found.findings))
-        reason = f"{lab.task.name} {dims_label(dims)}: no candidate passed: compute-sanitizer: {why}"
+        reason = f"{lab.task.name} {dims_label(dims)}: no candidate passed: {sanitizer.NAME}: {why}"
         result = Unpublished(
             task=result.task, dims=result.dims, dtype=result.dtype, threads=result.threads,
             status="nothing-verified", reason=reason, trial=None,
@@ -66,7 +67,8 @@ def profile_trial(lab: Lab, stage: Stage, number: int) -> ProfileReport:
 
 
 def _counted(lab: Lab, stage: Stage, trial: MeasuredTrial) -> Profile:
-    if lab.settings.device != "cuda":
+    profiler = lab.platform.profiler()
+    if profiler is None:
         raise NoCounters("hardware counters are read on a GPU only")
     assert lab.store is not None
     candidate = Candidate(lab.store.get(trial.proposal.source).decode(), trial.proposal.name)
@@ -74,4 +76,4 @@ def _counted(lab: Lab, stage: Stage, trial: MeasuredTrial) -> Profile:
     if isinstance(built, NotBuilt) or built.artifact.id != trial.artifact.id:
         raise NoCounters("the build gave other machine code than before")
     inputs = draw_inputs(lab.task, stage.dims, next(iter(lab.task.distributions)), np.random.default_rng())
-    return profile(built, lab.task, stage.dims, inputs)
+    return profiler(built, lab.task, stage.dims, inputs)

@@ -15,6 +15,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, FailedTrial, dump
 from kernellab.core.settings import Settings
+from kernellab.core.targets import devices
 from kernellab.evaluate.request import Judging
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
@@ -28,7 +29,6 @@ from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
 from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.loop import step
-from kernellab.search.workshop import choose_device
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
@@ -47,6 +47,8 @@ from kernellab.study.judgement import VERDICT, StudyVerdict, judge
 from kernellab.study.library import read
 from kernellab.study.register import PURPOSE, read_study, refuse_changed
 from kernellab.study.registration import STUDY, Registration, Spaces, registration
+from kernellab.targets.base import platform
+from kernellab.targets.choose import choose_device, processor
 from kernellab.tasks.spec import dims_label
 from kernellab.verify.controls import prove
 
@@ -329,11 +331,11 @@ def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path)
 
 
 def _auto(hypothesis: Hypothesis) -> str:
-    """The GPU where there is one and the hypothesis speaks of it, else the processor."""
-    from kernellab.run import driver
-
+    """An accelerator where there is one and the hypothesis speaks of it, else the processor."""
     kinds = {p.device for p in hypothesis.population}
-    return "cuda" if "cuda" in kinds and (kinds == {"cuda"} or driver.present()) else "cpu"
+    spoken_of = [found for found in map(platform, devices()) if found.accelerator and found.kind in kinds]
+    here = next((found.kind for found in spoken_of if len(kinds) == 1 or found.present()), "")
+    return here or processor().kind
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:

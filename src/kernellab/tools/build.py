@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Built, Candidate, NotBuilt
-from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
+from kernellab.core.targets import backend_of, home_of, language
 from kernellab.propose.prompts import summarise
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
+from kernellab.targets.base import platform
 from kernellab.tasks.spec import Task
 from kernellab.tools.desk import Desk, as_spec
 from kernellab.tools.records import Backend, Compiled, NotCompiled, Spec
@@ -43,10 +44,9 @@ def compile(
     found = backend_of(text)
     if backend not in ("auto", found):
         raise UsageError(f"this source is {found}, not {backend}", "see docs/candidates.md for what tells them apart")
-    if flags and found == "triton":
-        raise UsageError(
-            "Triton takes no compiler flags", "leave flags out: num_warps and the like belong into launch()"
-        )
+    written = language(found)
+    if flags and written.no_flags:
+        raise UsageError(f"{written.title} takes no compiler flags", written.no_flags)
     if flags:
         text += _FLAGS.format(flags=[str(f) for f in flags])
     task, locator = desk.locate(wanted)
@@ -55,7 +55,7 @@ def compile(
         desk.deadline.check()
         made = construct(
             locator, Candidate(text, kernel.name), desk.choose(), desk.dims(wanted, task), dict(params or {}),
-            () if found == "c" else ("ptx",), discreet=True,
+            platform(home_of(found)).listings[:1], discreet=True,
         )  # fmt: skip
     return _kept(desk, kernel, task, locator, made)
 
@@ -81,9 +81,8 @@ def _kept(desk: Desk, kernel: Kernel, task: Task, locator: str, made: Constructi
         failure = summarise(made.built, desk.workspace.candidate(kernel).text)
         return NotCompiled(status=made.built.status, reason=f"{failure.cause}: {failure.summary}", **common)
     built: Built = made.built
-    device = "cpu" if made.backend == "c" else "cuda"
     kept = desk.workspace.keep_artifact(
-        kernel, built, made.listing, task=locator, fingerprint=task.on(device).fingerprint(), dims=made.dims,
+        kernel, built, made.listing, task=locator, fingerprint=task.on(made.device).fingerprint(), dims=made.dims,
         params=made.params, backend=made.backend, target=made.target,
     )  # fmt: skip
     artifact, plan = built.artifact, built.timed.plan

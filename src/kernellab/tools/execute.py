@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.router import backend_of
 from kernellab.core.errors import (
     EXIT_BETTER,
     EXIT_BUSY,
@@ -20,9 +19,10 @@ from kernellab.core.errors import (
 )
 from kernellab.core.records import Record, dump
 from kernellab.core.settings import Settings
+from kernellab.core.targets import backend_of, devices
 from kernellab.propose.recipe import read_candidate
-from kernellab.run import driver
-from kernellab.search.workshop import open_workshop
+from kernellab.targets.base import platform
+from kernellab.targets.choose import AUTO, processor
 from kernellab.tasks.builtin import TASKS
 from kernellab.tools.calls import Call, checked
 from kernellab.tools.desk import Desk
@@ -156,19 +156,23 @@ def _status(record: Record) -> str:
 
 
 def _device(plan: Plan) -> str:
-    if plan.device == "auto":
-        return "cuda" if driver.present() else "cpu"
-    if plan.device == "cuda" and not driver.present():
+    known = [platform(kind) for kind in devices()]
+    if plan.device == AUTO:
+        here = [found.kind for found in known if found.accelerator and found.present()]
+        return here[0] if here else processor().kind
+    wanted = platform(plan.device)
+    if not wanted.present():
         raise EnvironmentFault(
-            "the plan is for a GPU, and none answers here", "run it on such a machine, or on device 'cpu'"
+            f"the plan is for {wanted.place}, and none answers here",
+            f"run it on such a machine, or on device '{processor().kind}'",
         )
-    return plan.device
+    return wanted.kind
 
 
 def _environment(desk: Desk, device: str) -> str:
     """The digest that every trial of this plan will carry."""
     settings: Settings = desk.choose(device=device)
-    workshop = open_workshop(settings, TASKS["softmax"], torch=False)
+    workshop = platform(device).open(settings, TASKS["softmax"], torch=False)
     workshop.close()
     return str(workshop.environment["digest"])
 

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from kernellab.build.base import Candidate
-from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.core.settings import Science, load_science
+from kernellab.core.targets import backend_of, default_language, devices, home_of
 from kernellab.ledger import kinds
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
@@ -25,11 +25,11 @@ from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
 from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
-from kernellab.propose.prompts.render import Backend as Language
 from kernellab.propose.recipe import Recipe, builtin_candidates
-from kernellab.run import driver
 from kernellab.search.construct import read_recipes
 from kernellab.search.lab import TASK_FILE
+from kernellab.targets.base import platform
+from kernellab.targets.choose import processor
 from kernellab.tasks.spec import Task
 from kernellab.tools.desk import Desk, as_spec
 from kernellab.tools.records import Backend, Generated, NotGenerated, Space, Spec, Strategy
@@ -65,17 +65,19 @@ def generate_kernel(
     return _Asked(desk, wanted, task, locator, language, space).ask(strategy, base)
 
 
-def _language(task: Task, backend: Backend) -> Language:
+def _language(task: Task, backend: Backend) -> str:
     """Asked for, or what this machine can run and there are recipes for."""
     if backend != "auto":
         return backend
-    if driver.present() and builtin_candidates(task.name, "cuda"):
-        return "triton"
-    return "c"
+    for kind in devices():
+        found = platform(kind)
+        if found.accelerator and found.present() and builtin_candidates(task.name, kind):
+            return default_language(kind)
+    return default_language(processor().kind)
 
 
-def _from_recipe(desk: Desk, spec: Spec, task: Task, language: Language, space: Space, base: str) -> Generated:
-    made = [c for c in builtin_candidates(task.name, DEVICE_OF[language]) if backend_of(c.text) == language]
+def _from_recipe(desk: Desk, spec: Spec, task: Task, language: str, space: Space, base: str) -> Generated:
+    made = [c for c in builtin_candidates(task.name, home_of(language)) if backend_of(c.text) == language]
     named = [c for c in made if base in ("", c.name, c.name.removesuffix(f"_{language}"))]
     names = tuple(c.name for c in made)
     if not named:
@@ -120,13 +122,13 @@ class _Asked:
     """One question to a model, asked again where its reply cannot be read."""
 
     def __init__(
-        self, desk: Desk, spec: Spec, task: Task, locator: str, language: Language, space: Space
+        self, desk: Desk, spec: Spec, task: Task, locator: str, language: str, space: Space
     ) -> None:  # fmt: skip
         self._desk = desk
         self._spec = spec
         self._task = task
         self._locator = locator
-        self._language: Language = language
+        self._language: str = language
         self._space = space
 
     def ask(self, strategy: Strategy, base: str) -> Generated | NotGenerated:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
 from kernellab.core.records import (
     BusyTrial,
@@ -19,6 +18,7 @@ from kernellab.core.records import (
     RejectedTrial,
 )
 from kernellab.core.settings import Settings
+from kernellab.core.targets import home_of, language
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.records import Published
@@ -84,7 +84,7 @@ def benchmark(
     effort = effort_for(repeats)
     kept = desk.workspace.artifact(artifact)
     task = _task(desk, kept, "", "")
-    check_memory(vram_gb, DEVICE_OF[kept.backend])
+    check_memory(vram_gb, home_of(kept.backend))
     wanted = [parse_dims(shape, task) for shape in shapes] or [kept.dims]
     deadline = desk.deadline.sooner(timeout_s)
     settings = desk.choose(effort=effort, vram_gb=vram_gb or None)
@@ -129,7 +129,7 @@ def _tried(desk: Desk, kept: Kept, settings: Settings, folder: Path, dims: Dims,
 
 def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
     """The artifact's task, which must be the one that it was compiled for."""
-    task = load_task(kept.task).on(DEVICE_OF[kept.backend])
+    task = load_task(kept.task).on(home_of(kept.backend))
     if task.fingerprint() != kept.fingerprint:
         raise UsageError(f"the task '{task.name}' has changed since {kept.id} was compiled", "compile it again")
     if reference or dtype:
@@ -148,7 +148,7 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
     verdict, trial = run.confirmations[-1].verdict, run.trials[0]
     assert isinstance(verdict, Passed)
     assert isinstance(trial, (MeasuredTrial, BusyTrial))
-    if kept.backend == "c" and trial.artifact.code != kept.artifact.code:
+    if language(kept.backend).same_code and trial.artifact.code != kept.artifact.code:
         return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
                        "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip
     if tol is not None and tol < verdict.budget_ulp and verdict.max_ulp > tol:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Record, dump
+from kernellab.core.targets import backends, home_of, languages
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.propose.prompts.render import Backend
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.memory.specimen import reader_of
+from kernellab.targets.base import platform
 from kernellab.tools.desk import Desk
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
@@ -73,7 +74,7 @@ class Shelf:
 
     def read(self, uri: str) -> str:
         routes: dict[str, Callable[..., str]] = {
-            rf"klab://task/({_NAME})/(c|triton|cuda)": self._task,
+            rf"klab://task/({_NAME})/({'|'.join(backends())})": self._task,
             rf"klab://kernel/({_ID})/(source|log)": self._kernel,
             rf"klab://artifact/({_ID})/(source|listing)": self._artifact,
             rf"klab://run/({_NAME})/ledger": self._ledger,
@@ -96,7 +97,7 @@ class Shelf:
 
         return [*TASKS, *(self.desk.files or {})]
 
-    def _task(self, name: str, backend: Backend) -> str:
+    def _task(self, name: str, backend: str) -> str:
         return guide(self.desk.locate(Spec(task=name))[0], backend)
 
     def _kernel(self, id: str, part: str) -> str:
@@ -135,14 +136,17 @@ def links_of(record: Record) -> list[Link]:
     """What a result points to."""
     match record:
         case TaskList():
-            return [Link(f"klab://task/{t.name}/c", f"{t.name}: the task and the C format") for t in record.tasks]
+            first = languages()[0]
+            about = f"the task and the {first.title} format"
+            return [Link(f"klab://task/{t.name}/{first.name}", f"{t.name}: {about}") for t in record.tasks]
         case Generated():
             return [Link(f"klab://kernel/{record.kernel}/source", "the source")]
         case NotCompiled():
             return [Link(f"klab://kernel/{record.kernel}/{part}", part) for part in ("source", "log")]
         case Compiled():
-            gpu = [Link(f"klab://artifact/{record.artifact}/listing", "the listing")] if record.backend != "c" else []
-            return [Link(f"klab://artifact/{record.artifact}/source", "the source"), *gpu]
+            listed = bool(platform(home_of(record.backend)).listings)
+            links = {"source": "the source", **({"listing": "the listing"} if listed else {})}
+            return [Link(f"klab://artifact/{record.artifact}/{part}", about) for part, about in links.items()]
         case Verified() | Refused():
             return _ledgers([record.folder])
         case Benchmarked():

@@ -28,7 +28,7 @@ from kernellab.verify.cases import Case
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
 TIMEOUT_S = 120.0
-_NAME = "compute-sanitizer"
+NAME = "compute-sanitizer"
 _FOUND = 9
 _DISTRIBUTIONS = 2
 _PADDING = 4096
@@ -66,7 +66,7 @@ class Sanitized:
 
 def missing() -> str:
     """Why candidates cannot be sanitized here, or ''."""
-    return "" if find_tool(_NAME) else f"there is no {_NAME} on the PATH, in /usr/local/cuda/bin or in CUDA_HOME/bin"
+    return "" if find_tool(NAME) else f"there is no {NAME} on the PATH, in /usr/local/cuda/bin or in CUDA_HOME/bin"
 
 
 def sanitizer_cases(task: Task) -> list[Case]:
@@ -78,7 +78,7 @@ def sanitize(
     built: Built, task: Task, cases: Sequence[Case], tools: Sequence[str] = TOOLS, timeout_s: float = TIMEOUT_S
 ) -> Sanitized:
     """Replay the cases under each tool in turn. The artifact needs a plan for every case's shape."""
-    program = find_tool(_NAME)
+    program = find_tool(NAME)
     findings: list[SanitizerError] = []
     unfinished: dict[str, str] = {}
     seed = np.frombuffer(os.urandom(32), np.uint32).tolist()

@@ -36,7 +36,9 @@ def but(certificate: Certificate, **changes: Any) -> Certificate:
         ({"accuracy_deterministic": False}, "differ in bits"),
         ({"speed_win": False, "speed_speedup_low": 0.9}, "not faster by the rule"),
         ({"speed_speedup_low": 1.02}, "within 2 % of the threshold 1.010"),
-        ({"trust": "host"}, "trust level host"),
+        ({"trust": "host"}, "trust level host: the candidate's code ran beside the clock"),
+        ({"trust": "device-only"}, "trust level device-only is not that of a kernel written in c"),
+        ({"kernel_backend": "cuda"}, "trust level native is not that of a kernel written in cuda"),
         ({"kernel_abilities": ["reads a clock (rdtsc)"]}, "its machine code reads a clock (rdtsc)"),
         ({"tier": "T0"}, "without a sandbox"),
     ],
@@ -52,8 +54,8 @@ def test_the_plain_case_raises_no_doubt(issued: tuple[Certificate, Path]) -> Non
 
 def test_a_gpu_kernel_with_atomics_is_as_plain_as_any(issued: tuple[Certificate, Path]) -> None:
     plain = ["keeps 4 bytes of static memory", "uses atomics between blocks (RED)"]
-    assert residual(but(issued[0], trust="device-only", kernel_abilities=plain)) == ()
-    assert residual(but(issued[0], trust="device-only", kernel_abilities=None)) == ()
+    assert residual(but(issued[0], trust="device-only", kernel_backend="cuda", kernel_abilities=plain)) == ()
+    assert residual(but(issued[0], trust="device-only", kernel_backend="triton", kernel_abilities=None)) == ()
 
 
 def test_undecided_ones_in_doubt_come_first_and_broken_ones_are_listed(

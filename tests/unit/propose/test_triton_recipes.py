@@ -12,6 +12,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,13 +22,15 @@ import numpy as np
 import pytest
 
 import kernellab
+from kernellab.propose.recipe import candidates_in
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import error_ulp, expect, run_reference
 from kernellab.tasks.spec import Array, Dims, Task
 
 FOLDER = Path(kernellab.__file__).parent / "propose" / "recipes" / "triton"
-FILES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
+TEXTS = {c.name: c.text for c in candidates_in(FOLDER)}
+FILES = list(TEXTS)
 ITEMSIZE = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4}
 EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 TINY = {"bfloat16": 2.0**-126, "float16": 2.0**-14}
@@ -71,10 +74,9 @@ class Buffer:
 
 def load(name: str, text: str | None = None) -> Any:
     """The candidate as a module, with scratch() as a global."""
-    path = FOLDER / f"{name}.py"
-    if text is not None:
-        path = Path(os.environ["KLAB_TEST_FOLDER"]) / f"{name}_changed.py"
-        path.write_text(text)
+    kind = "recipe" if text is None else "changed"
+    path = Path(os.environ.get("KLAB_TEST_FOLDER") or tempfile.mkdtemp()) / f"{name}_{kind}.py"
+    path.write_text(text or TEXTS[name])
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -212,7 +214,7 @@ def controls() -> Iterator[dict[str, Any]]:
         "particle_two_pass": ("total / square * total", "total / square * 0.9999 * total"),
     }
     for name, (old, new) in changes.items():
-        text = (FOLDER / f"{name}.py").read_text()
+        text = TEXTS[name]
         assert old in text, (name, old)
         module = load(name, text.replace(old, new))
         patch(module)

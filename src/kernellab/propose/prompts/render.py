@@ -28,6 +28,7 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import backends, language, languages
 from kernellab.propose.prompts.facts import (
     Contrast,
     DeviceFacts,
@@ -46,7 +47,6 @@ Kind = Literal[
     "select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics", "improve",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Backend = Literal["c", "triton", "cuda"]
 FOLDER = Path(__file__).parent / "templates"
 _BYTES_A_TOKEN = 3.0
 _NEEDS: dict[Kind, tuple[str, ...]] = {
@@ -74,7 +74,7 @@ class Brief:
 
     task: TaskFacts
     device: DeviceFacts
-    backend: Backend
+    backend: str
     kernels: tuple[KernelFacts, ...] = ()
     base: KernelFacts | None = None
     reference: KernelFacts | None = None
@@ -113,7 +113,8 @@ class PromptBook:
         own = sorted(path.name for path in FOLDER.glob("*.j2"))
         if folder is not None:
             _check_folder(folder, own)
-        folders = [FileSystemLoader(str(f)) for f in (folder, FOLDER) if f is not None]
+        places = (folder, FOLDER, *(found.prompts for found in languages()))
+        folders = [FileSystemLoader(str(f)) for f in places if f is not None]
         self._loader = ChoiceLoader([DictLoader(texts), *folders])
         self._templates = ImmutableSandboxedEnvironment(
             loader=self._loader, undefined=StrictUndefined, finalize=_printed, autoescape=False,
@@ -144,7 +145,7 @@ class PromptBook:
         """The text of a kind's own template."""
         return self._loader.get_source(self._templates, f"{kind}.j2")[0]
 
-    def check(self, task: TaskFacts, device: DeviceFacts, backend: Backend) -> None:
+    def check(self, task: TaskFacts, device: DeviceFacts, backend: str) -> None:
         """Render every template once, so that a bad one is found before anything is paid for."""
         for kind in KINDS:
             self.render(kind, _sample(task, device, backend))
@@ -173,6 +174,7 @@ class PromptBook:
 
     def _text(self, name: str, brief: Brief) -> str:
         known = {f.name: getattr(brief, f.name) for f in fields(brief)}
+        known |= {"written": language(brief.backend).written, "backends": backends()}
         try:
             return _tidy(self._templates.get_template(name).render(known))
         except RecursionError:
@@ -276,7 +278,7 @@ def _timing_only(brief: Brief) -> Brief:
     )
 
 
-def _sample(task: TaskFacts, device: DeviceFacts, backend: Backend) -> Brief:
+def _sample(task: TaskFacts, device: DeviceFacts, backend: str) -> Brief:
     kernel = KernelFacts("trial 1", "def launch(): ...", {"A": 1}, "untried")
     experiment = Experiment("h", "c", 1.0, 1.1, "r", "f")
     failure = Failure("build", "error", "line 1")

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernellab.core.targets import devices, languages, platform_facts
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.figures import best_trial, published
 from kernellab.report.paper.ledger_prefix import TIMED, LedgerPrefix, Shape, look
@@ -223,6 +224,7 @@ def _counts(book: ClaimBook) -> dict[str, str]:
 def _has(ev: LedgerPrefix) -> dict[str, bool]:
     statuses = Counter(e.body["status"] for e in ev.of("trial"))
     origins = {look(e.body, "proposal.origin") for e in ev.of("trial")}
+    written = {look(e.body, "artifact.backend") for e in ev.of("trial")}
     return {
         "rejected": bool(statuses["rejected"]),
         "failed": bool(statuses["invalid"] or statuses["build-failed"]),
@@ -234,7 +236,7 @@ def _has(ev: LedgerPrefix) -> dict[str, bool]:
         "missing": bool(ev.genesis.get("missing_baselines")),
         "profile": bool(ev.of("profile")),
         "sanitizer": bool(ev.of("sanitizer")),
-        "gpu": ev.genesis["settings"].get("device") == "cuda",
+        "gpu": platform_facts(ev.genesis["settings"].get("device", devices()[0])).accelerator,
         "pruned": bool(ev.of("pruned")),
         "resumed": bool(ev.of("resume")),
         "adopted": bool(ev.of("adopted")),
@@ -254,7 +256,7 @@ def _has(ev: LedgerPrefix) -> dict[str, bool]:
         "softmax": "softmax" in str(ev.genesis["task"]["name"]),
         "gp": ev.genesis["settings"].get("sampler") == "gp",
         "tpe": ev.genesis["settings"].get("sampler") == "tpe",
-        "triton": any(look(e.body, "artifact.backend") == "triton" for e in ev.of("trial")),
+        **{found.name: found.name in written for found in languages() if found.cited},
         "unfinished_shapes": any(s.result is None for s in ev.shapes),
     }  # fmt: skip
 

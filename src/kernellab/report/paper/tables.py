@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from kernellab.core.errors import LedgerFault
+from kernellab.core.targets import fact_titles
 from kernellab.measure.stats import median
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.document import Table
@@ -285,7 +286,7 @@ def _costs(book: ClaimBook, facts: Facts) -> Iterator[Row]:
 
 def _environment(book: ClaimBook) -> Iterator[Row]:
     body = book.evidence.genesis["environment"]
-    named = ("device", "driver", "cuda", "compiler", "python", "libc", "kernel", "tier", "threads")
+    named = ("device", *fact_titles(), "compiler", "python", "libc", "kernel", "tier", "threads")
     for name in named:
         if body.get(name) not in (None, ""):
             yield name, book.field(0, f"environment.{name}")

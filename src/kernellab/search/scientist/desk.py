@@ -7,7 +7,6 @@ asks its question again in the very same words, and is answered from its journal
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any
 
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, DuplicateTrial, MeasuredTrial
+from kernellab.core.targets import default_language, recorded_machine
 from kernellab.measure.roofline import Ceilings
 from kernellab.propose.prompts import (
     Brief,
@@ -28,7 +28,6 @@ from kernellab.propose.prompts import (
     Withheld,
     shown,
 )
-from kernellab.propose.prompts.render import Backend
 from kernellab.search.lab import Lab
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.features import features
@@ -39,7 +38,6 @@ from kernellab.search.scientist.notebook import Tested
 from kernellab.tasks.spec import Dims
 
 _FINDINGS = 12
-_GPU = re.compile(r"\((sm_\w+), (\d+) SMs\)")
 
 
 class Desk:
@@ -58,14 +56,15 @@ class Desk:
         lab = self.lab
         ceilings = Ceilings.recorded(lab.first_calibration(self.dims).ceilings)
         name = str(lab.environment["device"])
-        found = _GPU.search(name)
-        target, processors = (found[1], int(found[2])) if found else ("cpu", lab.settings.threads)
-        return DeviceFacts.of(name, target, processors, ceilings)
+        found, machine = recorded_machine(name)
+        if machine is None:
+            return DeviceFacts.of(name, found.architecture, lab.settings.threads, ceilings)
+        return DeviceFacts.of(name, machine.architecture, machine.processors, ceilings)
 
     @property
-    def backend(self) -> Backend:
+    def backend(self) -> str:
         """What a first kernel is written in."""
-        return self.mind.science.backend or ("triton" if self.lab.settings.device == "cuda" else "c")
+        return self.mind.science.backend or default_language(self.lab.settings.device)
 
     def trials(self, before: int) -> list[AnyTrial]:
         """Of this shape, up to the generation's beginning."""
@@ -145,7 +144,7 @@ class Desk:
         claim = shown(tested.experiment.hypothesis, self.secret)
         return TestedHypothesis(claim, tested.verdict, effect, tuple(tested.trials), tested.device)
 
-    def brief(self, backend: Backend, **parts: Any) -> Brief:
+    def brief(self, backend: str, **parts: Any) -> Brief:
         return Brief(self.task, self.device, backend, feedback=self.mind.science.feedback, **parts)
 
     def experiment(self, reply: Any) -> Experiment | None:

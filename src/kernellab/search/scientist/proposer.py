@@ -12,14 +12,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
-from kernellab.build.router import backend_of
 from kernellab.core.events import Event
 from kernellab.core.records import AnyTrial
+from kernellab.core.targets import backend_of
 from kernellab.propose.author import Answer
 from kernellab.propose.base import Idea, Proposer
 from kernellab.propose.models import ModelFault
 from kernellab.propose.prompts import Brief, Design, FormatFailure, Kind, Parsed, Selection
-from kernellab.propose.prompts.render import Backend
 from kernellab.search.scientist.desk import Desk
 from kernellab.search.scientist.line import Line
 from kernellab.search.scientist.notebook import Closed, Designed, Generation, Selected, Unread
@@ -205,7 +204,7 @@ class Scientist:
     def _look(self, verifier: SoftVerifier, line: Line, call: int) -> Look:
         """In a thread of its own."""
         desk = self._desk
-        backend: Backend = backend_of(line.text)  # type: ignore[assignment]
+        backend = backend_of(line.text)
         return verifier.look(line.text, line.first_params, desk.task, desk.device, backend, call, self._cancel)
 
     def _ask_all(self, generation: Generation, lines: Sequence[Line], attempt: int) -> dict[int, Future[Answer]]:
@@ -324,14 +323,14 @@ class Scientist:
         self._mind.notebook.write(Closed(generation=generation.generation))
         self._open, self._lines = None, []
 
-    def _backend(self, generation: Generation) -> Backend:
+    def _backend(self, generation: Generation) -> str:
         best = self._desk.best(generation.first_trial)
         return self._desk.backend if best is None else self._backend_of(best.trial)
 
-    def _backend_of(self, trial: int) -> Backend:
+    def _backend_of(self, trial: int) -> str:
         """A kernel is changed in its own language, unless the user wants another."""
         source = self._desk.read(self._desk.lab.archive.trials[trial].proposal.source)
-        return self._mind.science.backend or backend_of(source)  # type: ignore[return-value]
+        return self._mind.science.backend or backend_of(source)
 
     def _say(self, text: str) -> None:
         self._desk.lab.emit(Event("science", text))

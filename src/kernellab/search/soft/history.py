@@ -9,11 +9,12 @@ from pathlib import Path
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import Confirmation, DuplicateTrial
+from kernellab.core.targets import backend_of
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 from kernellab.search.soft.fate import Fate, fate_of
-from kernellab.search.soft.labelled import Labelled, LabelledSet, backend
+from kernellab.search.soft.labelled import Labelled, LabelledSet
 from kernellab.search.soft.look import SOFT, Looked
 from kernellab.search.soft.score import Judged, Score, score
 
@@ -66,7 +67,7 @@ def labelled_of_run(folder: Path) -> LabelledSet:
         key = trial.task, _name(proposal.source, proposal.params)
         if key not in rows or fate.failed:
             rows[key] = Labelled(
-                source=proposal.source, task=trial.task, backend=backend(text), params=proposal.params,
+                source=proposal.source, task=trial.task, backend=backend_of(text), params=proposal.params,
                 family=proposal.name, origin=proposal.name, fate=fate, wall_s=trial.wall_s,
             )  # fmt: skip
     sources = {row.source: store.get(row.source).decode("utf-8", "replace") for row in rows.values()}

@@ -17,7 +17,7 @@ from kernellab.ledger.kinds import EntryKind
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Cancel, ModelFault
 from kernellab.propose.prompts import Brief, DeviceFacts, FormatFailure, KernelFacts, Opinion, Parsed, TaskFacts
-from kernellab.propose.prompts.render import Backend, PromptTooLong
+from kernellab.propose.prompts.render import PromptTooLong
 from kernellab.search.soft.fate import SOFT_KINDS, SoftKind
 
 NEUTRAL = 0.5
@@ -127,7 +127,7 @@ class SoftVerifier:
 
     def look(
         self, candidate_source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts,
-        backend: Backend, first_call: int, cancel: Cancel = NEVER,
+        backend: str, first_call: int, cancel: Cancel = NEVER,
     ) -> Look:  # fmt: skip
         """One call a kind, numbered from `first_call` on. Raises the ModelFaults that stop a run, and no others."""
         brief = brief_for(candidate_source, params, task, device, backend)
@@ -164,9 +164,7 @@ def _worry(look: Look) -> float:
     return NEUTRAL if look.p_fail is None else look.p_fail
 
 
-def brief_for(
-    source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts, backend: Backend
-) -> Brief:
+def brief_for(source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts, backend: str) -> Brief:
     return Brief(task, device, backend, base=KernelFacts("candidate", source, dict(params), "untried"))
 
 

@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter
 
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Record, dump
+from kernellab.core.targets import backends
 from kernellab.ledger.kinds import EntryKind
 from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import NEVER, Cancel, ModelFault
@@ -241,7 +242,7 @@ class Tuning:
         trial = self._split.train.trials[0]
         by_language = {t.backend: t for t in self._split.train.trials}
         facts, device = self._catalogue.facts(trial), self._catalogue.device(trial)
-        empty = [brief_for("def launch(): ...", {}, facts, device, b) for b in ("c", "triton", "cuda")]
+        empty = [brief_for("def launch(): ...", {}, facts, device, b) for b in backends()]
         return [self._brief_of(t) for t in by_language.values()] + empty
 
     def _brief_of(self, trial: Labelled) -> Brief:

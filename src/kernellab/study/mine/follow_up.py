@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Param
+from kernellab.core.targets import recorded_machine
 from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.lab import TASK_FILE
@@ -83,7 +84,7 @@ def _populations(insight: Insight, seen: Sequence[AnyTrial], site: Site) -> list
     found = []
     for task in dict.fromkeys(t.task for t in seen):
         here = [t for t in seen if t.task == task]
-        device: Literal["cuda", "cpu"] = "cuda" if re.search(r"sm_\d+", here[0].device) else "cpu"
+        device = recorded_machine(here[0].device)[0].kind
         names = sorted({t.proposal.name for t in here})
         common = Population(
             device=device,

@@ -1,10 +1,34 @@
-"""3x3 smoothing of tiles of ROWS rows by STEP vectors with all sums in registers.
+"""__SIZE__x__SIZE__ smoothing of tiles of ROWS rows by STEP vectors with all sums in registers.
 
-Hypothesis: no intermediate goes through memory: the horizontal sums of ROWS + 2 input rows serve ROWS outputs. Refuted if
-the 3 loads for every one of those sums cost more than a round trip through a buffer in the first-level cache.
+Hypothesis: no intermediate goes through memory: the horizontal sums of ROWS + __TWICE__ input rows serve ROWS outputs. Refuted if
+the __SIZE__ loads for every one of those sums cost more than a round trip through a buffer in the first-level cache.
 """
 
-TASKS = ("stencil3x3",)
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "TWICE": "2",
+        "RADIUS": "1",
+        "SUMS": r"""/* 1 2 1, and the same divided by 16 */
+#define SUM(a, b, c) (((a) + (c)) + (b) * 2.0f)
+#define SUM_LAST(a, b, c) (((a) + (c)) * 0.0625f + (b) * 0.125f)
+#define OF(F, p, step) F(p[-(step)], p[0], p[step])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2))
+#define TAPS {0.25f, 0.5f, 0.25f}""",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "TWICE": "4",
+        "RADIUS": "2",
+        "SUMS": r"""/* 1 4 6 4 1, and the same divided by 256 */
+#define SUM(a, b, c, d, e) ((((a) + (e)) + ((b) + (d)) * 4.0f) + (c) * 6.0f)
+#define SUM_LAST(a, b, c, d, e) ((((a) + (e)) * 0x1p-8f + ((b) + (d)) * 0x4p-8f) + (c) * 0x6p-8f)
+#define OF(F, p, step) F(p[-2 * (step)], p[-(step)], p[0], p[step], p[2 * (step)])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2), v(3), v(4))
+#define TAPS {0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f}""",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__",)
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 SPACE = {
     "ROWS": [1, 2, 3, 4, 6, 8],
@@ -12,7 +36,7 @@ SPACE = {
 }
 
 SOURCE = r"""
-#define RADIUS 1
+#define RADIUS __RADIUS__
 #define SIZE (2 * RADIUS + 1)
 #include <string.h>
 
@@ -31,12 +55,7 @@ typedef float vfu __attribute__((vector_size(4 * LANES), aligned(4), may_alias))
 static inline vf load(const float *p) { return *(const vfu *)p; }
 static inline void store(float *p, vf v) { *(vfu *)p = v; }
 
-/* 1 2 1, and the same divided by 16 */
-#define SUM(a, b, c) (((a) + (c)) + (b) * 2.0f)
-#define SUM_LAST(a, b, c) (((a) + (c)) * 0.0625f + (b) * 0.125f)
-#define OF(F, p, step) F(p[-(step)], p[0], p[step])
-#define EACH_TAP(F, v) F(v(0), v(1), v(2))
-#define TAPS {0.25f, 0.5f, 0.25f}
+__SUMS__
 
 static const float TAP[SIZE] = TAPS;
 
@@ -105,6 +124,6 @@ void smooth(const float *restrict x, float *restrict y, float *restrict zeros, l
 
 def launch(x, y, ROWS=4, STEP=1):
     h, w, c = x.shape
-    if (ROWS + 2) * STEP > 32:
+    if (ROWS + __TWICE__) * STEP > 32:
         raise ValueError("the sums of so large a tile do not fit 32 registers")
     kernel("smooth")(x, y, scratch(w * c), h, w, c)

@@ -13,7 +13,8 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.settings import Settings
 from kernellab.propose.recipe import FOLDER, builtin_candidates, load_recipes, read_candidate
 from kernellab.run.driver import present
-from kernellab.search.workshop import choose_device, open_cuda, open_gpu_builders, open_workshop
+from kernellab.targets.base import DeviceSetup, platform
+from kernellab.targets.choose import choose_device
 from kernellab.tasks.builtin import TASKS
 
 C = read_candidate(FOLDER / "c" / "softmax_blocked.py")
@@ -25,7 +26,11 @@ needs_gpu = pytest.mark.skipif(not present(), reason="needs a GPU")
 
 
 def chosen(device: str, candidates: Sequence[Candidate], builtin: Sequence[str] = ()) -> str:
-    return choose_device(Settings(device=device), candidates, builtin, "softmax").device  # type: ignore[arg-type]
+    return choose_device(Settings(device=device), candidates, builtin, "softmax").device
+
+
+def opened(settings: Settings) -> DeviceSetup:
+    return platform(settings.device).open(settings, TASKS["softmax"].on(settings.device), torch=False)
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu"])
@@ -116,17 +121,16 @@ def test_a_device_on_which_nothing_given_can_run_is_a_usage_error(
 
 
 @without_gpu
-@pytest.mark.parametrize("opened", [open_workshop, open_cuda])
-def test_the_workshop_of_a_gpu_that_is_not_here_names_what_works_without(opened: object) -> None:
+def test_a_gpu_that_is_not_here_is_not_opened_and_what_works_without_is_named() -> None:
     """The way of 'klab resume' and 'klab replay', whose device is the recorded one."""
     with pytest.raises(EnvironmentFault, match="this run is on a GPU, and none answers here") as caught:
-        opened(Settings(device="cuda"), TASKS["softmax"].on("cuda"), True)  # type: ignore[operator]
+        opened(Settings(device="cuda"))
     assert "klab audit" in caught.value.fix
 
 
 @pytest.mark.backend_c
-def test_the_workshop_of_the_processor_builds_c_and_says_why_it_builds_nothing_else() -> None:
-    workshop = open_workshop(Settings(device="cpu", cache=False), TASKS["softmax"], torch=False)
+def test_the_processor_builds_c_and_says_why_it_builds_nothing_else() -> None:
+    workshop = opened(Settings(device="cpu", cache=False))
     try:
         assert workshop.rig.names == ("numpy",)
         assert (workshop.rig.device.kind, workshop.rig.sample_s, workshop.build_jobs, workshop.crew) == (
@@ -148,9 +152,9 @@ def test_the_workshop_of_the_processor_builds_c_and_says_why_it_builds_nothing_e
 
 
 @pytest.mark.backend_c
-def test_settings_of_the_workshop_are_the_users() -> None:
+def test_settings_of_the_device_are_the_users() -> None:
     settings = Settings(device="cpu", cache=False, sample_s=0.001, build_jobs=2, threads=2)
-    workshop = open_workshop(settings, TASKS["softmax"], torch=False)
+    workshop = opened(settings)
     try:
         assert (workshop.rig.sample_s, workshop.rig.threads, workshop.build_jobs) == (0.001, 2, 2)
     finally:
@@ -161,9 +165,8 @@ def test_settings_of_the_workshop_are_the_users() -> None:
 def gpu_builders() -> Iterator[tuple[Router, str]]:
     if reason := triton.missing() or nvrtc_job.PROBLEM:
         pytest.skip(reason)
-    sandbox, router, identity = open_gpu_builders(Settings(cache=False, build_timeout_s=60), "sm_90", 132)
-    with sandbox:
-        yield router, identity
+    with platform("cuda").workbench(Settings(cache=False, build_timeout_s=60, target="sm_90")) as bench:
+        yield bench.builder, bench.compilers
 
 
 @pytest.mark.parametrize("name", ["softmax_row_triton", "softmax_warp_row_cuda"])

@@ -1,11 +1,33 @@
-"""5x5 smoothing of several output rows at a time: each input row is loaded once for all the rows that need it.
+"""__SIZE__x__SIZE__ smoothing of several output rows at a time: each input row is loaded once for all the rows that need it.
 
-Hypothesis: with ROWS rows together an output costs (ROWS + 4) / ROWS loads for its vertical sum instead of 5, and one
+Hypothesis: with ROWS rows together an output costs (ROWS + __TWICE__) / ROWS loads for its vertical sum instead of __SIZE__, and one
 pass over memory serves them all; COLUMNS keeps the buffers in the first-level cache. Refuted if loads are not what
 bounds the vertical sum.
 """
 
-TASKS = ("stencil5x5",)
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "TWICE": "2",
+        "RADIUS": "1",
+        "SUMS": r"""/* 1 2 1, and the same divided by 16 */
+#define SUM(a, b, c) (((a) + (c)) + (b) * 2.0f)
+#define SUM_LAST(a, b, c) (((a) + (c)) * 0.0625f + (b) * 0.125f)
+#define OF(F, p, step) F(p[-(step)], p[0], p[step])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2))""",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "TWICE": "4",
+        "RADIUS": "2",
+        "SUMS": r"""/* 1 4 6 4 1, and the same divided by 256 */
+#define SUM(a, b, c, d, e) ((((a) + (e)) + ((b) + (d)) * 4.0f) + (c) * 6.0f)
+#define SUM_LAST(a, b, c, d, e) ((((a) + (e)) * 0x1p-8f + ((b) + (d)) * 0x4p-8f) + (c) * 0x6p-8f)
+#define OF(F, p, step) F(p[-2 * (step)], p[-(step)], p[0], p[step], p[2 * (step)])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2), v(3), v(4))""",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__",)
 FLAGS = ["-O3", "-f{LOOPS}", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 SPACE = {
     "ROWS": [1, 2, 3, 4, 8],
@@ -14,7 +36,7 @@ SPACE = {
 }
 
 SOURCE = r"""
-#define RADIUS 2
+#define RADIUS __RADIUS__
 #define SIZE (2 * RADIUS + 1)
 #include <string.h>
 
@@ -33,11 +55,7 @@ typedef float vfu __attribute__((vector_size(4 * LANES), aligned(4), may_alias))
 static inline vf load(const float *p) { return *(const vfu *)p; }
 static inline void store(float *p, vf v) { *(vfu *)p = v; }
 
-/* 1 4 6 4 1, and the same divided by 256 */
-#define SUM(a, b, c, d, e) ((((a) + (e)) + ((b) + (d)) * 4.0f) + (c) * 6.0f)
-#define SUM_LAST(a, b, c, d, e) ((((a) + (e)) * 0x1p-8f + ((b) + (d)) * 0x4p-8f) + (c) * 0x6p-8f)
-#define OF(F, p, step) F(p[-2 * (step)], p[-(step)], p[0], p[step], p[2 * (step)])
-#define EACH_TAP(F, v) F(v(0), v(1), v(2), v(3), v(4))
+__SUMS__
 
 /* Vertical sums of elements from to to - 1 for ROWS output rows, from ROWS + 2 RADIUS input rows */
 static inline void sums(const float *const *row, float *restrict v, long pitch, long from, long to) {
@@ -87,5 +105,5 @@ def launch(x, y, ROWS=2, COLUMNS=1024, LOOPS="unroll-loops"):
     h, w, c = x.shape
     if ROWS * COLUMNS > 16384:
         raise ValueError("buffers of more than 64 KiB do not stay in the first-level cache")
-    pitch = -(-(min(COLUMNS, w * c) + 4 * c) // 16) * 16
+    pitch = -(-(min(COLUMNS, w * c) + __TWICE__ * c) // 16) * 16
     kernel("smooth")(x, y, scratch(w * c), scratch((-(-h // ROWS), ROWS, pitch)), h, w, c, pitch)

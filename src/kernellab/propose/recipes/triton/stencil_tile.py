@@ -1,26 +1,30 @@
-"""5x5 smoothing by strips: a program walks down BAND rows and keeps the last 4 rows' sums in registers.
+"""__SIZE__x__SIZE__ smoothing by register tiles: a program loads all rows of its tile and their halo before it computes anything.
 
-Hypothesis: every row of a strip is read once, STEP rows at a time so that enough loads are in flight, and only a band's
-first 4 rows are read twice; L2 then carries little more than the field itself. AHEAD "yes" has the next rows on their
-way while these are weighed. Refuted if tiles, which read halo rows again but have no chain from row to row, are as
-fast: L2 had room to spare.
+Hypothesis: with every load of a tile in flight at once, and the weights applied along the row first (each row's sums
+serve __SIZE__ output rows), the field comes from memory once, the halo rows from L2 and the shifted reads from L1, at copy
+speed. Each lane makes PX pixels side by side, which turns __SIZE__ reads a pixel into (PX + __TWICE__) / PX; for one channel and
+PX 4 these are 16-byte vectors, shifted inside the registers. Refuted if walking down a strip, which reads no row
+twice, is faster: the halo's L2 traffic then matters.
 """
 
 import triton
 import triton.language as tl
 
-TASKS = ("stencil5x5", "stencil5x5_bf16", "stencil5x5_f16")
+VARIANTS = {
+    "stencil3x3": {"SIZE": "3", "TWICE": "2", "SIDES": "scalar", "OTHER": "vector", "RADIUS": "1"},
+    "stencil5x5": {"SIZE": "5", "TWICE": "4", "SIDES": "vector", "OTHER": "scalar", "RADIUS": "2"},
+}
+TASKS = ("stencil__SIZE__x__SIZE__", "stencil__SIZE__x__SIZE___bf16", "stencil__SIZE__x__SIZE___f16")
 SPACE = {
     "PX": [4, 1, 2],
-    "STEP": [4, 2, 1],
-    "BAND": [32, 64, 16],
-    "LANES": [128, 512, 256],
-    "WARPS": [4, 2, 8],
-    "AHEAD": ["no", "yes"],
+    "ROWS": [4, 8, 2],
+    "LANES": [128, 512, 256, 64],
+    "WARPS": [4, 2, 1],
+    "SIDES": ["__SIDES__", "__OTHER__"],
     "STORE": ["plain", "stream"],
 }
-RADIUS = 2
-MOST = 64  # values a thread
+RADIUS = __RADIUS__
+MOST = 64  # sums a thread
 
 
 @triton.jit
@@ -118,54 +122,30 @@ def write_row(
 
 
 @triton.jit
-def read_rows(
-    x, top, H, lane, STEP: tl.constexpr, W: tl.constexpr, C: tl.constexpr, PX: tl.constexpr, R: tl.constexpr,
-    SIDES: tl.constexpr,
-):  # fmt: skip
-    t = ()
-    for r in tl.static_range(STEP):
-        t = t + read_row(x, top + r, H, lane, W, C, PX, R, SIDES)
-    return t
-
-
-@triton.jit
-def smooth_strip(
-    x, y, H, COUNT: tl.constexpr, BAND: tl.constexpr, STEP: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
-    PX: tl.constexpr, LANES: tl.constexpr, R: tl.constexpr, SIDES: tl.constexpr, AHEAD: tl.constexpr, STORE: tl.constexpr,
+def smooth_tile(
+    x, y, H, COUNT: tl.constexpr, W: tl.constexpr, C: tl.constexpr, PX: tl.constexpr, ROWS: tl.constexpr,
+    LANES: tl.constexpr, R: tl.constexpr, SIDES: tl.constexpr, STORE: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(0)
-    top = pid // COUNT * BAND
+    top = pid // COUNT * ROWS
     lane = pid % COUNT * LANES + tl.arange(0, LANES)
-    size: tl.constexpr = PX + 2 * R
-    kept = ()
-    for r in tl.static_range(2 * R):
-        kept = kept + across(read_row(x, top + (r - R), H, lane, W, C, PX, R, SIDES), PX, R)
-    if AHEAD:
-        t = read_rows(x, top + R, H, lane, STEP, W, C, PX, R, SIDES)
-    for i in range(BAND // STEP):
-        row = top + i * STEP
-        if not AHEAD:
-            t = read_rows(x, row + R, H, lane, STEP, W, C, PX, R, SIDES)
-        h = kept
-        for r in tl.static_range(STEP):
-            h = h + across(t[r * size : (r + 1) * size], PX, R)
-        if AHEAD:
-            t = read_rows(x, row + R + STEP, H, lane, STEP, W, C, PX, R, SIDES)
-        for r in tl.static_range(STEP):
-            write_row(y, row + r, h, r * PX, H, lane, W, C, PX, R, STORE)
-        kept = h[STEP * PX :]
+    h = ()
+    for r in tl.static_range(ROWS + 2 * R):
+        h = h + across(read_row(x, top + (r - R), H, lane, W, C, PX, R, SIDES), PX, R)
+    for r in tl.static_range(ROWS):
+        write_row(y, top + r, h, r * PX, H, lane, W, C, PX, R, STORE)
 
 
-def launch(x, y, PX=4, STEP=4, BAND=32, LANES=128, WARPS=4, AHEAD="no", STORE="plain"):
+def launch(x, y, PX=4, ROWS=4, LANES=128, WARPS=4, SIDES="__SIDES__", STORE="plain"):
     if LANES < 32 * WARPS:
         raise ValueError("fewer lanes than threads")
-    rows = (STEP + 2 * RADIUS) * PX + (STEP * (PX + 2 * RADIUS) if AHEAD == "yes" else 0)
-    if rows * LANES > 32 * WARPS * MOST:
-        raise ValueError("the sums of so many rows do not fit the registers")
+    if (ROWS + 2 * RADIUS) * PX * LANES > 32 * WARPS * MOST:
+        raise ValueError("the sums of so large a tile do not fit the registers")
     h, w, c = x.shape
+    if PX != 4 or c > 1:
+        SIDES = "__SIDES__"  # the choice is for vectors of one channel alone: no second name for the same kernel
     count = triton.cdiv(triton.cdiv(w, PX) * c, LANES)
-    band = min(BAND, triton.cdiv(h, STEP) * STEP)
-    smooth_strip[(count * triton.cdiv(h, band),)](
-        x, y, h, COUNT=count, BAND=band, STEP=STEP, W=w, C=c, PX=PX, LANES=LANES, R=RADIUS, SIDES="vector",
-        AHEAD=AHEAD == "yes", STORE=".cs" if STORE == "stream" else "", num_warps=WARPS,
+    smooth_tile[(count * triton.cdiv(h, ROWS),)](
+        x, y, h, COUNT=count, W=w, C=c, PX=PX, ROWS=ROWS, LANES=LANES, R=RADIUS, SIDES=SIDES,
+        STORE=".cs" if STORE == "stream" else "", num_warps=WARPS,
     )  # fmt: skip

@@ -1,10 +1,30 @@
-"""5x5 smoothing straight from the definition: 25 loads for every output, one row after the other, no buffer.
+"""__SIZE__x__SIZE__ smoothing straight from the definition: __AREA__ loads for every output, one row after the other, no buffer.
 
 Hypothesis: loads from the first-level cache are cheap enough that no intermediate is worth storing; SUMS "paired" uses the
 symmetry to save multiplications. Refuted if the separable form is faster: then load ports or arithmetic bound this one.
 """
 
-TASKS = ("stencil5x5",)
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "AREA": "9",
+        "RADIUS": "1",
+        "TAPS": "#define TAPS {0.25f, 0.5f, 0.25f}",
+        "PAIRS": r"""#define ROWSUM(p) ((p[-c] + p[c]) + p[0] * 2.0f)
+#define PAIRS (((ROWSUM(a0) + ROWSUM(a2)) + ROWSUM(a1) * 2.0f) * 0.0625f)""",
+        "ROWS": "        const float *a0 = row[0] + j, *a1 = row[1] + j, *a2 = row[2] + j;",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "AREA": "25",
+        "RADIUS": "2",
+        "TAPS": "#define TAPS {0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f}",
+        "PAIRS": r"""#define ROWSUM(p) (((p[-2 * c] + p[2 * c]) + (p[-c] + p[c]) * 4.0f) + p[0] * 6.0f)
+#define PAIRS ((((ROWSUM(a0) + ROWSUM(a4)) + (ROWSUM(a1) + ROWSUM(a3)) * 4.0f) + ROWSUM(a2) * 6.0f) * 0x1p-8f)""",
+        "ROWS": "        const float *a0 = row[0] + j, *a1 = row[1] + j, *a2 = row[2] + j, *a3 = row[3] + j, *a4 = row[4] + j;",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__",)
 FLAGS = ["-O{LEVEL}", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 SPACE = {
     "SUMS": ["taps", "paired", "by_vertical"],
@@ -13,11 +33,11 @@ SPACE = {
 }
 
 SOURCE = r"""
-#define RADIUS 2
+#define RADIUS __RADIUS__
 #define SIZE (2 * RADIUS + 1)
 #include <string.h>
 
-#define TAPS {0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f}
+__TAPS__
 
 static const float TAP[SIZE] = TAPS;
 
@@ -37,8 +57,7 @@ static void side(const float *const *row, float *restrict y, long w, long c, lon
         }
     }
 }
-#define ROWSUM(p) (((p[-2 * c] + p[2 * c]) + (p[-c] + p[c]) * 4.0f) + p[0] * 6.0f)
-#define PAIRS ((((ROWSUM(a0) + ROWSUM(a4)) + (ROWSUM(a1) + ROWSUM(a3)) * 4.0f) + ROWSUM(a2) * 6.0f) * 0x1p-8f)
+__PAIRS__
 
 static inline void inner(const float *const *row, float *restrict y, long c, long from, long to) {
     for (long j = from; j < to; j++) {
@@ -61,7 +80,7 @@ static inline void inner(const float *const *row, float *restrict y, long c, lon
         }
         y[j] = v;
 #else
-        const float *a0 = row[0] + j, *a1 = row[1] + j, *a2 = row[2] + j, *a3 = row[3] + j, *a4 = row[4] + j;
+__ROWS__
         y[j] = PAIRS;
 #endif
     }

@@ -1,11 +1,37 @@
-"""3x3 smoothing as two one-dimensional passes through row buffers that stay in the first-level cache.
+"""__SIZE__x__SIZE__ smoothing as two one-dimensional passes through row buffers that stay in the first-level cache.
 
-Hypothesis: the weights are an outer product, so 9 multiply-adds an element shrink to about 5 operations and memory
-bounds the rest. VERTICAL_FIRST sums 3 input rows into one padded buffer; the other order sums each row once into a
-ring of 3 buffers. Refuted if keeping sums in registers is faster than the round trip through the buffer.
+Hypothesis: the weights are an outer product, so __AREA__ multiply-adds an element shrink to about __OPERATIONS__ operations and memory
+bounds the rest. VERTICAL_FIRST sums __SIZE__ input rows into one padded buffer; the other order sums each row once into a
+ring of __SIZE__ buffers. Refuted if keeping sums in registers is faster than the round trip through the buffer.
 """
 
-TASKS = ("stencil3x3",)
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "AREA": "9",
+        "OPERATIONS": "5",
+        "RADIUS": "1",
+        "SUMS": r"""/* 1 2 1, and the same divided by 16 */
+#define SUM(a, b, c) (((a) + (c)) + (b) * 2.0f)
+#define SUM_LAST(a, b, c) (((a) + (c)) * 0.0625f + (b) * 0.125f)
+#define OF(F, p, step) F(p[-(step)], p[0], p[step])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2))""",
+        "TWICE": "2",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "AREA": "25",
+        "OPERATIONS": "9",
+        "RADIUS": "2",
+        "SUMS": r"""/* 1 4 6 4 1, and the same divided by 256 */
+#define SUM(a, b, c, d, e) ((((a) + (e)) + ((b) + (d)) * 4.0f) + (c) * 6.0f)
+#define SUM_LAST(a, b, c, d, e) ((((a) + (e)) * 0x1p-8f + ((b) + (d)) * 0x4p-8f) + (c) * 0x6p-8f)
+#define OF(F, p, step) F(p[-2 * (step)], p[-(step)], p[0], p[step], p[2 * (step)])
+#define EACH_TAP(F, v) F(v(0), v(1), v(2), v(3), v(4))""",
+        "TWICE": "4",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__",)
 FLAGS = ["-O3", "-f{LOOPS}", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 SPACE = {
     "VERTICAL_FIRST": [True, False],
@@ -15,15 +41,11 @@ SPACE = {
 }
 
 SOURCE = r"""
-#define RADIUS 1
+#define RADIUS __RADIUS__
 #define SIZE (2 * RADIUS + 1)
 #include <string.h>
 
-/* 1 2 1, and the same divided by 16 */
-#define SUM(a, b, c) (((a) + (c)) + (b) * 2.0f)
-#define SUM_LAST(a, b, c) (((a) + (c)) * 0.0625f + (b) * 0.125f)
-#define OF(F, p, step) F(p[-(step)], p[0], p[step])
-#define EACH_TAP(F, v) F(v(0), v(1), v(2))
+__SUMS__
 
 static const float *input_row(const float *x, const float *zeros, long i, long h, long length) {
     return i < 0 || i >= h ? zeros : x + i * length;
@@ -99,6 +121,6 @@ def launch(x, y, VERTICAL_FIRST=True, BAND=512, WIDTH=0, LOOPS="unroll-loops"):
     h, w, c = x.shape
     if WIDTH and not VERTICAL_FIRST:
         raise ValueError("only the single buffer of vertical sums is filled by parts of WIDTH elements")
-    room = -(-(w + 2) * c // 16) * 16 if VERTICAL_FIRST else w * c * 3
+    room = -(-(w + __TWICE__) * c // 16) * 16 if VERTICAL_FIRST else w * c * __SIZE__
     bands = -(-h // BAND)
     kernel("smooth")(x, y, scratch(w * c), scratch((bands, room)), h, w, c, room)

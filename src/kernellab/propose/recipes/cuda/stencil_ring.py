@@ -1,12 +1,24 @@
-"""Binomial 3x3 smoothing, a ring of rows in shared memory that asynchronous copies keep full.
+"""Binomial __SIZE__x__SIZE__ smoothing, a ring of rows in shared memory that asynchronous copies keep full.
 
 Hypothesis: the rows ahead wait in shared memory, not in registers, so many more bytes are in flight than a thread can
 name, each row is fetched from memory once a band, and every neighbour across is a read of shared memory; the horizontal
-sums of the last 3 rows stay in registers. The copy engine (one thread, one copy a row) spares the other threads their
+sums of the last __SIZE__ rows stay in registers. The copy engine (one thread, one copy a row) spares the other threads their
 addresses; a copy a thread needs no barrier in memory. Refuted if columns in registers are as fast.
 """
 
-TASKS = ("stencil3x3", "stencil3x3_bf16", "stencil3x3_f16")
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "RADIUS": "1",
+        "BINOMIAL": "#define BINOMIAL(AT) (0.5f * AT(0) + 0.25f * (AT(-1) + AT(1)))",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "RADIUS": "2",
+        "BINOMIAL": "#define BINOMIAL(AT) (0.375f * AT(0) + (0.25f * (AT(-1) + AT(1)) + 0.0625f * (AT(-2) + AT(2))))",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__", "stencil__SIZE__x__SIZE___bf16", "stencil__SIZE__x__SIZE___f16")
 SPACE = {
     "THREADS": [256, 128, 512],
     "ROWS": [64, 32, 16, 128],
@@ -19,9 +31,9 @@ SOURCE = r"""struct bf16 { unsigned short bits; };
 struct f16 { unsigned short bits; };
 #define INLINE __device__ __forceinline__
 #define EACH(k, count) _Pragma("unroll") for (int k = 0; k < (count); k++)
-#define RADIUS 1
+#define RADIUS __RADIUS__
 /* The binomial sum of 2 * RADIUS + 1 values that AT gives for -RADIUS to RADIUS */
-#define BINOMIAL(AT) (0.5f * AT(0) + 0.25f * (AT(-1) + AT(1)))
+__BINOMIAL__
 
 /* machine */
 INLINE float up(float v) { return v; }
@@ -223,7 +235,7 @@ def launch(x, y, THREADS=256, ROWS=64, STAGES=8, FILL="bulk", STORES="plain"):
     h, w, c = x.shape
     length = w * c
     wide = 16 // x.itemsize
-    reach = 1 * c
+    reach = __RADIUS__ * c
     width, channels, halo = 1, 0, reach
     if length % wide == 0 and (c % wide == 0 or reach <= wide):
         width, channels, halo = wide, 0 if c % wide == 0 else c, -(-reach // wide) * wide

@@ -1,16 +1,30 @@
-"""Binomial 3x3 smoothing, every thread marches down a column of 16-byte vectors.
+"""Binomial __SIZE__x__SIZE__ smoothing, every thread marches down a column of 16-byte vectors.
 
-Hypothesis: with the horizontal sums of the last 3 rows in registers each input row is fetched once a band, the
+Hypothesis: with the horizontal sums of the last __SIZE__ rows in registers each input row is fetched once a band, the
 neighbours across come from the L1 cache or from the lanes beside, and the rows ahead are already on their way: the time
 of a copy and the rows that two bands share. No barrier, no shared memory. Refuted if a ring of rows in shared memory,
 filled by asynchronous copies, is faster: then registers do not hold enough bytes in flight.
 """
 
-TASKS = ("stencil3x3", "stencil3x3_bf16", "stencil3x3_f16")
+VARIANTS = {
+    "stencil3x3": {
+        "SIZE": "3",
+        "DOUBLE": "6",
+        "RADIUS": "1",
+        "BINOMIAL": "#define BINOMIAL(AT) (0.5f * AT(0) + 0.25f * (AT(-1) + AT(1)))",
+    },
+    "stencil5x5": {
+        "SIZE": "5",
+        "DOUBLE": "10",
+        "RADIUS": "2",
+        "BINOMIAL": "#define BINOMIAL(AT) (0.375f * AT(0) + (0.25f * (AT(-1) + AT(1)) + 0.0625f * (AT(-2) + AT(2))))",
+    },
+}
+TASKS = ("stencil__SIZE__x__SIZE__", "stencil__SIZE__x__SIZE___bf16", "stencil__SIZE__x__SIZE___f16")
 SPACE = {
     "THREADS": [128, 256, 64],
     "ROWS": [32, 16, 8, 64],
-    "AHEAD": [3, 6],
+    "AHEAD": [__SIZE__, __DOUBLE__],
     "SIDES": ["shuffle", "reload"],
     "STORES": ["plain", "stream"],
 }
@@ -19,9 +33,9 @@ SOURCE = r"""struct bf16 { unsigned short bits; };
 struct f16 { unsigned short bits; };
 #define INLINE __device__ __forceinline__
 #define EACH(k, count) _Pragma("unroll") for (int k = 0; k < (count); k++)
-#define RADIUS 1
+#define RADIUS __RADIUS__
 /* The binomial sum of 2 * RADIUS + 1 values that AT gives for -RADIUS to RADIUS */
-#define BINOMIAL(AT) (0.5f * AT(0) + 0.25f * (AT(-1) + AT(1)))
+__BINOMIAL__
 
 /* machine */
 INLINE float up(float v) { return v; }
@@ -167,14 +181,14 @@ __global__ void __launch_bounds__(THREADS) columns(const T *__restrict__ x, T *_
 TYPE = {"float32": "float", "bfloat16": "bf16", "float16": "f16"}
 
 
-def launch(x, y, THREADS=128, ROWS=32, AHEAD=3, SIDES="shuffle", STORES="plain"):
+def launch(x, y, THREADS=128, ROWS=32, AHEAD=__SIZE__, SIDES="shuffle", STORES="plain"):
     h, w, c = x.shape
     length = w * c
     wide = 16 // x.itemsize
     width, channels = 1, 0
     if length % wide == 0 and c % wide == 0:
         width = wide
-    elif length % wide == 0 and 1 * c <= wide:
+    elif length % wide == 0 and __RADIUS__ * c <= wide:
         width, channels = wide, c
     strips = -(-length // (THREADS * width))
     name = f"columns<{TYPE[x.dtype]}, {width}, {channels}>"
