@@ -66,9 +66,9 @@ def main() -> None:
             idea = tuner.propose()
             assert idea is not None
             clocked[0] = 0.0
-            built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+            lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
             began = time.perf_counter()
-            trial = step(lab, stage, idea, built)
+            trial = step(lab, stage, idea)
             wall = time.perf_counter() - began
             if isinstance(trial, MeasuredTrial):
                 costs.append(wall - clocked[0])

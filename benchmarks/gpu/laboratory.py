@@ -16,7 +16,6 @@ import collections
 import json
 import tempfile
 import time
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
 from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
-from kernellab.propose.base import Proposer
+from kernellab.propose.base import Idea, Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
 from kernellab.search.lab import Lab
@@ -74,16 +73,17 @@ def main() -> None:
 
 def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
     """The laboratory's own loop, without the confirmation at its end."""
-    build = partial(lab.builder.build, stage.task)
-    with Ahead(
-        proposer, lambda idea: build(idea.candidate, idea.params, stage.shapes), lab.workshop.build_jobs
-    ) as ahead:
+
+    def build(idea: Idea) -> Built | NotBuilt:
+        return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
+
+    with Ahead(proposer, build, lab.workshop.build_jobs) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:
                 return
-            idea, built = found
-            proposer.learn(idea, score(lab, step(lab, stage, idea, built)))
+            idea, _ = found
+            proposer.learn(idea, score(lab, step(lab, stage, idea)))
 
 
 def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import Archive
 from kernellab.targets.base import platform
+from kernellab.targets.choose import AUTO, processor
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, shape_key
 
@@ -64,6 +65,8 @@ class Lab:
     def __init__(
         self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True
     ) -> None:
+        if settings.device == AUTO:
+            settings = settings.model_copy(update={"device": processor().kind})
         self.settings = settings
         self.task = task = task.on(settings.device)
         self.locator = locator

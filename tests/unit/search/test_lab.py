@@ -82,7 +82,7 @@ def test_a_reopened_run_remembers_its_trials_and_says_that_it_was_resumed(folder
 def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Settings) -> None:
     with Lab(quick, load_task(str(task_file)), str(task_file)) as lab:
         lab.append(kinds.NOTE, Note(candidate="none"))
-        lab.keep(Candidate("", "x"), None)
+        lab.keep(b"x")
         assert lab.ledger is None
         assert lab.tier == lab.workshop.sandbox.tier
         assert lab.trust == "native"

@@ -37,7 +37,7 @@ def test_each_ending_of_a_step_is_the_right_record_with_the_right_score(
 ) -> None:
     def take(text: str | None = None, **params: Param) -> object:
         idea = Idea(Candidate(text or task_file.read_text(), "cube"), params, "because", "user")
-        return step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, params, stage.shapes))
+        return step(lab, stage, idea)
 
     endings = [
         take(STEP=1, BAD=0),

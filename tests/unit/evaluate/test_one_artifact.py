@@ -60,7 +60,7 @@ def stage(lab: Lab) -> Iterator[Stage]:
 
 def confirmed(lab: Lab, stage: Stage, text: str) -> tuple[MeasuredTrial, Confirmation]:
     idea = Idea(Candidate(text, "cube"), {"STEP": 1, "BAD": 0}, "", "user")
-    trial = step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes))
+    trial = step(lab, stage, idea)
     assert isinstance(trial, MeasuredTrial)
     conclude(lab, stage)
     return trial, lab.archive.confirmations[-1]
@@ -89,7 +89,7 @@ def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
     lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
     text = task_file.read_text()
-    lab.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
+    lab.workshop.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
     assert text != text.replace("-O3", "-O1")
     _, confirmation = confirmed(lab, stage, text)
     verdict = confirmation.verdict
