@@ -20,6 +20,11 @@ class Router:
         self._builders = builders
         self._missing = missing  # back ends of this device that cannot build here, and why
 
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Those that build here."""
+        return tuple(self._builders)
+
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
         builder = self._of(candidate)
         return builder if isinstance(builder, NotBuilt) else builder.describe(candidate)

@@ -85,6 +85,8 @@ def _own_builder(settings: Settings, bench: Workbench) -> Builder:
     from kernellab.build.cache import open_cache
     from kernellab.build.compiler import find_compiler
 
+    if CBuilder.backend in bench.builder.backends and not _machine(settings).architecture:
+        return bench.builder  # looking for a compiler takes its time
     compiler, cache = find_compiler(settings.compiler), open_cache(settings.cache)
     return CBuilder(bench.sandbox, compiler, cache, settings.threads, settings.build_timeout_s)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernellab.core.targets import devices, languages, platform_facts
+from kernellab.core.targets import languages, platforms
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.figures import best_trial, published
 from kernellab.report.paper.ledger_prefix import TIMED, LedgerPrefix, Shape, look
@@ -236,7 +236,7 @@ def _has(ev: LedgerPrefix) -> dict[str, bool]:
         "missing": bool(ev.genesis.get("missing_baselines")),
         "profile": bool(ev.of("profile")),
         "sanitizer": bool(ev.of("sanitizer")),
-        "gpu": platform_facts(ev.genesis["settings"].get("device", devices()[0])).accelerator,
+        "gpu": ev.genesis["settings"].get("device") in {known.kind for known in platforms() if known.accelerator},
         "pruned": bool(ev.of("pruned")),
         "resumed": bool(ev.of("resume")),
         "adopted": bool(ev.of("adopted")),
