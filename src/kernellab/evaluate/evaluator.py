@@ -61,7 +61,7 @@ class _Opened:
         judge = Judge(device, crew.hands if crew else None)
         level = request.judging.level
         if not request.judging.inputs_seed:
-            with CaseTable(self.task, cases, seed, device, crew, keep=False) as table:
+            with CaseTable(self.task, cases, seed, device, crew, keep=level != "full") as table:
                 return judge.verify(built, table, level)
         if self.table is None or (self.table.seed, self.table.cases) != (seed, cases):
             self.drop_table()

@@ -39,7 +39,7 @@ def folder(task_file: Path, quick: Settings, tmp_path_factory: pytest.TempPathFa
 
 def test_the_genesis_says_what_was_asked_for(folder: Path, quick: Settings) -> None:
     body = kinds.GENESIS.plain(Run(folder).genesis)
-    assert body["settings"] == quick.model_dump(mode="json")
+    assert body["settings"] == {**quick.model_dump(mode="json"), "device": "cpu"}
     assert (body["purpose"], body["task"]["name"], body["task"]["builtin"], body["shapes"]) == (
         "test",
         "cube",
