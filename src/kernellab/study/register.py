@@ -137,7 +137,7 @@ class StudyAudit:
     def _terms(self) -> tuple[Registration, Genesis]:
         """What the study was registered as, in a run that was begun as one."""
         if self._registration is None or not isinstance(self._start, Genesis):
-            raise UsageError("the run does not begin as a laboratory's", "see 'klab audit'")
+            raise UsageError("the run's first entry says nothing of a task", "see 'klab audit'")
         return self._registration, self._start
 
     def _study(self, said: Registration) -> Iterator[str]:
@@ -157,7 +157,10 @@ class StudyAudit:
         """Everything that the entry says beside the hypothesis has to follow from it and from the run's first entry."""
         if said.digest != hypothesis.digest:
             yield "the digest is not that of the registered hypothesis"
-        _, start = self._terms()
+        start = self._start
+        if not isinstance(start, Genesis):
+            yield "is registered in a run whose first entry says nothing of a task"
+            return
         sources = {c.name: c.source for c in start.candidates}
         wanted = registration(hypothesis, start.settings.device, sources, said.others, said.loans, said.choices)
         for place, derived, stated in changes(STUDY.plain(wanted), STUDY.plain(said)):

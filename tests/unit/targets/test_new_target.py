@@ -12,8 +12,8 @@ from kernellab.core.errors import UsageError
 from kernellab.core.records import BusyTrial, MeasuredTrial
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices, forget, home_of, register, targets
+from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
-from kernellab.search.lab import genesis
 from kernellab.search.replay import read_trials
 from kernellab.search.runs import Outcome, try_candidate
 from kernellab.targets.base import platform
@@ -71,7 +71,7 @@ def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, 
     assert isinstance(trial, (MeasuredTrial, BusyTrial))
     assert trial.artifact.backend == "arithmetic"
     assert isinstance(trial, BusyTrial) or trial.timing.latency_s > 0
-    begun = genesis(outcome.folder)
+    begun = Run(outcome.folder).genesis
     assert begun["settings"]["device"] == "toy"
     assert begun["environment"]["compiler"].startswith("arithmetic by ")
     assert audit(outcome.folder).problems == []

@@ -54,8 +54,8 @@ def _group(group: Mapping[str, Claim], evidence: LedgerPrefix) -> Iterator[str]:
 
 def _quotient(ratio: Claim, quotient: Span, evidence: LedgerPrefix) -> Iterator[str]:
     """A median of ratios need not be the ratio of medians; but that one lies between the smallest and largest pair."""
-    timing = evidence.body(unspan(ratio.entries)[0])["timing"]
-    pairs = [b / c for c, b in zip(timing["candidate_s"], timing["baseline_s"], strict=True)]
+    timing = evidence.timings[unspan(ratio.entries)[0]]
+    pairs = [b / c for c, b in zip(timing.candidate_s, timing.baseline_s, strict=True)]
     if not quotient.meets(Span(min(pairs), max(pairs))):
         yield "the quotient of the latencies lies outside of all paired ratios"
 

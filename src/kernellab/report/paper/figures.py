@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernellab.core.ids import canonical_json, sha256_hex
+from kernellab.core.records import MeasuredTrial, Timing
+from kernellab.ledger import kinds
 from kernellab.measure.stats import median, paired_speedup
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
 
@@ -36,15 +38,16 @@ def shape_at(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Shape:
 def convergence(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     """One row a trial in order; what has no latency stands above all that have. Then the fastest baseline and the floor."""
     shape = shape_at(evidence, args)
-    measured = {s: _us(median(evidence.body(s)["timing"]["candidate_s"])) for s in shape.trials if _timed(evidence, s)}
+    measured = {s: _us(median(timing.candidate_s)) for s, timing in _timed(evidence, shape).items()}
     if not measured or shape.calibration is None:
         return []
-    calibration = evidence.body(shape.calibration)
-    baseline = _us(median(calibration["baselines"][calibration["fastest"]][0]))
+    calibration = evidence.at(kinds.CALIBRATION, shape.calibration)
+    baseline = _us(median(calibration.baselines[calibration.fastest][0]))
     top = _digits(max(*measured.values(), baseline) * _HEADROOM)
     rows, best = [], None
     for seq in shape.trials:
-        state = _STATES.get(evidence.body(seq)["status"])
+        trial = evidence.trial_at(seq)
+        state = _STATES.get(trial.status)
         if state is None:
             continue
         latency = measured.get(seq)
@@ -52,13 +55,13 @@ def convergence(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
             best = latency
         row: Row = {
             "entry": seq,
-            "number": evidence.body(seq)["trial"],
+            "number": trial.trial,
             "state": state,
             "us": top if latency is None else latency,
         }
         rows.append(row if best is None else {**row, "best": best})
     rows.append({"entry": shape.calibration, "state": "baseline as calibrated", "line": baseline})
-    rows.append({"entry": shape.calibration, "state": "floor", "line": _us(calibration["floor_s"])})
+    rows.append({"entry": shape.calibration, "state": "floor", "line": _us(calibration.floor_s)})
     return rows
 
 
@@ -70,20 +73,20 @@ def roofline(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
         if found is None:
             continue
         confirmation, calibration = found
-        body, timing = evidence.body(calibration), evidence.body(confirmation)["timing"]
-        if body["flops"] <= 0:
+        said, timing = evidence.at(kinds.CALIBRATION, calibration), evidence.timings[confirmation]
+        if said.flops <= 0:
             return []
-        for kind, samples in (("best kernel", timing["candidate_s"]), ("fastest baseline", timing["baseline_s"])):
+        for kind, samples in (("best kernel", timing.candidate_s), ("fastest baseline", timing.baseline_s)):
             rows.append({
                 "entry": confirmation, "kind": kind, "shape": shape.label,
-                "intensity": _digits(body["flops"] / body["bytes"]),
-                "gflops": _digits(body["flops"] / median(samples) / 1e9),
+                "intensity": _digits(said.flops / said.bytes),
+                "gflops": _digits(said.flops / median(samples) / 1e9),
             })  # fmt: skip
     if not rows:
         return []
-    ceilings = [(e.seq, e.body["ceilings"]) for e in evidence.of("calibration")]
-    entry, copy = max(((s, c["copy"]) for s, c in ceilings), key=lambda p: float(p[1]))
-    _, flops = max(((s, c["flops"]) for s, c in ceilings), key=lambda p: float(p[1]))
+    ceilings = [(e.seq, e.record.ceilings) for e in evidence.of(kinds.CALIBRATION)]
+    entry, copy = max(((s, c.copy) for s, c in ceilings), key=lambda p: p[1])
+    flops = max(c.flops for _, c in ceilings)
     ridge = flops / copy
     low = min(min(r["intensity"] for r in rows) / 4, ridge / 4)
     high = max(max(r["intensity"] for r in rows) * 4, ridge * 4)
@@ -99,18 +102,18 @@ def sweep(evidence: LedgerPrefix, args: Mapping[str, Any]) -> Rows:
     best = best_trial(evidence, shape)
     if best is None:
         return []
-    source = evidence.body(best)["proposal"]["source"]
-    trials = [s for s in shape.trials if _timed(evidence, s) and evidence.body(s)["proposal"]["source"] == source]
+    tried = {s: evidence.trial_at(s).proposal for s in (*_timed(evidence, shape), best)}
+    trials = [s for s in _timed(evidence, shape) if tried[s].source == tried[best].source]
     rows: Rows = []
-    for name in sorted(evidence.body(best)["proposal"]["params"]):
-        values = {str(evidence.body(s)["proposal"]["params"].get(name)) for s in trials}
+    for name in sorted(tried[best].params):
+        values = {str(tried[s].params.get(name)) for s in trials}
         if len(values) < 2:
             continue
         for seq in trials:
-            timing = evidence.body(seq)["timing"]
+            timing = evidence.timings[seq]
             rows.append({
-                "entry": seq, "parameter": name, "value": str(evidence.body(seq)["proposal"]["params"].get(name)),
-                "ratio": round(paired_speedup(timing["candidate_s"], timing["baseline_s"]).value, _RATIO_DIGITS),
+                "entry": seq, "parameter": name, "value": str(tried[seq].params.get(name)),
+                "ratio": round(paired_speedup(timing.candidate_s, timing.baseline_s).value, _RATIO_DIGITS),
                 "best": seq == best,
             })  # fmt: skip
     return rows
@@ -125,11 +128,11 @@ ROWS: dict[str, Callable[[LedgerPrefix, Mapping[str, Any]], Rows]] = {
 
 def published(evidence: LedgerPrefix, shape: Shape) -> tuple[int, int] | None:
     """The confirmation that a shape's result names, and its calibration."""
-    number = evidence.body(shape.result).get("trial") if shape.result is not None else None
+    number = evidence.at(kinds.RESULT, shape.result).trial if shape.result is not None else None
     if number is None or number not in shape.confirmed:
         return None
     confirmation, calibration = shape.confirmed[number]
-    if calibration is None or evidence.body(confirmation).get("timing") is None:
+    if calibration is None or confirmation not in evidence.timings:
         return None
     return confirmation, calibration
 
@@ -137,13 +140,15 @@ def published(evidence: LedgerPrefix, shape: Shape) -> tuple[int, int] | None:
 def best_trial(evidence: LedgerPrefix, shape: Shape) -> int | None:
     """The published trial's entry; before there is one, the measured trial with the best lower bound."""
     if (found := published(evidence, shape)) is not None:
-        return evidence.trial_entry(evidence.body(found[0])["trial"])
-    timed = [s for s in shape.trials if _timed(evidence, s)]
-    return max(timed, key=lambda s: float(evidence.body(s)["timing"]["speedup_low"]), default=None)
+        return evidence.trial_entry(evidence.at(kinds.CONFIRMATION, found[0]).trial)
+    timed = _timed(evidence, shape)
+    return max(timed, key=lambda s: timed[s].speedup_low, default=None)
 
 
-def _timed(evidence: LedgerPrefix, seq: int) -> bool:
-    return str(evidence.body(seq)["status"]) == "measured"
+def _timed(evidence: LedgerPrefix, shape: Shape) -> dict[int, Timing]:
+    """The measured trials of a shape, by their entries."""
+    found = ((seq, evidence.trial_at(seq)) for seq in shape.trials)
+    return {seq: trial.timing for seq, trial in found if isinstance(trial, MeasuredTrial)}
 
 
 def _us(seconds: float) -> float:

@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kernellab.core.records import Timing
+from kernellab.ledger import kinds
+from kernellab.ledger.records import Calibration, Published
 from kernellab.measure.roofline import Ceilings, floor_of
 from kernellab.measure.stats import LEVEL, Estimate, median, replicated_speedup
 from kernellab.measure.winning import noise_floor, win_threshold
@@ -112,28 +115,28 @@ def _shapes(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
 @formula("wins", "count", "shapes whose last result is a confirmed win")
 def _wins(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
     results = [s.result for s in ev.shapes if s.result is not None]
-    return sum(bool(ev.body(seq).get("win")) for seq in results)
+    return sum(isinstance(found, Published) and found.win for seq in results for found in [ev.at(kinds.RESULT, seq)])
 
 
 @formula("latency", "time", "median of the candidate's paired samples, seconds a call")
 def _latency(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return median(_timing(ev, seqs[0])["candidate_s"])
+    return median(_timing(ev, seqs[0]).candidate_s)
 
 
 @formula("baseline_latency", "time", "median of the baseline's samples in the same pairs, seconds a call")
 def _baseline_latency(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return median(_timing(ev, seqs[0])["baseline_s"])
+    return median(_timing(ev, seqs[0]).baseline_s)
 
 
 @formula("calibrated_latency", "time", "median of a baseline's samples in the calibration, seconds a call")
 def _calibrated(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return median(ev.body(seqs[0])["baselines"][args["name"]][0])
+    return median(_calibration(ev, seqs[0]).baselines[args["name"]][0])
 
 
 @formula("bandwidth", "rate", "least bytes of a call / latency, GB/s")
 def _bandwidth(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
     calibration, timed = seqs
-    return float(ev.body(calibration)["bytes"] / median(_timing(ev, timed)["candidate_s"]) / 1e9)
+    return float(_calibration(ev, calibration).bytes / median(_timing(ev, timed).candidate_s) / 1e9)
 
 
 @formula("ratio", "ratio", "median of the paired ratios baseline / candidate")
@@ -165,17 +168,17 @@ def _floor(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("of_floor", "share", "floor / latency")
 def _of_floor(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return _floors(ev, seqs[0])[0] / median(_timing(ev, seqs[1])["candidate_s"])
+    return _floors(ev, seqs[0])[0] / median(_timing(ev, seqs[1]).candidate_s)
 
 
 @formula("copy_ceiling", "rate", "measured copy rate of the device, GB/s")
 def _copy_ceiling(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return float(ev.body(seqs[0])["ceilings"]["copy"] / 1e9)
+    return float(_calibration(ev, seqs[0]).ceilings.copy / 1e9)
 
 
 @formula("flops_ceiling", "arithmetic", "measured arithmetic rate of the device, Gflop/s")
 def _flops_ceiling(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return float(ev.body(seqs[0])["ceilings"]["flops"] / 1e9)
+    return float(_calibration(ev, seqs[0]).ceilings.flops / 1e9)
 
 
 @formula("listed", "text", "the values of a recorded list")
@@ -185,22 +188,22 @@ def _listed(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("noise", "share", "the baseline measured against itself: how far the median ratio is from one")
 def _noise(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return noise_floor(*ev.body(seqs[0])["aa"])
+    return noise_floor(*_calibration(ev, seqs[0]).aa)
 
 
 @formula("threshold", "ratio", "what the lower end of a ratio must exceed for a win")
 def _threshold(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return win_threshold(ev.genesis["settings"]["win_floor"], noise_floor(*ev.body(seqs[1])["aa"]))
+    return win_threshold(ev.genesis.settings.win_floor, noise_floor(*_calibration(ev, seqs[1]).aa))
 
 
 @formula("pairs", "count", "pairs of samples behind a figure")
 def _pairs(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return len(_timing(ev, seqs[0])["candidate_s"])
+    return len(_timing(ev, seqs[0]).candidate_s)
 
 
 @formula("dropped", "count", "pairs set aside because a process was preempted")
 def _dropped(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return sum(len(_timing(ev, seq).get("dropped", [])) for seq in seqs)
+    return sum(len(_timing(ev, seq).dropped) for seq in seqs)
 
 
 @formula("count", "count", "entries of a kind whose fields have given values")
@@ -229,20 +232,20 @@ def _clocked(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
     found = []
     for seq in seqs:
         timing = _timing(ev, seq)
-        dropped = [t for pair in timing.get("dropped", []) for t in pair]
-        found.append(timing["calls"] * math.fsum((*timing["candidate_s"], *timing["baseline_s"], *dropped)))
+        dropped = [t for pair in timing.dropped for t in pair]
+        found.append(timing.calls * math.fsum((*timing.candidate_s, *timing.baseline_s, *dropped)))
     return math.fsum(found)
 
 
 @formula("params", "text", "parameters of a proposal")
 def _params(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    params = ev.body(seqs[0])["proposal"]["params"]
+    params = ev.trial_at(seqs[0]).proposal.params
     return ", ".join(f"{k}={v}" for k, v in sorted(params.items())) or "none"
 
 
 @formula("changed_params", "text", "parameters in which a proposal differs from an earlier one")
 def _changed(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    old, new = (ev.body(s)["proposal"]["params"] for s in seqs)
+    old, new = (ev.trial_at(s).proposal.params for s in seqs)
     names = sorted({*old, *new})
     told = [f"{n}: {old.get(n, 'none')} to {new.get(n, 'none')}" for n in names if old.get(n) != new.get(n)]
     return ", ".join(told) or "none"
@@ -269,18 +272,18 @@ def _key(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("failed_baseline", "text", "a baseline that did not run, and why")
 def _failed_baseline(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return f"{args['name']}: {ev.body(seqs[0])['failed'][args['name']]}"
+    return f"{args['name']}: {_calibration(ev, seqs[0]).failed[args['name']]}"
 
 
 @formula("missing_baseline", "text", "a baseline that this machine does not have, and why")
 def _missing_baseline(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return f"{args['name']}: {ev.body(seqs[0])['missing_baselines'][args['name']]}"
+    return f"{args['name']}: {ev.genesis.missing_baselines[args['name']]}"
 
 
 @formula("failed", "count", "trials at a shape that were invalid or did not build")
 def _failed(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
     shape = next(s for s in ev.shapes if s.task == args["task"] and s.dims == args["dims"])
-    found = [s for s in shape.trials if ev.body(s)["status"] in ("invalid", "build-failed")]
+    found = [s for s in shape.trials if ev.trial_at(s).status in ("invalid", "build-failed")]
     if found != list(seqs):
         raise ValueError(f"{len(found)} entries fit, {len(seqs)} are named")
     return len(found)
@@ -288,7 +291,7 @@ def _failed(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
 
 @formula("baseline_list", "text", "baselines that ran in a calibration")
 def _baseline_list(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> Value:
-    return ", ".join(sorted(ev.body(seqs[0])["baselines"]))
+    return ", ".join(sorted(_calibration(ev, seqs[0]).baselines))
 
 
 def _sum(values: Sequence[float]) -> float:
@@ -296,20 +299,22 @@ def _sum(values: Sequence[float]) -> float:
     return sum(values) if all(isinstance(v, int) for v in values) else math.fsum(values)
 
 
-def _timing(ev: LedgerPrefix, seq: int) -> dict[str, Any]:
-    timing = ev.body(seq)["timing"]
-    assert isinstance(timing, dict)
-    return timing
+def _timing(ev: LedgerPrefix, seq: int) -> Timing:
+    return ev.timings[seq]
+
+
+def _calibration(ev: LedgerPrefix, seq: int) -> Calibration:
+    return ev.at(kinds.CALIBRATION, seq)
 
 
 def _speedup(ev: LedgerPrefix, seq: int) -> Estimate:
     timing = _timing(ev, seq)
-    return replicated_speedup(timing["candidate_s"], timing["baseline_s"], timing.get("processes", ()))
+    return replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
 
 
 def _floors(ev: LedgerPrefix, seq: int) -> tuple[float, float, str]:
-    body = ev.body(seq)
-    return floor_of(body["bytes"], body["written"], body["flops"], Ceilings(**body["ceilings"]))
+    said = _calibration(ev, seq)
+    return floor_of(said.bytes, said.written, said.flops, Ceilings.recorded(said.ceilings))
 
 
 def _all_of(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> list[int]:
@@ -321,7 +326,7 @@ def _all_of(ev: LedgerPrefix, seqs: Sequence[int], args: Args) -> list[int]:
 
 
 def _source(ev: LedgerPrefix, seq: int) -> list[str]:
-    return ev.store.get(ev.body(seq)["proposal"]["source"]).decode(errors="replace").splitlines()
+    return ev.source(ev.trial_at(seq)).splitlines()
 
 
 def _cut(lines: Sequence[str], most: int) -> str:

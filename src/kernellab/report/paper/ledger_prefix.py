@@ -6,59 +6,63 @@ A paper names the size of the ledger it was made from, so entries appended later
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kernellab.core.errors import LedgerFault
-from kernellab.ledger.disk import require_ledger
-from kernellab.ledger.entry import END, GENESIS, LEDGER_FILE, Entry, parse_entry
-from kernellab.ledger.lines import Lines
-from kernellab.ledger.merkle import Frontier, leaf_hash
-from kernellab.ledger.store import Store
+from kernellab.core.records import AnyTrial, Timing
+from kernellab.ledger import kinds
+from kernellab.ledger.entry import LEDGER_FILE
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.run import Run
+from kernellab.ledger.shapes import RunShape, shapes_of
+from kernellab.report.entry_kinds import ENTRY_KINDS
 
-TIMED = ("trial", "confirmation")
+T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Shape:
     """The numbers of the entries about one shape. `confirmed` pairs each confirmation with the calibration in force."""
 
     task: str
     dims: dict[str, int]
-    calibration: int | None = None
-    trials: list[int] = field(default_factory=list)
-    confirmed: dict[int, tuple[int, int | None]] = field(default_factory=dict)
-    result: int | None = None
+    label: str
+    calibration: int | None
+    trials: list[int]
+    confirmed: dict[int, tuple[int, int | None]]
+    result: int | None
 
-    @property
-    def label(self) -> str:
-        return ", ".join(f"{k}={v}" for k, v in self.dims.items())
+    @staticmethod
+    def of(found: RunShape) -> Shape:
+        confirmed = {
+            number: (c.entry.seq, c.calibration.seq if c.calibration else None) for number, c in found.confirmed.items()
+        }
+        calibration, result = found.calibration, found.result
+        return Shape(
+            found.task, found.dims, found.label, calibration.seq if calibration else None,
+            [e.seq for e in found.trials], confirmed, result.seq if result else None,
+        )  # fmt: skip
 
 
-class LedgerPrefix:
-    """Entries by number. `size` 0 means all that are there; a torn last line is passed over."""
+class LedgerPrefix(Run):
+    """Entries by number. `size` 0 means all that are there. Read in full when it is opened: what is not well-formed is a
+    fault then, not in the middle of a paper."""
 
     def __init__(self, folder: Path, size: int = 0) -> None:
-        require_ledger(folder)
-        self.folder = folder
-        self.store = Store(folder)
-        self.entries: list[Entry] = []
-        frontier = Frontier()
-        for line in Lines(folder / LEDGER_FILE):
-            if size and frontier.size >= size:
-                break
-            self.entries.append(_parsed(folder, line, frontier.size))
-            frontier = frontier.append(leaf_hash(line))
+        super().__init__(folder, size)
         if not self.entries:
             raise LedgerFault(f"{folder} holds an empty ledger", "start a new run with another --out")
-        self.root = frontier.root().hex()
-        self._by_kind: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            self._by_kind.setdefault(entry.kind, []).append(entry)
-        self.shapes = list(self._shapes().values())
-        self._trial_seq = {e.body["trial"]: e.seq for e in self.of("trial")}
+        for number, entry in enumerate(self.entries):
+            if entry.seq != number:
+                text = f"{folder / LEDGER_FILE} line {number + 1} is out of order"
+                raise LedgerFault(text, f"see klab audit {folder}")
+        for kind in ENTRY_KINDS.values():
+            self.of(kind)
+        self.shapes = [Shape.of(shape) for shape in shapes_of(self)]
 
     @property
     def size(self) -> int:
@@ -66,57 +70,45 @@ class LedgerPrefix:
 
     @property
     def run(self) -> str:
-        return self.entries[0].run
-
-    @property
-    def genesis(self) -> dict[str, Any]:
-        return self.body(0)
-
-    @property
-    def ended(self) -> bool:
-        """Ended and not reopened since; certificates, reviews and prunings may follow."""
-        ends, resumed = self.of(END), self.of("resume")
-        return bool(ends) and not any(e.seq > ends[-1].seq for e in resumed)
-
-    def of(self, kind: str) -> list[Entry]:
-        return self._by_kind.get(kind, [])
+        return self.first.run
 
     def body(self, seq: int) -> dict[str, Any]:
+        """An entry as plain data, for claims that name a place in it."""
         return self.entries[seq].body
+
+    def at(self, kind: EntryKind[T], seq: int) -> T:
+        """The record of entry `seq`; ValueError where it is of another kind."""
+        if self.entries[seq].kind != kind.name:
+            raise ValueError(f"entry {seq} is no {kind.name}")
+        return next(entry.record for entry in self.of(kind) if entry.seq == seq)
+
+    def trial_at(self, seq: int) -> AnyTrial:
+        return self._trials[seq]
+
+    @cached_property
+    def _trials(self) -> dict[int, AnyTrial]:
+        return {entry.seq: entry.record for entry in self.of(kinds.TRIAL)}
+
+    @cached_property
+    def timings(self) -> dict[int, Timing]:
+        """Of trials and confirmations, by their entries."""
+        timed = ((e.seq, getattr(e.record, "timing", None)) for e in self.in_order(kinds.TRIAL, kinds.CONFIRMATION))
+        return {seq: timing for seq, timing in timed if timing is not None}
+
+    @cached_property
+    def _trial_seq(self) -> dict[int, int]:
+        return {entry.record.trial: entry.seq for entry in self.of(kinds.TRIAL)}
 
     def trial_entry(self, number: int) -> int:
         return self._trial_seq[number]
 
     def matching(self, kind: str, where: Mapping[str, Any]) -> list[int]:
         """Entries of this kind whose body has these values at these dotted paths."""
-        return [e.seq for e in self.of(kind) if all(look(e.body, p) == v for p, v in where.items())]
+        found = [entry for entry in self.entries if entry.kind == kind]
+        return [e.seq for e in found if all(look(e.body, p) == v for p, v in where.items())]
 
     def when(self, seq: int) -> datetime:
         return datetime.fromisoformat(self.entries[seq].time)
-
-    def _shapes(self) -> dict[str, Shape]:
-        found: dict[str, Shape] = {}
-
-        def at(task: str, dims: Mapping[str, int]) -> Shape:
-            ordered = dict(sorted(dims.items()))
-            return found.setdefault(f"{task} {ordered}", Shape(task, ordered))
-
-        genesis = self.genesis if self.entries[0].kind == GENESIS else {}
-        for dims in genesis.get("shapes", []):
-            at(genesis["task"]["name"], dims)
-        for entry in self.entries:
-            if entry.kind not in ("calibration", "trial", "confirmation", "result"):
-                continue
-            shape = at(entry.body["task"], entry.body["dims"])
-            if entry.kind == "calibration":
-                shape.calibration = entry.seq
-            elif entry.kind == "trial":
-                shape.trials.append(entry.seq)
-            elif entry.kind == "confirmation":
-                shape.confirmed[entry.body["trial"]] = (entry.seq, shape.calibration)
-            else:
-                shape.result = entry.seq
-        return found
 
 
 def look(body: Any, path: str) -> Any:
@@ -157,14 +149,3 @@ def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
         previous = seq
     if start is not None and previous is not None:
         yield start, previous
-
-
-def _parsed(folder: Path, line: bytes, number: int) -> Entry:
-    try:
-        entry = parse_entry(line)
-    except ValueError as error:
-        raise LedgerFault(f"{folder / LEDGER_FILE} line {number + 1} is not an entry: {error}",
-                          f"see what was changed: klab audit {folder}") from error  # fmt: skip
-    if entry.seq != number:
-        raise LedgerFault(f"{folder / LEDGER_FILE} line {number + 1} is out of order", f"see klab audit {folder}")
-    return entry

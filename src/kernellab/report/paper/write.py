@@ -18,6 +18,7 @@ from kernellab.core.files import file_in_the_way
 from kernellab.core.ids import sha256_hex
 from kernellab.core.version import VERSION
 from kernellab.ledger.entry import LEDGER_FILE
+from kernellab.ledger.records import Genesis
 from kernellab.report.audit import audit
 from kernellab.report.paper import html_page, markdown, pdf
 from kernellab.report.paper.bibliography import resolve
@@ -161,9 +162,9 @@ def _is_claims(file: Path) -> bool:
 
 
 def _refuse_empty(evidence: LedgerPrefix) -> None:
-    if "task" not in evidence.genesis or "settings" not in evidence.genesis:
+    if not isinstance(evidence.start, Genesis):
         raise UsageError(f"{evidence.folder} is not the run of a task", "give the folder that 'klab run' named")
-    if not evidence.of("trial"):
+    if not evidence.trials:
         raise UsageError(f"{evidence.folder} holds no trial: there is nothing to report",
                          f"'klab resume {evidence.folder}' goes on with the run")  # fmt: skip
 
