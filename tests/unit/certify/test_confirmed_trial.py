@@ -25,7 +25,7 @@ def test_a_confirmed_trial_is_proved(softmax_run: Path, confirmed: int) -> None:
     proof = prove_trial(softmax_run, confirmed)
     assert proof.trial.trial == confirmed
     assert proof.verdict.level == "full"
-    assert proof.environment["device"] == proof.trial.device
+    assert proof.environment.device == proof.trial.device
     assert "launch" in proof.source
 
 
@@ -156,7 +156,7 @@ def test_where_and_how_it_was_measured_is_held_against_the_run(
 def test_a_certificate_outlives_what_the_run_does_later(issued: tuple[Certificate, Path], copied: Path) -> None:
     with Ledger.resume(copied, load_or_create_key()) as ledger:
         ledger.append("resume", {"environment": {"device": "another"}, "trials": 0})
-    assert prove_certificate(issued[0], copied).environment == issued[0].environment
+    assert prove_certificate(issued[0], copied).environment.facts == issued[0].environment
 
 
 def test_a_task_of_another_text_leaves_the_rest_to_be_checked(

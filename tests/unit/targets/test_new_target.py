@@ -72,8 +72,8 @@ def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, 
     assert trial.artifact.backend == "arithmetic"
     assert isinstance(trial, BusyTrial) or trial.timing.latency_s > 0
     begun = Run(outcome.folder).genesis
-    assert begun["settings"]["device"] == "toy"
-    assert begun["environment"]["compiler"].startswith("arithmetic by ")
+    assert begun.settings.device == "toy"
+    assert begun.environment.compiler.startswith("arithmetic by ")
     assert audit(outcome.folder).problems == []
 
 
