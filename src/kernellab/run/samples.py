@@ -133,7 +133,7 @@ class Child:
 
 @dataclass(eq=False)
 class _Sample:
-    """One child with its channel. `image`: its static memory after the warm-up, if there was one."""
+    """One child with its channel. `image`: its static memory after the warm-up, if there was one, which took `warm_s`."""
 
     channel: socket.socket
     process: Child
@@ -141,8 +141,9 @@ class _Sample:
     calls: frozenset[int]
     spans: list[tuple[int, int]] = field(default_factory=list)
     image: bytes | None = None
+    loaded: bool = False
+    warm_s: float = 0.0
     used: bool = False
-
     log: int = -1
 
     def drop(self) -> None:
@@ -169,18 +170,28 @@ class Samples:
 
     def ready(self) -> Samples:
         """Load the machine code once, to see that it can be; raises WorkerFault when that goes wrong."""
-        sample = self._begin([0], SCRUBBED)
-        sample.line.rest()
+        self._loaded(self._start([0], SCRUBBED)).line.rest()
         return self
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
-        """A process that has loaded the machine code, holds the buffers of these calls and no others, and has made one
-        uncounted call. To be done before new inputs are written: that call runs on whatever lies there."""
-        sample = self._begin(calls, SCRUBBED)
+    def begin(self, calls: Sequence[int]) -> bool:
+        """Have a process for these calls load meanwhile. It holds their buffers from now on, and no others."""
+        self._start(calls, SCRUBBED)
         self._fork_ahead()
-        self.busy_s += sample.line.command(calls[:1], timeout_s)
+        return True
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
+        """A process that has loaded the machine code, holds the buffers of these calls, and has made one uncounted call.
+        To be done before new inputs are written: that call runs on whatever lies there. Returns what it took."""
+        sample = self._fitting(calls) or self._start(calls, SCRUBBED)
+        if sample.warm_s:
+            return sample.warm_s
+        self._fork_ahead()
+        self._loaded(sample)
+        sample.warm_s = sample.line.command(calls[:1], timeout_s)
+        self.busy_s += sample.warm_s
         sample.image = self._image(sample)
         self._wait_for_ahead()
+        return sample.warm_s
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption.
@@ -188,8 +199,7 @@ class Samples:
         `steady`: the calls are made once more, backwards, on outputs that hold something else, and must leave static
         memory as the first round left it; the outputs are then the second round's.
         """
-        fitting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
-        sample = next(fitting, None) or self._begin(calls, AS_IT_IS)
+        sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
         sample.used = True
         before = sample.line.books() if counted else None
         seconds = sample.line.command(calls, timeout_s)
@@ -228,21 +238,32 @@ class Samples:
             os.close(self._ahead_log)
         self._nest.close()
 
-    def _begin(self, calls: Sequence[int], how: bytes) -> _Sample:
-        """A new process for these calls, loaded and waiting."""
+    def _fitting(self, calls: Sequence[int]) -> _Sample | None:
+        """The newest process that waits for work and holds these buffers."""
+        waiting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
+        return next(waiting, None)
+
+    def _start(self, calls: Sequence[int], how: bytes) -> _Sample:
+        """Tell a new process to load for these calls."""
         self._retire(_PREPARED - 1)
         self._fork_ahead()
         self._wait_for_ahead()
         assert self._ahead is not None
         channel, self._ahead = self._ahead, None
         process = Child(self._ahead_pid, self._nest, self._ahead_log)
-        if self._cpu is not None:
-            os.sched_setaffinity(process.pid, {self._cpu})
         line = Line(process, channel.fileno(), channel.fileno(), self._threads, trusted=False)
         sample = _Sample(channel, process, line, frozenset(calls), log=self._ahead_log)
         self._samples.append(sample)
         channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
-        sample.spans = self._spans(sample, line.receive(self._load_s, _LOADING))
+        return sample
+
+    def _loaded(self, sample: _Sample) -> _Sample:
+        """Wait until it has loaded, and have it run where it should."""
+        if not sample.loaded:
+            sample.spans = self._spans(sample, sample.line.receive(self._load_s, _LOADING))
+            sample.loaded = True
+        if self._cpu is not None:
+            os.sched_setaffinity(sample.process.pid, {self._cpu})
         return sample
 
     def _spans(self, sample: _Sample, reply: bytes) -> list[tuple[int, int]]:

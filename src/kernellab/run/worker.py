@@ -207,12 +207,16 @@ class Worker:
         self.busy_s += seconds
         return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+    def begin(self, calls: Sequence[int]) -> bool:
+        return False
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         """Bring the buffers of these calls in. To be done before new inputs are written: the process runs meanwhile."""
         fresh = [n for n in calls if n not in self._touched]
         if fresh:
             self._touched.update(fresh)
             self._line.command([self._calls + n for n in fresh], timeout_s)
+        return 0.0
 
     def remarks(self) -> dict[str, int | str]:
         return {}

@@ -128,15 +128,34 @@ def test_a_counter_that_resets_itself_and_a_table_filled_once_are_fine(call: str
         assert worker.remarks() == {}
 
 
-def test_a_second_sample_may_be_prepared_before_the_first_is_run(started: Any) -> None:
+def test_a_process_that_loads_meanwhile_is_the_one_that_is_prepared_and_run(started: Any) -> None:
     with started(SPIN % 1000) as worker:
         for _ in range(3):
-            worker.prepare([0], 5.0)
-            worker.prepare([0], 5.0)
-            pids = [s.process.pid for s in worker._samples]
+            assert worker.begin([0])
+            begun = newest(worker)
+            assert worker.prepare([0], 5.0) > 0
+            assert worker.prepare([0], 5.0) > 0, "it is prepared already"
             worker.run([0], 5.0, counted=True)
-            worker.run([0], 5.0, counted=True)
-            assert [s.process.pid for s in worker._samples if s.used] == pids[-2:]
+            assert [s.process.pid for s in worker._samples if s.used] == [begun]
+
+
+def test_two_samples_of_different_calls_may_be_prepared_at_once(sandbox: Sandbox, build: Callable[..., Built]) -> None:
+    inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
+    calls = [Call({"N": 16}, (inputs.declare((16,), "float32"),), (outputs.declare((16,), "float32"),)) for _ in "ab"]
+    inputs.open()
+    outputs.open()
+    worker = cpu.start(sandbox, build(SPIN % 1000), inputs, outputs, calls, 1, (0,))
+    try:
+        for call in (0, 1):
+            worker.prepare([call], 5.0)
+        pids = [s.process.pid for s in worker._samples]
+        for call in (0, 1):
+            worker.run([call], 5.0, counted=True)
+        assert [s.process.pid for s in worker._samples if s.used] == pids[-2:]
+    finally:
+        worker.close()
+        inputs.close()
+        outputs.close()
 
 
 def test_a_sample_cannot_reach_the_buffers_of_other_calls(sandbox: Sandbox, build: Callable[..., Built]) -> None:
