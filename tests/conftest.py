@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from kernellab.build import c as c_backend
 from kernellab.build.base import Built, Candidate, NotBuilt
@@ -23,6 +24,8 @@ from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.inputs import STANDARD
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
+settings.register_profile("any machine", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("any machine")
 MakeCandidate = Callable[..., Candidate]
 
 DOUBLE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
