@@ -242,7 +242,7 @@ class Bench:
         if arm.calls > 1:
             return
         if not arm.trusted:
-            number, arm.calls = self._set(arm), self._usual or other.calls
+            number, arm.calls = self._set(arm), self._guess(other)
             seconds = self._prepare(arm, number)
             if seconds:
                 arm.coming = number
@@ -251,6 +251,15 @@ class Bench:
                 return
             arm.calls = 1
         arm.calls = self._calls_for(self._rehearse(arm, check=not arm.trusted).seconds)
+
+    def _guess(self, other: Arm) -> int:
+        return self._usual or other.calls
+
+    def expect(self, arm: Arm, other: Arm) -> None:
+        """A trial of this arm against the other will come: its worker may load for it from now on."""
+        number, _ = self.ring.pick_sets()
+        if arm.worker.begin(self.ring.set_calls(number, self._guess(other))):
+            arm.coming = number
 
     def _calls_for(self, seconds: float) -> int:
         return min(self.ring.slots, max(1, math.ceil(self._sample_s / max(seconds, 1e-6))))
