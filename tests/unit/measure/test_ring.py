@@ -316,7 +316,7 @@ def test_slots_make_a_sample_long_enough_within_memory() -> None:
     assert slots_for(task, {"N": 1024}, 0.004, 1.0) == 1
     assert slots_for(task, {"N": 16}, 0.004, 1e-9) == 512
     assert slots_for(task, {"N": 1 << 24}, 0.004, 1e-6) == 1
-    assert slots_for(task, {"N": 16}, 0.9e-4, 0.0) == 180, "no call takes less than half a microsecond"
+    assert slots_for(task, {"N": 16}, 9.01e-5, 0.0) == 181, "no call takes less than half a microsecond"
     assert slots_for(task, {"N": 16}, 1e-3, 0.5e-5) == 96
     assert slots_for(task, {"N": 1 << 21}, 1.0, 1e-9) == 7, "known answers for two samples in 768 MiB"
 
