@@ -1,5 +1,5 @@
 # The two commands of the README, and what a contributor needs. Each does its own set-up in .venv.
-.PHONY: demo test setup check format gauntlet bench mutants clean
+.PHONY: demo test test-all setup check format gauntlet bench mutants clean
 
 demo: setup
 	.venv/bin/klab demo
@@ -11,6 +11,10 @@ test:
 	sh scripts/setup.sh dev
 	sh scripts/check.sh
 	.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
+
+# With the whole gauntlet (make test draws a sample of it and says its seed) and the tests that are marked slow.
+test-all:
+	$(MAKE) test PYTEST="--all $(PYTEST)"
 
 setup:
 	sh scripts/setup.sh run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -58,6 +59,32 @@ def launch(x, y, STEP=1, BAD=0):
         raise ValueError("a step of nothing")
     kernel("cube")(x, y, x.size)
 '''
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the whole gauntlet, and the tests marked slow")
+    parser.addoption("--gauntlet-seed", type=int, help="of the gauntlet's sample; a new one each time unless given")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the workers start: they all get the one seed."""
+    if config.option.gauntlet_seed is None:
+        config.option.gauntlet_seed = secrets.randbits(32)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    seed = config.getoption("--gauntlet-seed")
+    return "the whole gauntlet" if config.getoption("--all") else f"a sample of the gauntlet: --gauntlet-seed {seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow ones to --all."""
+    if config.getoption("--all"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
