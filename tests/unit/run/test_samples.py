@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Candidate
+from kernellab.build.c import CBuilder
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
 from kernellab.run.samples import Samples
 from kernellab.sandbox.freeze import states
 from kernellab.sandbox.host import Sandbox
+from kernellab.search.gauntlet import builtin_folder
+from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c
 SPIN = "void k(const float *x, float *y, long n) { volatile long i = 0; while (i < %d) i++; y[0] = i; }"
@@ -137,6 +140,29 @@ def test_a_process_that_loads_meanwhile_is_the_one_that_is_prepared_and_run(star
             assert worker.prepare([0], 5.0) > 0, "it is prepared already"
             worker.run([0], 5.0, counted=True)
             assert [s for s in worker._samples if s.used] == [begun]
+
+
+def test_what_is_computed_after_the_reply_belongs_to_the_sample(sandbox: Sandbox, builder: CBuilder) -> None:
+    """A kernel that answers for the laboratory's own loop, with the token, while it has work left to do."""
+    text = (builtin_folder() / "c" / "cheat_reply_through_hooks.py").read_text()
+    shape = {"M": 64, "N": 64}
+    built = builder.build(load_task("softmax"), Candidate(text, "early"), {"EARLY": 20}, [shape])
+    assert isinstance(built, Built)
+    inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
+    calls = [Call(shape, (inputs.declare((64, 64), "float32"),), (outputs.declare((64, 64), "float32"),))]
+    inputs.open()
+    outputs.open()
+    worker = cpu.start(sandbox, built, inputs, outputs, calls, 1, (0,))
+    try:
+        worker.prepare([0], 5.0)
+        process = worker._samples[-1].process.pid
+        before = cpu_seconds(process)
+        sample = worker.run([0] * 40, 5.0, counted=True)
+        assert sample.seconds >= cpu_seconds(process) - before
+    finally:
+        worker.close()
+        inputs.close()
+        outputs.close()
 
 
 def test_two_samples_of_different_calls_may_be_prepared_at_once(sandbox: Sandbox, build: Callable[..., Built]) -> None:
