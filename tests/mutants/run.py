@@ -1,6 +1,6 @@
 """`make mutants`: each mutant of the sample, in a copy of the tree, against the tests of its module; the score by folder.
 
-A mutant is killed when a test fails that passes without it. One that runs into the time limit of all its tests survives.
+A mutant is killed when a test fails that passes without it, or when its tests no longer end in time and do so without it.
 
     python -m tests.mutants.run                  the whole sample; the table also goes to build/mutants.json
     python -m tests.mutants.run measure/bench    the mutants whose names begin so
@@ -33,6 +33,7 @@ from tests.mutants.sample import EQUIVALENT, QUOTA, ROOT, SAMPLE, candidates, dr
 
 TABLE = ROOT / "build" / "mutants.json"
 ALL_TESTS_S, ONE_TEST_S = 300, 120
+TOO_LONG = "the time limit"
 _COPIED, _LINKED = ("src", "tests", "pyproject.toml", "README.md"), ("docs", "runs", "benchmarks", "Makefile")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+?(?:\[.*?\])?)?)(?: - .*)?$", re.MULTILINE)
 
@@ -92,7 +93,7 @@ class Tree:
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGKILL)
             started.communicate()
-            return ""
+            return TOO_LONG
         found = _FAILED.search(out)
         if found:
             return found[1]
@@ -104,7 +105,8 @@ class Hunt:
 
     def __init__(self, trees: Sequence[Tree]) -> None:
         self._free: Queue[Tree] = Queue()
-        self._broken: dict[str, bool] = {}
+        self._broken: list[str] = []
+        self._clean: dict[str, str] = {}
         self._lock = Lock()
         self._excused = equivalent()
         for tree in trees:
@@ -132,18 +134,23 @@ class Hunt:
         tests = tests_of(mutant.module)
         while True:
             with tree.holding(mutant, mutated):
-                by = tree.first_failure(tests, [name for name, broken in self._broken.items() if broken])
-            if not by or by.startswith("pytest itself") or not self._fails_anyway(by, tree):
+                by = tree.first_failure(tests, self._broken)
+            if by == TOO_LONG:
+                return "" if self._fails_anyway(TOO_LONG, tests, tree) else by
+            if not by or by.startswith("pytest itself") or not self._fails_anyway(by, [by], tree):
                 return by
 
-    def _fails_anyway(self, name: str, tree: Tree) -> bool:
+    def _fails_anyway(self, name: str, tests: Sequence[str], tree: Tree) -> bool:
+        key = " ".join(tests)
         with self._lock:
-            known = self._broken.get(name)
+            known = self._clean.get(key)
         if known is None:
-            known = bool(tree.first_failure([name]))
+            known = tree.first_failure(tests)
             with self._lock:
-                self._broken[name] = known
-        return known
+                self._clean[key] = known
+                if known == name != TOO_LONG:
+                    self._broken.append(name)
+        return known == name
 
 
 def score(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:

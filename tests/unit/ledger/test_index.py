@@ -126,3 +126,13 @@ def test_no_ledger_no_index(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no ledger"):
         open_index(tmp_path)
     assert not (tmp_path / "index.sqlite").exists()
+
+
+def test_a_ledger_whose_entries_are_out_of_order_is_not_indexed(tmp_path: Path, key: SigningKey) -> None:
+    write(tmp_path, key, measured(0, 1.5), measured(1, 1.6))
+    path = tmp_path / "ledger.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], lines[2], lines[1], *lines[3:]]))
+    with pytest.raises(LedgerFault, match=r"ledger.jsonl line 2 is not the next entry: seq 2 is out of order") as fault:
+        open_index(tmp_path)
+    assert fault.value.fix == f"see what was changed: klab audit {tmp_path}"

@@ -161,3 +161,29 @@ def test_proofs_about_what_is_not_there_are_refused() -> None:
         inclusion_proof(hashes(LEAVES), 8)
     with pytest.raises(ValueError, match="no tree of 9"):
         consistency_proof(hashes(LEAVES), 9)
+
+
+def test_every_leaf_of_every_small_tree_is_proven_at_its_own_place_only() -> None:
+    leaves = [leaf_hash(bytes([n])) for n in range(40)]
+    for size in range(1, 41):
+        root = root_of(leaves[:size])
+        for index in range(size):
+            path = inclusion_proof(leaves[:size], index)
+            assert verify_inclusion(leaves[index], index, size, path, root), (size, index)
+            assert not verify_inclusion(leaves[index], index + 1, size, path, root), (size, index)
+            if path:
+                assert not verify_inclusion(leaves[index], index, size, path[:-1], root), (size, index)
+            assert not verify_inclusion(leaves[index], index, size, [*path, root], root), (size, index)
+
+
+def test_every_small_tree_is_proven_to_be_the_beginning_of_every_larger_one() -> None:
+    leaves = [leaf_hash(bytes([n])) for n in range(24)]
+    roots = [root_of(leaves[:size]) for size in range(25)]
+    for new in range(25):
+        for old in range(new + 1):
+            proof = consistency_proof(leaves[:new], old)
+            assert verify_consistency(old, new, roots[old], roots[new], proof), (old, new)
+            other = roots[old - 1] if old else roots[1]
+            assert not verify_consistency(old, new, other, roots[new], proof), (old, new)
+            if proof:
+                assert not verify_consistency(old, new, roots[old], roots[new], proof[:-1]), (old, new)
