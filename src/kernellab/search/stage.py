@@ -233,16 +233,13 @@ class Stage:
         """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
         for name, baseline in coming.items():
             try:
-                arm = Arm(name, baseline.ready(), 1, trusted=True)
+                self.arms[name] = Arm(name, baseline.ready(), 1, trusted=True)
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
-                continue
-            wrong = self.bench.prove(arm)
-            if wrong:
-                arm.worker.close()
+        for name, arm in list(self.arms.items()):  # when all stand still: each makes a call while it is loaded
+            if wrong := self.bench.prove(arm):
+                self.arms.pop(name).worker.close()
                 self.failed[name] = wrong
-            else:
-                self.arms[name] = arm
         if not self.arms:
             raise EnvironmentFault(
                 f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines"
