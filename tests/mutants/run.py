@@ -3,7 +3,7 @@
 A mutant is killed when a test fails that passes without it, or when its tests no longer end in time and do so without it.
 
     python -m tests.mutants.run                  the whole sample; the table also goes to build/mutants.json
-    python -m tests.mutants.run measure/bench    the mutants whose names begin so
+    python -m tests.mutants.run measure/bench    the mutants whose names begin so; the table keeps what it has of the others
     python -m tests.mutants.run --draw           fill the sample up again after the code has changed
 """
 
@@ -186,13 +186,24 @@ def main() -> int:
             for outcome in workers.map(hunt.outcome, wanted):
                 outcomes.append(outcome)
                 print(f"{outcome.status:10} {outcome.mutant}  {outcome.change}  {outcome.by}", flush=True)
-    table = score(outcomes)
-    for folder, row in table.items():
-        print(f"{folder:8} {row['killed']:4.0f} of {row['mutants']:4.0f}  {row['share']:.1%}")
-    if not chosen.names:
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(json.dumps({"score": table, "mutants": [asdict(o) for o in outcomes]}, indent=1) + "\n")
+    known = {**_known(), **{o.mutant: o for o in outcomes}}
+    drawn = [known[str(m)] for m in sample() if str(m) in known]
+    report(drawn)
+    TABLE.parent.mkdir(exist_ok=True)
+    TABLE.write_text(json.dumps({"score": score(drawn), "mutants": [asdict(o) for o in drawn]}, indent=1) + "\n")
     return 0
+
+
+def report(outcomes: Sequence[Outcome]) -> None:
+    for folder, row in score(outcomes).items():
+        print(f"{folder:8} {row['killed']:4.0f} of {row['mutants']:4.0f}  {row['share']:.1%}")
+
+
+def _known() -> dict[str, Outcome]:
+    """What earlier runs found, for the mutants that this one leaves out."""
+    if not TABLE.exists():
+        return {}
+    return {row["mutant"]: Outcome(**row) for row in json.loads(TABLE.read_text())["mutants"]}
 
 
 def _made(folder: Path) -> Path:

@@ -272,14 +272,15 @@ def test_bytes_that_cannot_be_cut_off_are_told_and_nothing_is_written_after_them
     assert (check(tmp_path / "run").size, check(tmp_path / "run").problems) == (2, ())
 
 
+@pytest.mark.parametrize(("where", "step"), [(journal, "sync_folder"), (Path, "rename")], ids=["sync", "rename"])
 def test_a_run_that_could_not_be_begun_leaves_nothing_behind(
-    tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
+    where: object, step: str, tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(folder: Path) -> None:
+    def refuse(*_: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "sync_folder", refuse)
+        patch.setattr(where, step, refuse)
         with pytest.raises(EnvironmentFault, match="Input/output error"):
             Ledger.create(tmp_path / "run", {}, key)
     assert not [p for p in (tmp_path / "run").iterdir() if "jsonl" in p.name]

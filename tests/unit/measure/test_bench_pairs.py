@@ -204,6 +204,9 @@ def test_a_sample_of_no_time_at_all_is_taken_for_a_microsecond(double_task: Task
     arm = ours(slots, 0.0)
     bench(slots).pair(arm, theirs(slots, LONG), Pairs())
     assert 2000 <= arm.calls <= 2001
+    baseline = theirs(slots, 0.0)
+    bench(slots).compare(arm, baseline, 0)
+    assert 2000 <= baseline.calls <= 2001, "nor at the first call"
 
 
 @pytest.mark.parametrize(

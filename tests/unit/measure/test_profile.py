@@ -151,6 +151,8 @@ def test_spills_are_told_in_megabytes_and_the_longest_launch_speaks() -> None:
         "long is bound by neither memory nor arithmetic: 3.0 us under the profiler, 75 % of 2 launches",
         "4.8 MB of local memory traffic (spills)",
     ]
+    uncounted = Profile("ncu", kernels=(short, KernelProfile("uncounted(int)", {})))
+    assert uncounted.lines()[0].endswith("1.0 us under the profiler, 100 % of 2 launches")
     loads = KernelProfile("k", {"local_load_sectors": 31_250.0})
     assert Profile("ncu", kernels=(loads,)).lines()[1] == "1 MB of local memory traffic (spills)"
 
