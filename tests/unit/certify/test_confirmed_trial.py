@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.recorded import CUBE
+from tests.support.resign import Bodies
+from tests.support.resign import resigned as signed_anew
 
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.confirmed_trial import find_run, need_run, prove_certificate, prove_trial
@@ -181,3 +184,13 @@ def test_a_run_that_is_nowhere_is_asked_for(issued: tuple[Certificate, Path], tm
         need_run(alone, certificate)
     with pytest.raises(UsageError, match="no run folder"):
         need_run(alone, certificate, tmp_path / "nothing")
+
+
+def test_a_signed_record_that_is_not_well_formed_is_refused_in_words(tmp_path: Path) -> None:
+    def spoil(entries: Bodies) -> None:
+        del next(body for kind, body in entries if kind == "trial")["timing"]
+
+    folder = signed_anew(CUBE, tmp_path / "run", spoil)
+    with pytest.raises(LedgerFault, match="holds a record that is not well-formed") as fault:
+        prove_trial(folder, 0)
+    assert fault.value.fix == f"see 'klab audit {folder}'"

@@ -53,7 +53,7 @@ def killed_after(command: list[str], delay_s: float) -> list[int]:
     """The sequence numbers which the writer acknowledged before kill -9 struck, `delay_s` after the first."""
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout is not None
-    assert select.select([child.stdout], [], [], 60)[0], "the writer never wrote"
+    assert select.select([child.stdout], [], [], 600)[0], "the writer never wrote"
     deadline, told = time.monotonic() + delay_s, b""
     while (left := deadline - time.monotonic()) > 0:
         if select.select([child.stdout], [], [], left)[0]:

@@ -111,3 +111,16 @@ def test_a_changed_inclusion_proof_fails(data: list[bytes], draw: st.DataObject)
 def test_proofs_about_what_is_not_there_are_refused() -> None:
     with pytest.raises(ValueError, match="no leaf 8"):
         inclusion_proof(hashes(LEAVES), 8)
+
+
+def test_every_leaf_of_every_small_tree_is_proven_at_its_own_place_only() -> None:
+    leaves = [leaf_hash(bytes([n])) for n in range(40)]
+    for size in range(1, 41):
+        root = root_of(leaves[:size])
+        for index in range(size):
+            path = inclusion_proof(leaves[:size], index)
+            assert verify_inclusion(leaves[index], index, size, path, root), (size, index)
+            assert not verify_inclusion(leaves[index], index + 1, size, path, root), (size, index)
+            if path:
+                assert not verify_inclusion(leaves[index], index, size, path[:-1], root), (size, index)
+            assert not verify_inclusion(leaves[index], index, size, [*path, root], root), (size, index)

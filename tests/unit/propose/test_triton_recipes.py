@@ -233,16 +233,22 @@ def main() -> None:
     Path(sys.argv[1]).write_text(json.dumps(results))
 
 
+HALVES = {"even": [*FILES[::2], "--controls"], "odd": FILES[1::2]}
+"""Two processes, as many as a small machine has cores."""
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     if importlib.util.find_spec("triton") is None or importlib.util.find_spec("torch") is None:
         pytest.skip("Triton's interpreter needs triton and torch")
-    folder = tmp_path_factory.mktemp("triton")
+    from tests.support.once import once  # not at the top: the script that this file also is has no such package
+
+    folder = once(tmp_path_factory, "triton-recipes", interpreted)
+    return [found for name in HALVES for found in json.loads((folder / name).read_text())]
+
+
+def interpreted(folder: Path) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "KLAB_TEST_FOLDER": str(folder)}
-    halves = {
-        "even": [*FILES[::2], "--controls"],
-        "odd": FILES[1::2],
-    }  # two processes, as many as a small machine has cores
     started = [
         subprocess.Popen(
             [sys.executable, __file__, str(folder / name), *arguments],
@@ -250,14 +256,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for name, arguments in halves.items()
+        for name, arguments in HALVES.items()
     ]
-    found: list[dict[str, Any]] = []
-    for process, name in zip(started, halves, strict=True):
+    for process in started:
         _, said = process.communicate()
         assert process.returncode == 0, said[-3000:]
-        found += json.loads((folder / name).read_text())
-    return found
 
 
 @pytest.mark.slow
