@@ -412,6 +412,13 @@ def better_without_a_trial(entries: Bodies) -> None:
     result["trial"] = None
 
 
+def busy_without_a_busy_machine(entries: Bodies) -> None:
+    result = first(entries, "result")
+    kept = {name: result[name] for name in ("task", "dims", "dtype", "threads")}
+    result.clear()
+    result.update({**kept, "status": "busy", "reason": "so it says", "trial": None})
+
+
 def other_figures_at_the_end(entries: Bodies) -> None:
     first(entries, "end")["results"][0]["speedup"] *= 2
 
@@ -525,7 +532,8 @@ SAID_TOO_MUCH: dict[Change, str] = {
     other_baseline_in_the_result: "names ('torch.compile', 1, True) as baseline, threads and win; the confirmation says otherwise",
     other_threads_in_the_result: "names ('numpy', 64, True) as baseline, threads and win; the confirmation says otherwise",
     win_flag_in_the_result: "names ('numpy', 1, False) as baseline, threads and win; the confirmation says otherwise",
-    better_without_a_trial: "says 'better' without naming a trial",
+    busy_without_a_busy_machine: "says 'busy' without naming a trial",
+    better_without_a_trial: "is not a well-formed record: unpublished.status",
     other_figures_at_the_end: "the results at the end are not the ones recorded before",
     duplicate_of_a_failed_trial: "calls itself a duplicate of trial 3, which has other machine code",
     duplicate_of_minus_one: "calls itself a duplicate of trial -1, which has other machine code",

@@ -15,7 +15,7 @@ REASONS = {
     "report/audit_files.py": ("unit/report/test_audit_files.py",),
     "report/audit_origin.py": ("unit/report/test_audit_origin.py",),
     "report/audit_science.py": ("unit/report/test_audit_science.py",),
-    "search/one_artifact.py": ("unit/report/test_audit.py",),
+    "evaluate/one_artifact.py": ("unit/report/test_audit.py",),
     "ledger/check.py": ("unit/ledger/test_check.py",),
     "ledger/anchors.py": ("unit/ledger/test_anchors.py",),
     "ledger/git_anchor.py": ("unit/ledger/test_git_anchor.py",),

@@ -62,5 +62,10 @@ def test_a_verdict_that_its_trials_do_not_give_is_found(changes: dict[str, Any],
      ("model-call", "answered", ["question to the model", "reply of the model"])],
 )  # fmt: skip
 def test_what_was_asked_and_answered_is_evidence(kind: str, status: str, told: list[str], tmp_path: Path) -> None:
-    found = problems(tmp_path, kind, {"request": "ab" * 32, "reply": "cd" * 32, "status": status})
+    fault = {"kind": "server-error", "reason": "no"}
+    spent = {"calls": 1, "failed": 0, "unreported": 0}
+    outcome = {"attempts": 1, "spent": spent, "status": status}
+    answered = {**outcome, "reply": "cd" * 32, "usage": {}, "cost_usd": None, "seconds": 1.0}
+    rest = {"": {}, "failed": {**outcome, "fault": fault}, "answered": answered}[status]
+    found = problems(tmp_path, kind, {"call": 0, "request": "ab" * 32, "model": "m", **rest})
     assert [p.partition(": blob ")[0] for p in found] == [f"entry 13 ({kind}): {what}" for what in told]

@@ -21,7 +21,7 @@ def test_points_lead_to_entries(paper: PaperFile, evidence: LedgerPrefix) -> Non
 def test_convergence_has_a_dot_for_each_trial_and_a_falling_line(evidence: LedgerPrefix) -> None:
     rows = rows_of("convergence", evidence, {"shape": 0})
     dots = [r for r in rows if "number" in r]
-    statuses = [e.body["status"] for e in evidence.of("trial")]
+    statuses = [trial.status for trial in evidence.trials]
     assert len(dots) == sum(s != "duplicate" for s in statuses)
     best = [r["best"] for r in dots if "best" in r]
     assert best == sorted(best, reverse=True)

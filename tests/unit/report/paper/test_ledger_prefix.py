@@ -31,7 +31,7 @@ def test_a_prefix_has_the_root_it_had(evidence: LedgerPrefix) -> None:
 
 
 def test_every_trial_belongs_to_a_shape(evidence: LedgerPrefix) -> None:
-    assert sum(len(s.trials) for s in evidence.shapes) == len(evidence.of("trial"))
+    assert sum(len(s.trials) for s in evidence.shapes) == len(evidence.trials)
     assert evidence.ended
 
 
