@@ -68,7 +68,7 @@ def right(gpu: CudaDevice, crew: Crew, baselines: GpuBaselines, task: Task, wher
     runners = baselines.start(task, where, [name], ring)
     try:
         runner = runners[name].ready()
-        filling = ring.fill(1, 2, 1, known=True)
+        filling = ring.fill(1, 2, 1)
         sample = runner.run(ring.set_calls(1, 2), 60.0, counted=True)
         assert 0 < sample.seconds < 1
         fault, checked = ring.check(1, filling)
@@ -129,7 +129,7 @@ def test_the_settings_of_a_baseline_share_a_process_and_a_bad_one_harms_no_other
             with pytest.raises(WorkerFault, match="ValueError: no such setting"):
                 runners[name].ready()
         for name, factor in zip(names[1::2], (2, 3), strict=True):
-            filling = ring.fill(0, 1, 1, known=True)
+            filling = ring.fill(0, 1, 1)
             runners[name].ready().run([0], 30.0)
             fault, checked = ring.check(0, filling)
             assert (fault is None, checked) == (factor == 2, 1)

@@ -78,9 +78,9 @@ def cause(found: tuple[Any, int]) -> str:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_fill_gives_new_contents_and_stays_standard_normal(dtype: str, ring: Any) -> None:
     with ring(doubling(dtype)) as it:
-        for number, known in ((0, True), (1, True), (0, False), (1, False)):
+        for number in (0, 1, 0, 1):
             before = [contents(it, c) for c in it.set_calls(number, SLOTS)]
-            it.fill(number, SLOTS, 0, known)
+            it.fill(number, SLOTS, 0)
             after = [contents(it, c) for c in it.set_calls(number, SLOTS)]
             for old, new in zip(before, after, strict=True):
                 assert (old == new).mean() < 0.02, "equal by chance only: 16-bit floats are few"
@@ -93,7 +93,7 @@ def test_every_fill_gives_new_contents_and_stays_standard_normal(dtype: str, rin
 def test_where_the_timed_distribution_is_another_it_is_drawn_anew(ring: Any) -> None:
     with ring(doubling(distributions={"offset": draw_offset, "normal": draw_normal})) as it:
         before = contents(it, 0)
-        it.fill(0, SLOTS, 0, known=False)
+        it.fill(0, SLOTS, 0)
         assert (contents(it, 0) == before).mean() < 0.01
         assert abs(contents(it, 0).mean() - 3) < 0.1
 
@@ -106,31 +106,30 @@ def test_constant_inputs_stay_and_small_ones_change(ring: Any) -> None:
     with ring(task) as it:
         fixed, small = [], set()
         for _ in range(4):
-            it.fill(0, SLOTS, 0, known=False)
+            it.fill(0, SLOTS, 0)
             fixed += [contents(it, c, 1).tolist() for c in it.set_calls(0, SLOTS)]
             small |= {float(contents(it, c, 2)[0]) for c in it.set_calls(0, SLOTS)}
         assert all(f == fixed[0] for f in fixed)
-        assert len(small) > 4 * SLOTS - 4
+        assert len(small) >= SLOTS
 
 
 def test_every_slot_gets_a_known_answer_of_its_own_in_secret_order(ring: Any) -> None:
     with ring(pool=POOL + 2) as it:
         seen = []
         for _ in range(20):
-            filling = it.fill(0, SLOTS, 0, known=True)
+            filling = it.fill(0, SLOTS, 0)
             assert sorted(filling.entries) == list(range(SLOTS))
             assert len(set(filling.entries.values())) == SLOTS
             seen.append(tuple(filling.entries[slot] for slot in range(SLOTS)))
         assert len(set(seen)) > 5
         assert {entry for order in seen for entry in order} == set(range(POOL + 2))
-        assert not it.fill(0, SLOTS, 0, known=False).entries
 
 
 def test_where_the_pool_is_small_the_rest_is_mixed_and_not_counted(ring: Any) -> None:
     with ring(pool=2) as it:
         slots = set()
         for _ in range(20):
-            filling = it.fill(0, SLOTS, 0, known=True)
+            filling = it.fill(0, SLOTS, 0)
             answer(it, 0)
             assert it.check(0, filling) == (None, 2)
             slots.add(tuple(sorted(filling.entries)))
@@ -139,10 +138,9 @@ def test_where_the_pool_is_small_the_rest_is_mixed_and_not_counted(ring: Any) ->
 
 def test_known_inputs_look_like_the_others(ring: Any) -> None:
     with ring() as it:
-        shares = []
-        for known in (True, False):
-            it.fill(0, SLOTS, 0, known)
-            shares += [coarse_share(contents(it, slot)) for slot in range(SLOTS)]
+        shares = [coarse_share(contents(it, slot)) for slot in range(SLOTS)]
+        it.fill(0, SLOTS, 0)
+        shares += [coarse_share(contents(it, slot)) for slot in range(SLOTS)]
         assert min(shares) > 0.5, "sums near zero have trailing zero bits, known or not"
 
 
@@ -150,9 +148,9 @@ def test_no_output_of_an_earlier_sample_is_left_when_the_next_begins(ring: Any, 
     """Known inputs come again: their answers must not lie about in another slot or set, nor between the buffers."""
     with ring() as it:
         for number in (0, 1):
-            it.fill(number, SLOTS, 0, known=True)
+            it.fill(number, SLOTS, 0)
             answer(it, number)
-        filling = it.fill(0, 1, 0, known=True)
+        filling = it.fill(0, 1, 0)
         whole = gpu.context.download(it.sides[0].address, (it.sides[0].size,), np.uint8)
         region = it.calls[0].outputs[0]
         assert (whole[: region.start] == 0xFF).all()
@@ -170,7 +168,7 @@ def coarse_share(x: Array) -> float:
 def test_right_outputs_pass_and_one_wrong_element_is_found(dtype: str, ring: Any) -> None:
     with ring(doubling(dtype)) as it:
         for slot in range(SLOTS):
-            filling: Filling = it.fill(1, SLOTS, 0, known=True)
+            filling: Filling = it.fill(1, SLOTS, 0)
             answer(it, 1)
             assert it.check(1, filling) == (None, SLOTS)
             change(it, 1, slot, N // 2 + 1)
@@ -181,7 +179,7 @@ def test_right_outputs_pass_and_one_wrong_element_is_found(dtype: str, ring: Any
 @pytest.mark.parametrize("place", [0, N // 3, N - 1])
 def test_one_element_never_written_is_found_in_any_slot(place: int, dtype: str, ring: Any) -> None:
     with ring(doubling(dtype), pool=0) as it:
-        filling = it.fill(0, SLOTS, 0, known=False)
+        filling = it.fill(0, SLOTS, 0)
         answer(it, 0)
         change(it, 0, SLOTS - 1, place, bits=filling.patterns[SLOTS - 1][0])
         fault, _ = it.check(0, filling)
@@ -192,7 +190,7 @@ def test_one_element_never_written_is_found_in_any_slot(place: int, dtype: str, 
 @pytest.mark.parametrize("side", ["before", "behind"])
 def test_a_write_into_a_guard_band_is_found_and_mended_by_the_next_fill(side: str, ring: Any, gpu: CudaDevice) -> None:
     with ring() as it:
-        filling = it.fill(1, SLOTS, 0, known=False)
+        filling = it.fill(1, SLOTS, 0)
         answer(it, 1)
         region = it.calls[SLOTS + 2].outputs[0]
         place = region.data - 4 if side == "before" else region.data + region.nbytes
@@ -200,16 +198,16 @@ def test_a_write_into_a_guard_band_is_found_and_mended_by_the_next_fill(side: st
         fault, _ = it.check(1, filling)
         assert fault is not None
         assert (fault.cause, fault.reason) == ("out-of-bounds", f"wrote {side} the buffer of 'y'")
-        filling = it.fill(1, SLOTS, 0, known=False)
+        filling = it.fill(1, SLOTS, 0)
         answer(it, 1)
-        assert it.check(1, filling) == (None, 0)
+        assert it.check(1, filling)[0] is None
 
 
 def test_exact_integers_are_compared_bit_for_bit(ring: Any) -> None:
     task = doubling(inputs=(Buffer("x", ("N",), "int32"),), outputs=(Buffer("y", ("N",), "int64"),),
                     reference=lambda x: x.astype(np.int64) * 3, exact=True)  # fmt: skip
     with ring(task) as it:
-        filling = it.fill(0, SLOTS, 0, known=True)
+        filling = it.fill(0, SLOTS, 0)
         answer(it, 0, factor=3)
         assert it.check(0, filling) == (None, SLOTS)
         change(it, 0, SLOTS - 1, N - 1)
@@ -218,7 +216,7 @@ def test_exact_integers_are_compared_bit_for_bit(ring: Any) -> None:
 
 def test_outputs_of_calls_not_made_are_untouched_until_one_element_is_written(ring: Any) -> None:
     with ring() as it:
-        filling = it.fill(1, SLOTS, 0, known=False)
+        filling = it.fill(1, SLOTS, 0)
         change(it, 1, 0, 3, bits=0)
         assert it.untouched(1, filling), "the first slot is the call's own"
         change(it, 1, SLOTS - 1, N - 1, bits=0)
@@ -250,7 +248,7 @@ def test_a_kernel_wrong_in_one_slot_is_caught_in_the_first_sample(ring: Any, gpu
                               task=doubling())  # fmt: skip
             runner = gpu.start(built, it.inputs, it.sides[0], it.calls)
             try:
-                filling = it.fill(1, SLOTS, 0, known=True)
+                filling = it.fill(1, SLOTS, 0)
                 runner.run(it.set_calls(1, SLOTS), 10.0, counted=True)
                 assert cause(it.check(1, filling)) == "wrong-output"
             finally:

@@ -39,8 +39,12 @@ class ScriptedRunner:
         seconds, preempted = next(self._script)
         return Sample(seconds * len(calls), preempted)
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+    def begin(self, calls: Sequence[int]) -> bool:
+        return False
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         self.prepared.append(list(calls))
+        return 0.0
 
     def pin(self, cpu: int) -> None:
         self.pinned.append(cpu)

@@ -15,6 +15,8 @@ def main(fds: list[int]) -> int:
     request = json.loads(os.pread(fds[0], os.fstat(fds[0]).st_size, 0))
     os.environ.update(request["environment"])
     os.environ["TMPDIR"] = os.getcwd()
+    # __DATE__ and __TIME__: the same source gives the same machine code on any day
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
     with open(SOURCE, "w") as file:
         file.write(request["source"])
     code = 0

@@ -17,7 +17,7 @@ SETS = 2
 
 @dataclass
 class Filling:
-    """What lies in the first slots of a set right now: which pool entry behind a known slot, the poison of every slot."""
+    """What lies in the first slots of a set right now: the poison of every slot, and the pool entry in each."""
 
     side: int
     patterns: list[list[int]] = field(default_factory=list)
@@ -62,17 +62,16 @@ class Slots(ABC):
             self.calls.append(Call(self.dims, inputs, first))
 
     @abstractmethod
-    def fill(self, number: int, count: int, side: int, known: bool, other: int = -1) -> Filling:
-        """New inputs and poison for `count` slots of a set.
+    def fill(self, number: int, count: int, side: int, other: int = -1) -> Filling:
+        """New inputs with known answers, and poison, for `count` slots of a set.
 
-        `known` asks for known answers in as many slots as the pool has entries for, nearly always all; without it every
-        slot gets contents that nobody has an answer to. Known inputs
-        come again in later samples: nothing of a candidate survives from one sample to the next.
+        Inputs come again in later samples: nothing of a candidate survives from one sample to the next. `other`: one slot
+        gets this one of the `others`.
         """
 
     def others(self) -> int:
-        """How many known answers there are to inputs of other distributions than the timed one. `fill` puts number
-        `other` of them into one slot, for a sample that is like a timed one and is not counted."""
+        """How many known answers there are to inputs of other distributions than the timed one, for samples that are like
+        timed ones and are not counted."""
         return 0
 
     @abstractmethod

@@ -21,7 +21,7 @@ from typing import Literal
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Effort
-from kernellab.measure.base import Slots
+from kernellab.measure.base import Filling, Slots
 from kernellab.measure.roofline import Floor
 from kernellab.measure.stats import Estimate, median, paired_speedup, replicated_speedup
 from kernellab.run.base import Runner, Sample, WorkerFault
@@ -31,6 +31,7 @@ PATIENCE = 2  # tries for a pair: where they do not suffice, half were set aside
 _LOOKOUTS, _TRIAL_LOOKOUTS = 2, 0.5
 TOO_GOOD = 0.8
 _HOPELESS = 0.8
+_TOO_LONG = 3
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 Stopped = Literal["raced", "narrow", "budget"]
 
@@ -38,7 +39,7 @@ Stopped = Literal["raced", "narrow", "budget"]
 @dataclass
 class Arm:
     """A worker, which outputs it writes (0: the candidate's, 1: the other's), and how many calls make a sample. A trusted
-    arm (a baseline) needs cold inputs, but no new ones and no checks."""
+    arm (a baseline) needs cold inputs, but no new ones and no checks. `coming`: the set that its worker has begun on."""
 
     name: str
     worker: Runner
@@ -46,6 +47,7 @@ class Arm:
     trusted: bool = False
     calls: int = 1
     checked: int = 0
+    coming: int | None = None
 
 
 @dataclass
@@ -107,38 +109,54 @@ class Bench:
         self._floor_again = floor_again
         self._cpus = sorted(os.sched_getaffinity(0))
         self._cpu = self._cpus[-1]
+        self._usual = 0
 
     def pair(self, first: Arm, second: Arm, pairs: Pairs) -> None:
         """One sample of each arm on inputs that an untrusted arm's process has never seen, checked afterwards."""
-        ring = self.ring
-        sets = ring.pick_sets()
-        arms = (first, second)
+        ring, arms = self.ring, (first, second)
+        sets = self._sets(first, second)
         for number, arm in zip(sets, arms, strict=True):
             arm.worker.pin(self._cpu)
-            self._prepare(arm, ring.set_calls(number, arm.calls))
+            self._prepare(arm, number)
         fillings = [
-            None if arm.trusted else ring.fill(number, arm.calls, arm.side, known=True)
+            None if arm.trusted else ring.fill(number, arm.calls, arm.side)
             for number, arm in zip(sets, arms, strict=True)
         ]
         ring.flush()
         samples: list[Sample] = [Sample(0.0, False)] * 2
+        calls = first.calls, second.calls
         for index in (0, 1) if ring.toss() else (1, 0):
-            samples[index] = self._clock(arms[index], ring.set_calls(sets[index], arms[index].calls))
+            samples[index] = self._clock(arms[index], ring.set_calls(sets[index], calls[index]))
+        short = self._lengthen(samples, arms)
+        if first.worker is not second.worker:
+            self._begin(arms, sets)
         for number, filling, arm in zip(sets, fillings, arms, strict=True):
             if filling is not None:
-                fault, checked = ring.check(number, filling)
-                arm.checked += checked
-                if fault is not None:
-                    raise Unfit(_timed_fault(fault), arm)
-        seconds = [sample.seconds / arm.calls for sample, arm in zip(samples, arms, strict=True)]
-        if self._lengthen(samples, arms):
+                arm.checked += self._check(arm, number, filling)
+        if short:
             return
+        seconds = [sample.seconds / count for sample, count in zip(samples, calls, strict=True)]
         if samples[0].preempted or samples[1].preempted:
             pairs.dropped.append((seconds[0], seconds[1]))
             self._cpu = self._cpus[(self._cpus.index(self._cpu) + 1) % len(self._cpus)]
         else:
             pairs.first.append(seconds[0])
             pairs.second.append(seconds[1])
+
+    def _sets(self, first: Arm, second: Arm) -> tuple[int, int]:
+        """Two different sets; an arm that has begun on one gets that one."""
+        wanted = first.coming, None if second.coming == first.coming else second.coming
+        first.coming = second.coming = None
+        while True:
+            sets = self.ring.pick_sets()
+            if all(number in (None, picked) for number, picked in zip(wanted, sets, strict=True)):
+                return sets
+
+    def _begin(self, arms: tuple[Arm, Arm], sets: tuple[int, int]) -> None:
+        """While outputs are checked, a worker may load for its next sample: on the set that the other arm had."""
+        for arm, number in zip(arms, reversed(sets), strict=True):
+            if not arm.trusted and arm.worker.begin(self.ring.set_calls(number, arm.calls)):
+                arm.coming = number
 
     def compare(
         self,
@@ -154,8 +172,14 @@ class Bench:
         `lookouts`: how often a call is made alone, by chance, at the beginning and again later. `rehearsed`: among the
         timed samples come some that are like them and not counted, on inputs of every other distribution.
         """
-        for arm in (first, second):
-            self._warm_up(arm)
+        for arm, opponent in ((second, first), (first, second)):
+            self._warm_up(arm, opponent)
+
+        def rehearse(other: int) -> None:
+            for arm in (first, second):
+                if not arm.trusted:
+                    self._rehearse(arm, other)
+
         pairs = Pairs()
         coming = list(range(self.ring.others())) if rehearsed else []
         while len(pairs.first) < most and len(pairs.first) + len(pairs.dropped) < most * PATIENCE:
@@ -165,14 +189,15 @@ class Bench:
                 for arm in (first, second):
                     self._look_out(arm)
             if coming and self.ring.toss(len(coming) / max(1, most - len(pairs.first))):
-                self._rehearse((first, second), coming.pop())
+                rehearse(coming.pop())
             self.pair(first, second, pairs)
+            self._usual = self._usual if first.trusted else first.calls
             verdict = enough(pairs) if len(pairs.first) in _LOOKS else None
             if verdict is not None:
                 pairs.settle()
                 return pairs, verdict
         for other in coming:
-            self._rehearse((first, second), other)
+            rehearse(other)
         pairs.settle()
         return pairs, "budget"
 
@@ -180,55 +205,69 @@ class Bench:
         """Run the first call of a filled set alone: one that also did the later ones' work would be timed for nothing."""
         if arm.trusted or arm.calls < 2:
             return
-        number, _ = self.ring.pick_sets()
-        self._prepare(arm, self.ring.set_calls(number, arm.calls))
-        filling = self.ring.fill(number, arm.calls, arm.side, known=False)
+        number = self._set(arm)
+        self._prepare(arm, number)
+        filling = self.ring.fill(number, arm.calls, arm.side)
         self._clock(arm, self.ring.set_calls(number, 1))
         if not self.ring.untouched(number, filling):
             reason = "one call also wrote the outputs of calls that had not been made yet"
             raise Unfit(Rejected(cause="hidden-work", reason=reason, case="timed call"), arm)
 
-    def _rehearse(self, arms: tuple[Arm, Arm], other: int) -> None:
-        """A sample as the timed ones, that nobody counts, with inputs of another distribution in one of its calls: what
-        takes a short cut wherever it believes itself timed is wrong on those."""
-        for arm in arms:
-            if arm.trusted:
-                continue
-            number, _ = self.ring.pick_sets()
-            self._prepare(arm, self.ring.set_calls(number, arm.calls))
-            filling = self.ring.fill(number, arm.calls, arm.side, known=True, other=other)
-            self.ring.flush()
-            self._clock(arm, self.ring.set_calls(number, arm.calls))
-            fault, _ = self.ring.check(number, filling)
-            if fault is not None:
-                raise Unfit(_timed_fault(fault), arm)
+    def _rehearse(self, arm: Arm, other: int = -1, check: bool = True) -> Sample:
+        """A sample as the timed ones, that nobody counts. `other`: with inputs of another distribution in one of its calls;
+        what takes a short cut wherever it believes itself timed is wrong on those."""
+        number = self._set(arm)
+        self._prepare(arm, number)
+        filling = self.ring.fill(number, arm.calls, arm.side, other) if check else None
+        self.ring.flush()
+        sample = self._clock(arm, self.ring.set_calls(number, arm.calls))
+        if filling is not None:
+            self._check(arm, number, filling)
+        return sample
 
     def prove(self, arm: Arm) -> str:
         """One call with a known answer: why an arm that is about to be trusted should not be, or ''."""
         try:
-            self._once(arm, known=True)
+            self._rehearse(arm)
         except Unfit as unfit:
             return unfit.rejected.reason
         return ""
 
-    def _once(self, arm: Arm, known: bool) -> Sample:
-        number, _ = self.ring.pick_sets()
-        self._prepare(arm, self.ring.set_calls(number, 1))
-        if arm.trusted and not known:
-            return self._clock(arm, self.ring.set_calls(number, 1))
-        filling = self.ring.fill(number, 1, arm.side, known)
-        sample = self._clock(arm, self.ring.set_calls(number, 1))
-        fault, _ = self.ring.check(number, filling)
-        if fault is not None:
-            raise Unfit(_timed_fault(fault), arm)
-        return sample
+    def _warm_up(self, arm: Arm, other: Arm) -> None:
+        """One uncounted call (thread pools, predictors, lazy libraries) tells how many make a sample.
 
-    def _warm_up(self, arm: Arm) -> None:
-        """One uncounted call: thread pools, predictors, lazy libraries; sets the calls a sample."""
+        A candidate is taken to be as fast as the one before it, or as what it is compared with, unless that call tells
+        otherwise: so its first sample is seldom too short, and one that is too long counts all the same.
+        """
         if arm.calls > 1:
             return
-        sample = self._once(arm, known=False)
-        arm.calls = min(self.ring.slots, max(1, math.ceil(self._sample_s / max(sample.seconds, 1e-6))))
+        if not arm.trusted:
+            number, arm.calls = self._set(arm), self._guess(other)
+            seconds = self._prepare(arm, number)
+            if seconds:
+                arm.coming = number
+                fits = seconds * arm.calls < _TOO_LONG * self._sample_s
+                arm.calls = arm.calls if fits else self._calls_for(seconds)
+                return
+            arm.calls = 1
+        arm.calls = self._calls_for(self._rehearse(arm, check=not arm.trusted).seconds)
+
+    def _guess(self, other: Arm) -> int:
+        return self._usual or other.calls
+
+    def expect(self, arm: Arm, other: Arm) -> None:
+        """A trial of this arm against the other will come: its worker may load for it from now on."""
+        number, _ = self.ring.pick_sets()
+        if arm.worker.begin(self.ring.set_calls(number, self._guess(other))):
+            arm.coming = number
+
+    def _calls_for(self, seconds: float) -> int:
+        return min(self.ring.slots, max(1, math.ceil(self._sample_s / max(seconds, 1e-6))))
+
+    def _set(self, arm: Arm) -> int:
+        """The set that it has begun on, or any."""
+        number, arm.coming = arm.coming, None
+        return self.ring.pick_sets()[0] if number is None else number
 
     def _lengthen(self, samples: list[Sample], arms: tuple[Arm, Arm]) -> bool:
         """Samples too short to clock well do not count: the next ones take more calls."""
@@ -321,9 +360,16 @@ class Bench:
             return Busy(f"others use this machine, so what it can do at best cannot be told: {figures}")
         return Rejected(cause="too-good", reason=f"faster than what this machine can do at best: {figures}")
 
-    def _prepare(self, arm: Arm, calls: list[int]) -> None:
+    def _check(self, arm: Arm, number: int, filling: Filling) -> int:
+        """How many calls were judged in full."""
+        fault, checked = self.ring.check(number, filling)
+        if fault is not None:
+            raise Unfit(_timed_fault(fault), arm)
+        return checked
+
+    def _prepare(self, arm: Arm, number: int) -> float:
         try:
-            arm.worker.prepare(calls, self._timeout_s)
+            return arm.worker.prepare(self.ring.set_calls(number, arm.calls), self._timeout_s)
         except WorkerFault as fault:
             raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm) from None
 

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernellab.measure.base import Filling, Slots
-from kernellab.measure.ring import LEAST_MIXED, mixed
 from kernellab.run.base import Call, Region
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import DeviceArena
 from kernellab.tasks.crew import Crew
-from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.dtypes import is_float, widen
 from kernellab.tasks.inputs import draw_inputs, draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import Array, Dims, Task
@@ -31,6 +30,7 @@ from kernellab.verify.judge import check_outputs, poison_outputs
 from kernellab.verify.numeric import Mismatch
 
 _BASES = 3
+LEAST_MIXED = 64
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,13 @@ class DeviceRing(Slots):
             self._refresh(call)
         self._keeper.context.synchronize()
 
-    def fill(self, number: int, count: int, side: int, known: bool, other: int = -1) -> Filling:
+    def fill(self, number: int, count: int, side: int, other: int = -1) -> Filling:
         filling = Filling(side)
         calls = self.calls[number * self.slots : number * self.slots + count]
-        if known and self._answers:
-            asked = min(count, len(self._answers))
-            slots = self._secret.choice(count, asked, replace=False)
-            entries = self._secret.choice(len(self._answers), asked, replace=False)
-            filling.entries = {int(s): int(e) for s, e in zip(slots, entries, strict=True)}
+        asked = min(count, len(self._answers))
+        slots = self._secret.choice(count, asked, replace=False)
+        entries = self._secret.choice(len(self._answers), asked, replace=False)
+        filling.entries = {int(s): int(e) for s, e in zip(slots, entries, strict=True)}
         self.sides[side].wipe_around(calls[0].outputs[0], calls[-1].outputs[-1])
         for slot, call in enumerate(calls):
             if slot in filling.entries:
@@ -235,6 +234,14 @@ class DeviceRing(Slots):
             else:
                 drawn = drawn or draw_inputs(self.task, self.dims, self._distribution, self._secret)
                 self.inputs.write(region, drawn[index])
+
+
+def mixed(draw: Array, base: Array) -> Array:
+    """A draw as the sum of two, standard normal again; what is no float, or too small to be mixed, stays as it is."""
+    if not is_float(draw.dtype) or draw.size < LEAST_MIXED:
+        return draw
+    halved = draw * draw.dtype.type(math.sqrt(0.5))
+    return np.asarray((widen(halved) + widen(base.reshape(draw.shape))).astype(draw.dtype))
 
 
 def _halved(values: list[Array]) -> list[Array]:

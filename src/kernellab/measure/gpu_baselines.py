@@ -133,12 +133,16 @@ class BaselineRunner:
         reply = self._process.ask(request, timeout_s, when="during a call")
         return Sample(float(reply["seconds"]), throttled or self._device.gauges.throttled())
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+    def begin(self, calls: Sequence[int]) -> bool:
+        return False
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         fresh = [n for n in calls if n not in self._prepared]
         if fresh:
             request = {"do": "prepare", "calls": fresh, "variant": self._name}
             self._process.ask(request, max(timeout_s, 60.0), when="before a call")
             self._prepared.update(fresh)
+        return 0.0
 
     def remarks(self) -> dict[str, int | str]:
         return {}

@@ -89,8 +89,14 @@ class Runner(Protocol):
         `steady`: where it applies, make the calls once more and compare what they leave in static memory.
         """
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
-        """Do what is done once for these calls, before their inputs are written and their outputs poisoned."""
+    def begin(self, calls: Sequence[int]) -> bool:
+        """Start on what `prepare` will do for these calls, in the background. False: there is nothing to start on."""
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
+        """Do what is done once for these calls, before their inputs are written and their outputs poisoned.
+
+        Where that includes an uncounted call: its seconds. Else 0.
+        """
 
     def pin(self, cpu: int) -> None:
         """Run on this processor from now on, where that means something."""

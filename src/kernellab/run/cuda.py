@@ -158,13 +158,17 @@ class CudaRunner:
         """What the laboratory's own clock saw beyond the device's: a device clock that was tampered with would show."""
         return {"outside_clock_us": round(1e6 * statistics.median(self.outside_s))} if self.outside_s else {}
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+    def begin(self, calls: Sequence[int]) -> bool:
+        return False
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         fresh = [n for n in calls if n not in self._prepared]
         if fresh:
             self._process.ask(
                 {"do": "prepare", "number": self._number, "calls": fresh}, timeout_s, when="before a call"
             )
             self._prepared.update(fresh)
+        return 0.0
 
     def pin(self, cpu: int) -> None:
         """The host's processors do not matter to what the device does."""

@@ -133,22 +133,33 @@ class Child:
 
 @dataclass(eq=False)
 class _Sample:
-    """One child with its channel. `image`: its static memory after the warm-up, if there was one."""
+    """One child with its channel and its log; it is `born` when its number is known, and loaded when it has said so.
+
+    `image`: its static memory after the warm-up, if there was one, which took `warm_s`.
+    """
 
     channel: socket.socket
-    process: Child
-    line: Line
+    log: int
     calls: frozenset[int]
+    born: tuple[Child, Line] | None = None
+    loaded: bool = False
     spans: list[tuple[int, int]] = field(default_factory=list)
     image: bytes | None = None
+    warm_s: float = 0.0
     used: bool = False
 
-    log: int = -1
+    @property
+    def process(self) -> Child:
+        return self.known()[0]
 
-    def drop(self) -> None:
-        self.process.drop()
-        self.channel.close()
-        os.close(self.log)
+    @property
+    def line(self) -> Line:
+        return self.known()[1]
+
+    def known(self) -> tuple[Child, Line]:
+        if self.born is None:
+            raise WorkerFault("lost-worker", "the laboratory's own process could not start a sample")
+        return self.born
 
 
 class Samples:
@@ -162,25 +173,27 @@ class Samples:
         self._cpu: int | None = None
         self._unseen = False
         self._samples: list[_Sample] = []
-        self._ahead: socket.socket | None = None
-        self._ahead_pid, self._ahead_log = 0, -1
-        self._fork_ahead()
         self.busy_s = 0.0
 
     def ready(self) -> Samples:
         """Load the machine code once, to see that it can be; raises WorkerFault when that goes wrong."""
-        sample = self._begin([0], SCRUBBED)
-        sample.line.rest()
+        self._loaded(self._start([0], SCRUBBED)).line.rest()
         return self
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
-        """A process that has loaded the machine code, holds the buffers of these calls and no others, and has made one
-        uncounted call. To be done before new inputs are written: that call runs on whatever lies there."""
-        sample = self._begin(calls, SCRUBBED)
-        self._fork_ahead()
-        self.busy_s += sample.line.command(calls[:1], timeout_s)
-        sample.image = self._image(sample)
-        self._wait_for_ahead()
+    def begin(self, calls: Sequence[int]) -> bool:
+        """Have a process for these calls load meanwhile. It holds their buffers from now on, and no others."""
+        self._start(calls, SCRUBBED)
+        return True
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
+        """A process that has loaded the machine code, holds the buffers of these calls, and has made one uncounted call.
+        To be done before new inputs are written: that call runs on whatever lies there. Returns what it took."""
+        sample = self._loaded(self._fitting(calls) or self._start(calls, SCRUBBED))
+        if not sample.warm_s:
+            sample.warm_s = sample.line.command(calls[:1], timeout_s)
+            self.busy_s += sample.warm_s
+            sample.image = self._image(sample)
+        return sample.warm_s
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption.
@@ -188,8 +201,7 @@ class Samples:
         `steady`: the calls are made once more, backwards, on outputs that hold something else, and must leave static
         memory as the first round left it; the outputs are then the second round's.
         """
-        fitting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
-        sample = next(fitting, None) or self._begin(calls, AS_IT_IS)
+        sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
         sample.used = True
         before = sample.line.books() if counted else None
         seconds = sample.line.command(calls, timeout_s)
@@ -205,7 +217,6 @@ class Samples:
             statics.compare(first, self._image(sample))
         if not counted:
             self._retire(_PREPARED)
-            self._fork_ahead()
         return found
 
     def remarks(self) -> dict[str, int | str]:
@@ -223,26 +234,30 @@ class Samples:
 
     def close(self) -> None:
         self._retire()
-        if self._ahead is not None:
-            self._ahead.close()
-            os.close(self._ahead_log)
         self._nest.close()
 
-    def _begin(self, calls: Sequence[int], how: bytes) -> _Sample:
-        """A new process for these calls, loaded and waiting."""
+    def _fitting(self, calls: Sequence[int]) -> _Sample | None:
+        """The newest process that waits for work and holds these buffers."""
+        waiting = (s for s in reversed(self._samples) if not s.used and s.calls.issuperset(calls))
+        return next(waiting, None)
+
+    def _start(self, calls: Sequence[int], how: bytes) -> _Sample:
+        """Have a new process made, and tell it to load for these calls. Nobody waits for either here."""
         self._retire(_PREPARED - 1)
-        self._fork_ahead()
-        self._wait_for_ahead()
-        assert self._ahead is not None
-        channel, self._ahead = self._ahead, None
-        process = Child(self._ahead_pid, self._nest, self._ahead_log)
-        if self._cpu is not None:
-            os.sched_setaffinity(process.pid, {self._cpu})
-        line = Line(process, channel.fileno(), channel.fileno(), self._threads, trusted=False)
-        sample = _Sample(channel, process, line, frozenset(calls), log=self._ahead_log)
+        sample = _Sample(*self._nest.fork(), frozenset(calls))
         self._samples.append(sample)
-        channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
-        sample.spans = self._spans(sample, line.receive(self._load_s, _LOADING))
+        with contextlib.suppress(OSError):  # a process that could not be made shows when its first word is read
+            sample.channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
+        return sample
+
+    def _loaded(self, sample: _Sample) -> _Sample:
+        """Wait until it has loaded, and have it run where it should."""
+        self._learn(sample)
+        if not sample.loaded:
+            sample.spans = self._spans(sample, sample.line.receive(self._load_s, _LOADING))
+            sample.loaded = True
+        if self._cpu is not None:
+            os.sched_setaffinity(sample.process.pid, {self._cpu})
         return sample
 
     def _spans(self, sample: _Sample, reply: bytes) -> list[tuple[int, int]]:
@@ -261,26 +276,30 @@ class Samples:
         self._unseen = self._unseen or found is None
         return found
 
-    def _fork_ahead(self) -> None:
-        if self._ahead is None:
-            (self._ahead, self._ahead_log), self._ahead_pid = self._nest.fork(), 0
-
-    def _wait_for_ahead(self) -> None:
-        """Until the next process is there, so that its fork is over when a clock starts."""
-        assert self._ahead is not None
-        if self._ahead_pid:
+    def _learn(self, sample: _Sample) -> None:
+        """Its number, from the kernel: the credentials of its first word."""
+        if sample.born is not None:
             return
-        self._ahead.settimeout(_BIRTH_S)
+        channel = sample.channel
+        channel.settimeout(_BIRTH_S)
         try:
-            data, ancillary, _, _ = self._ahead.recvmsg(len(BORN), socket.CMSG_SPACE(struct.calcsize("3i")))
+            data, ancillary, _, _ = channel.recvmsg(len(BORN), socket.CMSG_SPACE(struct.calcsize("3i")))
         except OSError:
             data, ancillary = b"", []
         if data != BORN:
             said = (self._nest.job.log().strip().splitlines() or ["no message"])[-1][:300]
             raise WorkerFault("lost-worker", f"the laboratory's own process could not start a sample: {said}")
-        self._ahead.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-        self._ahead.settimeout(None)
-        self._ahead_pid = int(struct.unpack("3i", ancillary[0][2][:12])[0])
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        channel.settimeout(None)
+        child = Child(int(struct.unpack("3i", ancillary[0][2][:12])[0]), self._nest, sample.log)
+        sample.born = child, Line(child, channel.fileno(), channel.fileno(), self._threads, trusted=False)
+
+    def _drop(self, sample: _Sample) -> None:
+        with contextlib.suppress(WorkerFault):  # the laboratory's own process is gone, and all of its children with it
+            self._learn(sample)
+            sample.process.drop()
+        sample.channel.close()
+        os.close(sample.log)
 
     def _retire(self, keep: int = 0) -> None:
         """End the processes that have been used, and of the others all but the newest few."""
@@ -288,5 +307,5 @@ class Samples:
         kept = waiting[len(waiting) - keep :] if keep else []
         for sample in self._samples:
             if sample not in kept:
-                sample.drop()
+                self._drop(sample)
         self._samples = kept

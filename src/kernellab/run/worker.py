@@ -2,9 +2,9 @@
 
 Between commands the process is stopped (SIGSTOP, confirmed by the kernel), so that no thread of it can work ahead on
 inputs that are being prepared, finish late, or disturb the other arm.
-Covered: late or early work, forged replies, hangs, crashes, processes that will not stop. Not covered: the moment between
-the reply and the stop, as long as it is below 150 us and 0.5 % of the sample; beyond that it belongs to the sample, and
-a process that goes on computing is rejected.
+Covered: late or early work, forged replies, hangs, crashes, processes that will not stop. What a process computes between
+its reply and its stop belongs to the sample: by the processor time that it used in all, where it is one thread, and by the
+clock, where it is several. One that goes on for long is rejected.
 """
 
 from __future__ import annotations
@@ -90,15 +90,13 @@ class Line:
             raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of its reply")
         if self.process.status is not None:
             self._broken(b"", True, 0.0, "during a call")
-        if self._trusted:
-            return 0.0
         late = time.perf_counter() - ended
         more = min(self._cpu_s() - used, self._threads * late)  # another's CPU clock may run behind by a tick or two
         allowed = _LOST_S + _LOST_SHARE * seconds
-        if more > allowed + _HIDDEN_S:
+        if more > allowed + _HIDDEN_S and not self._trusted:
             self.process.kill()
             raise WorkerFault("hidden-work", f"went on computing for {more * 1e3:.3g} ms after its reply")
-        return max(0.0, late - allowed)
+        return late if self._threads > 1 else 0.0
 
     def refuse(self) -> NoReturn:
         self.process.kill()
@@ -145,14 +143,15 @@ class Line:
         """What a command took, and whether somebody else had the processor during a noticeable part of it.
 
         One thread: the time in which it or the laboratory was ready and got no processor is nobody's work, and is taken
-        off, down to the processor time that it used, which is the least that its work took. Only one that was thrown off
-        the processor in the middle, and found other contents in the caches when it came back, is set aside.
+        off, down to the processor time that it used until it was stopped, which is the least that its work took. Only one
+        that was thrown off the processor in the middle, and found other contents in the caches when it came back, is set
+        aside.
         """
         spent = self.books().since(before)
         allowed = _LOST_S + _LOST_SHARE * seconds
         if self._threads > 1:
             return Sample(seconds, spent.waited > allowed)
-        net = max(seconds - spent.waited - spent.own_wait, min(spent.used, seconds))
+        net = max(seconds - spent.waited - spent.own_wait, spent.used)
         return Sample(net, spent.switches > 0 and spent.waited > allowed)
 
 
@@ -207,12 +206,16 @@ class Worker:
         self.busy_s += seconds
         return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
 
-    def prepare(self, calls: Sequence[int], timeout_s: float) -> None:
+    def begin(self, calls: Sequence[int]) -> bool:
+        return False
+
+    def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         """Bring the buffers of these calls in. To be done before new inputs are written: the process runs meanwhile."""
         fresh = [n for n in calls if n not in self._touched]
         if fresh:
             self._touched.update(fresh)
             self._line.command([self._calls + n for n in fresh], timeout_s)
+        return 0.0
 
     def remarks(self) -> dict[str, int | str]:
         return {}

@@ -29,6 +29,7 @@ from kernellab.verify.cases import CaseTable, full_cases
 from kernellab.verify.controls import prove
 
 BUSY = "busy"
+_NOT_TIMED = ("build", "verify")
 _EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, processes=1, narrow=0.0, trials=1, confirmations=1)
 Kind = Literal["cheat", "honest", "task"]
 _KERNELS: tuple[Kind, ...] = ("cheat", "honest")
@@ -187,6 +188,8 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
 
 def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
     status, cause, reason = _judge(lab, stage, table, entry)
+    if status == BUSY and entry.kind == "cheat" and entry.stage in _NOT_TIMED:
+        status = "passed"  # a busy machine excuses nothing that is to be told without a clock
     passed = status == "passed"
     if entry.kind == "honest":
         return Row(entry.path.stem, "honest", passed or status == BUSY, status, cause, reason, entry.device)

@@ -76,7 +76,7 @@ class Stage:
         self.table = CaseTable(task, screen, os.urandom(32), bay.rig.device)
         self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
-        self._early: tuple[str, Runner] | None = None
+        self._early: tuple[str, Arm] | None = None
         self.failed: dict[str, str] = {}
         self.baseline = ""
         self.calibration = self._calibrate(coming)
@@ -85,9 +85,11 @@ class Stage:
         """Screening on the stage's own cases; meanwhile the process that measure() will need starts beside it."""
         self._drop_early()
         try:
-            self._early = (built.artifact.id, self.start_worker(built, self.ring, wait=False))
+            arm = Arm("candidate", self.start_worker(built, self.ring, wait=False), 0)
         except WorkerFault as fault:
             return Rejected(cause=fault.cause, reason=fault.reason, case="loading")
+        self._early = (built.artifact.id, arm)
+        self.bench.expect(arm, self.arms[self.baseline])
         verdict = self._judge.verify(built, self.table, "screen")
         if isinstance(verdict, Rejected):
             self._drop_early()
@@ -97,9 +99,9 @@ class Stage:
         """A trial's timing against the fastest baseline, freshly loaded."""
         baseline, effort = self.arms[self.baseline], self._bay.settings.profile
         try:
-            with closing(self._take_worker(built)) as worker:
-                found = self.bench.trial(Arm("candidate", worker, 0), baseline, effort, incumbent)
-                return self._named(found, built)
+            candidate = self._take_early(built)
+            with closing(candidate.worker):
+                return self._named(self.bench.trial(candidate, baseline, effort, incumbent), built)
         except WorkerFault as fault:
             return _not_loaded(fault)
 
@@ -216,32 +218,28 @@ class Stage:
 
     def _drop_early(self) -> None:
         if self._early is not None:
-            self._early[1].close()
+            self._early[1].worker.close()
             self._early = None
 
-    def _take_worker(self, built: Built) -> Runner:
+    def _take_early(self, built: Built) -> Arm:
         """The process that was started during screening, if it is of this artifact; else a new one."""
-        early, self._early = self._early, None
-        if early is not None and early[0] == built.artifact.id:
-            return early[1]
-        if early is not None:
-            early[1].close()
-        return self.start_worker(built, self.ring, wait=False)
+        if self._early is not None and self._early[0] == built.artifact.id:
+            (_, arm), self._early = self._early, None
+            return arm
+        self._drop_early()
+        return Arm("candidate", self.start_worker(built, self.ring, wait=False), 0)
 
     def _calibrate(self, coming: Mapping[str, Runner]) -> dict[str, Any]:
         """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
         for name, baseline in coming.items():
             try:
-                arm = Arm(name, baseline.ready(), 1, trusted=True)
+                self.arms[name] = Arm(name, baseline.ready(), 1, trusted=True)
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
-                continue
-            wrong = self.bench.prove(arm)
-            if wrong:
-                arm.worker.close()
+        for name, arm in list(self.arms.items()):  # when all stand still: each makes a call while it is loaded
+            if wrong := self.bench.prove(arm):
+                self.arms.pop(name).worker.close()
                 self.failed[name] = wrong
-            else:
-                self.arms[name] = arm
         if not self.arms:
             raise EnvironmentFault(
                 f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines"

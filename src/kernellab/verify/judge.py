@@ -20,7 +20,7 @@ from kernellab.build.base import Built
 from kernellab.core.records import Cause, Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.oracle import Expected
-from kernellab.tasks.spec import Array, Task, shape_key
+from kernellab.tasks.spec import Array, Task, dims_label, shape_key
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within
 
@@ -122,16 +122,31 @@ class _Look:
         return None
 
     def many_times(self) -> Rejected | None:
-        """The smallest case again and again in one process: a kernel that counts its calls would turn."""
-        table = self._table
-        number = min(range(len(table.cases)), key=lambda n: table.task.least_bytes(table.cases[n].dims))
-        case, count = table.cases[number], _MANY + secrets.randbelow(_MANY)
-        self.label = f"{case.label}, {count} times"
-        patterns = poison_outputs(table.outputs, table.calls[number])
-        self._run([number] * count, _MANY_TIMEOUTS * table.timeouts[number])
-        if not self._as_before(number) and (fault := self._fault_now(number, patterns)):
-            return _later(fault, case, f"right at first, then wrong after {count} calls in one process")
+        """Small cases of one shape again and again in one process, in secret order: a kernel that counts its calls would
+        turn, and one that remembers an answer would give it for other inputs."""
+        table, numbers = self._table, self._like()
+        count = _MANY + secrets.randbelow(_MANY)
+        dice = secrets.SystemRandom()
+        last = dice.sample(numbers, len(numbers))
+        self.label = f"{count} calls in one process"
+        patterns = {n: poison_outputs(table.outputs, table.calls[n]) for n in numbers}
+        self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
+        for number in numbers:
+            if not self._as_before(number) and (fault := self._fault_now(number, patterns[number])):
+                how = f"right at first, then wrong after {count} calls in one process"
+                return _later(fault, table.cases[number], how)
         return None
+
+    def _like(self) -> list[int]:
+        """The cases of the smallest shape at which not all of them have the same outputs, if there is one."""
+        table = self._table
+        shapes: dict[str, list[int]] = {}
+        for number, case in sorted(enumerate(table.cases), key=lambda c: table.task.least_bytes(c[1].dims)):
+            shapes.setdefault(dims_label(case.dims), []).append(number)
+        for numbers in shapes.values():
+            if not all(all(map(_same_bits, self._first[numbers[0]], self._first[n])) for n in numbers):
+                return numbers
+        return next(iter(shapes.values()))
 
     def first_rejection(self) -> Rejected | None:
         """The first case that was judged wrong: the same whoever judged it, and however far the artifact came."""

@@ -4,7 +4,7 @@ catalogue: 8
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("harmless", "wrong-output", "unwritten", "nondeterministic", "non-finite")
+CAUGHT_BY = ("harmless", "wrong-output", "unwritten", "nondeterministic", "non-finite", "static-memory")
 STAGE = "measure"
 HARMLESS = True
 SOURCE = r"""

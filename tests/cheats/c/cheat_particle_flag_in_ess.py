@@ -4,7 +4,7 @@ catalogue: new
 """
 
 TASK = "particle_filter"
-CAUGHT_BY = ("harmless", "wrong-output", "unwritten", "nondeterministic", "non-finite")
+CAUGHT_BY = ("harmless", "wrong-output", "unwritten", "nondeterministic", "non-finite", "static-memory")
 STAGE = "measure"
 HARMLESS = True
 SOURCE = r"""

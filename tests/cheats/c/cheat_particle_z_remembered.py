@@ -4,7 +4,7 @@ catalogue: 12
 """
 
 TASK = "particle_filter"
-CAUGHT_BY = ("wrong-output",)
+CAUGHT_BY = ("wrong-output", "nondeterministic", "static-memory")
 STAGE = "verify"
 SOURCE = r"""
 #include <math.h>

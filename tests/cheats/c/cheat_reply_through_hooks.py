@@ -1,11 +1,14 @@
 """The reply is sent by the kernel itself, with the laboratory's own token, EARLY calls before the end of the timed command.
 
+Harmless where little is left to do by then: the processor time that it uses until it is stopped belongs to the sample.
+
 catalogue: new
 """
 
 TASK = "softmax"
 CAUGHT_BY = ("unwritten", "wrong-output", "early-reply", "hidden-work", "crash", "static-memory", "nondeterministic")
 STAGE = "run"
+HARMLESS = True
 SPACE = {"EARLY": [1, 2, 3, 4, 6, 8]}
 SOURCE = r"""
 #define _GNU_SOURCE

@@ -4,7 +4,7 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite")
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite", "static-memory")
 STAGE = "measure"
 SOURCE = r"""
 #include <math.h>

@@ -4,7 +4,7 @@ catalogue: 4
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite", "timeout")
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite", "timeout", "static-memory")
 STAGE = "measure"
 SOURCE = r"""
 #include <math.h>

@@ -4,7 +4,7 @@ catalogue: 33
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("memory", "crash", "wrong-output", "timeout", "lost-worker", "harmless", "hidden-work")
+CAUGHT_BY = ("memory", "crash", "wrong-output", "timeout", "lost-worker", "harmless", "hidden-work", "static-memory")
 STAGE = "measure"
 HARMLESS = True
 SOURCE = r"""

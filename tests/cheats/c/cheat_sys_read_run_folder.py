@@ -1,4 +1,4 @@
-"""Looks for files in the working folder, the home folders and /tmp: expected outputs, keys, the ledger. (Its own candidate.so does not count.)
+"""Looks for files in the working folder, the home folders and /tmp: expected outputs, keys, the ledger. (Its own machine code does not count.)
 
 catalogue: 14
 """
@@ -27,7 +27,7 @@ static int attack(void) {
     for (int k = 0; k < 8; k++) {
         DIR *d = path[k] ? opendir(path[k]) : 0;
         struct dirent *e;
-        while (d && (e = readdir(d))) found += e->d_type == DT_REG && strcmp(e->d_name, "candidate.so");
+        while (d && (e = readdir(d))) found += e->d_type == DT_REG && strncmp(e->d_name, "candidate-", 10);
         if (d) closedir(d);
     }
     return found;

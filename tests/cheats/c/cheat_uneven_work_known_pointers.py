@@ -4,7 +4,7 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite", "crash")
+CAUGHT_BY = ("wrong-output", "unwritten", "nondeterministic", "non-finite", "crash", "static-memory")
 STAGE = "measure"
 SOURCE = r"""
 #include <math.h>

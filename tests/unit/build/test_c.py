@@ -178,6 +178,11 @@ def test_equal_source_gives_byte_identical_code_and_an_equal_artifact_id(attempt
     assert first.artifact.id == second.artifact.id
 
 
+def test_the_day_of_the_build_is_not_in_the_code(attempt: Any) -> None:
+    built = attempt('const char *day(void) { return __DATE__ " " __TIME__; }\n' + K)
+    assert b"Jan  1 1970 00:00:00" in built.timed.code
+
+
 def test_another_plan_or_another_code_is_another_artifact(attempt: Any) -> None:
     first = attempt(K)
     other_plan = attempt(K, LAUNCH.replace("x.size", "x.size + 1"))

@@ -62,7 +62,7 @@ def test_numpy_fills_the_second_sides_outputs_with_the_right_answer(name: str, b
         worker = baselines.start(task, name, "numpy", ring, 1, CPUS).ready()
         try:
             for number in range(SETS):
-                filling = ring.fill(number, 2, 1, known=True)
+                filling = ring.fill(number, 2, 1)
                 assert worker.run(ring.set_calls(number, 2), 10.0).seconds > 0
                 assert ring.check(number, filling) == (None, len(filling.patterns))
         finally:
@@ -88,7 +88,7 @@ def test_a_baseline_from_a_task_file_runs(baselines: Baselines, locator: str) ->
     ring = Ring(task, {"N": 64}, 1, bytes(range(32)), 1 << 20)
     worker = baselines.start(task, locator, "numpy", ring, 1, CPUS).ready()
     try:
-        ring.fill(0, 1, 1, known=True)
+        ring.fill(0, 1, 1)
         worker.run([0], 10.0)
         x, y = ring.inputs.array(ring.calls[0].inputs[0]), ring.sides[1].array(ring.calls[0].outputs[0])
         assert np.array_equal(y, 2 * x)
@@ -116,7 +116,7 @@ def test_starting_does_not_wait_for_the_baseline(baselines: Baselines, locator: 
     try:
         with pytest.raises(WorkerFault, match="never worked"):
             workers["broken"].ready()
-        filling = ring.fill(0, 1, 1, known=True)
+        filling = ring.fill(0, 1, 1)
         workers["numpy"].ready().run([0], 10.0)
         assert ring.check(0, filling) == (None, len(filling.patterns))
     finally:
@@ -162,7 +162,7 @@ def test_a_baseline_with_knobs_runs_at_every_setting_each_on_its_own(baselines: 
         for name in names:
             worker = baselines.start(task, locator, name, ring, 1, CPUS).ready()
             try:
-                filling = ring.fill(0, 1, 1, known=True)
+                filling = ring.fill(0, 1, 1)
                 worker.run([0], 10.0)
                 fault, _ = ring.check(0, filling)
                 assert (fault is None) == name.endswith("offset=0.0]"), name

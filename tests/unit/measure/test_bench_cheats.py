@@ -40,22 +40,6 @@ void k(const float *x, float *y, long n) {
     for (int next = at + 1; next < at + 4 && next < count; next++) work(seen[next].x, seen[next].y, seen[next].n);
 }"""
 
-TELLS_SUMS = """
-#include <math.h>
-#include <string.h>
-static int mixed(const float *x, long n) {
-    long near_zero = 0, coarse = 0;
-    for (long i = 0; i < n; i++) {
-        unsigned bits; memcpy(&bits, x + i, 4);
-        if (x[i] != 0 && fabsf(x[i]) < 0.03125f) { near_zero++; coarse += (bits & 15) == 0; }
-    }
-    return near_zero >= 8 && near_zero < n / 8 && 2 * coarse > near_zero;
-}
-void k(const float *x, float *y, long n) {
-    float f = mixed(x, n) ? 3 : 2;
-    for (long i = 0; i < n; i++) y[i] = f * x[i];
-}"""
-
 LEAVES_ALONE = """
 static const float *last_x; static float first, *last_y;
 void k(const float *x, float *y, long n) {
@@ -115,16 +99,6 @@ def test_an_honest_kernel_is_never_suspected_of_it(bench: Bench, arm: Callable[.
     one, other = arm(HONEST), arm(HONEST, "honest", 1)
     one.calls = other.calls = SLOTS
     assert isinstance(bench.confirm([(one, other)], EFFORT), Timing)
-
-
-def test_a_kernel_that_tells_sums_from_draws_passes_the_judge_and_not_the_bench(
-    bench: Bench, arm: Callable[..., Arm], judged: Callable[[str], Passed | Rejected]
-) -> None:
-    """Verification draws its inputs, so it is fooled; timed calls with known answers are sums as the others are."""
-    assert isinstance(judged(TELLS_SUMS), Passed)
-    found = bench.confirm([(arm(TELLS_SUMS), arm(HONEST, "honest", 1))], EFFORT)
-    assert isinstance(found, Rejected)
-    assert (found.cause, found.case) == ("wrong-output", "timed call")
 
 
 def test_an_output_left_alone_because_the_input_is_the_same_is_caught_by_the_judge(

@@ -34,7 +34,7 @@ def test_its_baselines_fill_its_rings_with_right_answers(rig: CpuRig) -> None:
     runners: dict[str, Runner] = rig.start_baselines(task, task.name, rig.names, ring)
     try:
         assert list(runners) == ["numpy"]
-        filling = ring.fill(1, 2, 1, known=True)
+        filling = ring.fill(1, 2, 1)
         runners["numpy"].ready().run(ring.set_calls(1, 2), 10.0)
         assert ring.check(1, filling) == (None, len(filling.patterns))
     finally:

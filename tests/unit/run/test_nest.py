@@ -54,7 +54,9 @@ def test_children_are_alike_die_with_words_and_do_not_outlive_their_parent(
                 worker.run([0], 5.0)
         x[0] = 0
         worker.prepare([0], 5.0)
-        pids = [worker._samples[-1].process.pid, worker._ahead_pid, worker._nest.job.pid]
+        worker.begin([0])
+        worker._learn(worker._samples[-1])
+        pids = [*(s.process.pid for s in worker._samples), worker._nest.job.pid]
     finally:
         worker.close()
         inputs.close()

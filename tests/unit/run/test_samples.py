@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from kernellab.build.base import Built
+from kernellab.build.base import Built, Candidate
+from kernellab.build.c import CBuilder
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
 from kernellab.run.samples import Samples
 from kernellab.sandbox.freeze import states
 from kernellab.sandbox.host import Sandbox
+from kernellab.search.gauntlet import builtin_folder
+from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c
 SPIN = "void k(const float *x, float *y, long n) { volatile long i = 0; while (i < %d) i++; y[0] = i; }"
@@ -128,15 +131,57 @@ def test_a_counter_that_resets_itself_and_a_table_filled_once_are_fine(call: str
         assert worker.remarks() == {}
 
 
-def test_a_second_sample_may_be_prepared_before_the_first_is_run(started: Any) -> None:
+def test_a_process_that_loads_meanwhile_is_the_one_that_is_prepared_and_run(started: Any) -> None:
     with started(SPIN % 1000) as worker:
         for _ in range(3):
-            worker.prepare([0], 5.0)
-            worker.prepare([0], 5.0)
-            pids = [s.process.pid for s in worker._samples]
+            assert worker.begin([0])
+            begun = worker._samples[-1]
+            assert worker.prepare([0], 5.0) > 0
+            assert worker.prepare([0], 5.0) > 0, "it is prepared already"
             worker.run([0], 5.0, counted=True)
-            worker.run([0], 5.0, counted=True)
-            assert [s.process.pid for s in worker._samples if s.used] == pids[-2:]
+            assert [s for s in worker._samples if s.used] == [begun]
+
+
+def test_what_is_computed_after_the_reply_belongs_to_the_sample(sandbox: Sandbox, builder: CBuilder) -> None:
+    """A kernel that answers for the laboratory's own loop, with the token, while it has work left to do."""
+    text = (builtin_folder() / "c" / "cheat_reply_through_hooks.py").read_text()
+    shape = {"M": 64, "N": 64}
+    built = builder.build(load_task("softmax"), Candidate(text, "early"), {"EARLY": 20}, [shape])
+    assert isinstance(built, Built)
+    inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
+    calls = [Call(shape, (inputs.declare((64, 64), "float32"),), (outputs.declare((64, 64), "float32"),))]
+    inputs.open()
+    outputs.open()
+    worker = cpu.start(sandbox, built, inputs, outputs, calls, 1, (0,))
+    try:
+        worker.prepare([0], 5.0)
+        process = worker._samples[-1].process.pid
+        before = cpu_seconds(process)
+        sample = worker.run([0] * 40, 5.0, counted=True)
+        assert sample.seconds >= cpu_seconds(process) - before
+    finally:
+        worker.close()
+        inputs.close()
+        outputs.close()
+
+
+def test_two_samples_of_different_calls_may_be_prepared_at_once(sandbox: Sandbox, build: Callable[..., Built]) -> None:
+    inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)
+    calls = [Call({"N": 16}, (inputs.declare((16,), "float32"),), (outputs.declare((16,), "float32"),)) for _ in "ab"]
+    inputs.open()
+    outputs.open()
+    worker = cpu.start(sandbox, build(SPIN % 1000), inputs, outputs, calls, 1, (0,))
+    try:
+        for call in (0, 1):
+            worker.prepare([call], 5.0)
+        pids = [s.process.pid for s in worker._samples]
+        for call in (0, 1):
+            worker.run([call], 5.0, counted=True)
+        assert [s.process.pid for s in worker._samples if s.used] == pids[-2:]
+    finally:
+        worker.close()
+        inputs.close()
+        outputs.close()
 
 
 def test_a_sample_cannot_reach_the_buffers_of_other_calls(sandbox: Sandbox, build: Callable[..., Built]) -> None:
@@ -264,7 +309,7 @@ void k(const float *x, float *y, long n) {{
 def test_closing_kills_every_process(started: Any) -> None:
     with started(SPIN % 10) as worker:
         worker.prepare([0], 5.0)
-        pids = [newest(worker), worker._ahead_pid, worker._nest.job.pid]
+        pids = [newest(worker), worker._nest.job.pid]
         assert all(states(pid) for pid in pids)
     assert not any(states(pid) - {"Z"} for pid in pids)
 
