@@ -77,7 +77,7 @@ def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
     def build(idea: Idea) -> Built | NotBuilt:
         return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
-    with Ahead(proposer, build, lab.workshop.build_jobs) as ahead:
+    with Ahead(proposer, build, lab.device.build_jobs) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:
@@ -101,7 +101,7 @@ def aa(lab: Lab, stage: Stage, built: Built, count: int) -> dict[str, Any]:
     ratios, wins, started, settings = [], 0, time.monotonic(), lab.settings
     for _ in range(count):
         arms = [Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side) for side in (0, 1)]
-        bench = Bench(stage.ring, stage.floor, lab.workshop.rig.sample_s)
+        bench = Bench(stage.ring, stage.floor, lab.device.rig.sample_s)
         timing = bench.confirm(repeat((arms[0], arms[1])), settings.profile)
         for arm in arms:
             arm.worker.close()

@@ -63,7 +63,7 @@ def _shape(lab: Lab, recipes: list[Recipe], dims: dict[str, int], seconds: float
     tuner = make_tuner(recipes, "exhaustive", lab.settings.seed)
     left = sum(r.size for r in recipes)
     try:
-        with Ahead(tuner, partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+        with Ahead(tuner, partial(_build, lab, stage), lab.device.build_jobs) as ahead:
             while time.monotonic() < deadline and (found := ahead.next(left)) is not None:
                 trials.append(step(lab, stage, found[0]))
                 left -= 1

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.certify.band import Row
 from kernellab.certify.history import Decision
+from kernellab.certify.needs_review import Row
 from kernellab.certify.recheck import Recheck
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Json, out_option
@@ -52,9 +52,9 @@ def certify(
 ) -> None:
     """Issue the signed certificate of a trial whose confirmation passed."""
     from kernellab.build.abilities import BACK_DOORS, in_words
-    from kernellab.certify.band import residual
     from kernellab.certify.history import read_history
     from kernellab.certify.issue import certify as issue
+    from kernellab.certify.needs_review import residual
 
     certificate, path = issue(existing(run_folder), trial, out)
     history = read_history(path, certificate, run_folder)
@@ -118,7 +118,7 @@ def review_list(
     as_json: Json = False,
 ) -> None:
     """Certificates and where they stand; those that a person should look at first come first."""
-    from kernellab.certify.band import review_list as find
+    from kernellab.certify.needs_review import review_list as find
 
     rows = find(places or [Path("klab-runs")])
     if as_json:

@@ -22,7 +22,7 @@ from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
 from kernellab.evaluate.request import TrialRecord, TrialRequest
-from kernellab.evaluate.stage import Bay, Stage
+from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Busy
 from kernellab.measure.quiet import wait_for_quiet
 from kernellab.targets.base import DeviceSetup, platform
@@ -177,8 +177,9 @@ class LocalEvaluator:
         if stage is None or stage.closed:
             self._make_room()
             self.wait_for_quiet(opened.device)
-            bay = Bay(opened.device.rig, self._emit, opened.device.crew)
-            opened.stages[key] = stage = Stage(bay, opened.task, opened.locator, dims, confirming)
+            device = opened.device
+            stage = Stage(device.rig, opened.task, opened.locator, dims, self._emit, device.crew, confirming)
+            opened.stages[key] = stage
         opened.stages.move_to_end(key)
         return stage
 

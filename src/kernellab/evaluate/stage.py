@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 from kernellab.build.base import Built
 from kernellab.core.errors import EnvironmentFault
-from kernellab.core.events import Event, Listener
+from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort
 from kernellab.ledger.records import Calibration, CeilingRates, MeasuredRates
@@ -34,44 +33,38 @@ _AGAIN = 3
 """How often the ceilings are measured again, at most, before a kernel is called too good or the machine too busy."""
 
 
-@dataclass(frozen=True)
-class Bay:
-    """The parts of the laboratory that a stage works with. A `crew` computes answers ahead, where that disturbs nobody."""
-
-    rig: Rig
-    emit: Listener
-    crew: Crew | None = None
-
-
 class Stage:
-    """`confirming`: a confirmation will come; its inputs and answers are then made ahead, where there is a crew."""
+    """`crew`: computes answers ahead, where that disturbs nobody. `confirming`: a confirmation will come, and the crew
+    makes its inputs and answers meanwhile."""
 
     def __init__(
         self,
-        bay: Bay,
+        rig: Rig,
         task: Task,
         locator: str,
         dims: Dims,
+        emit: Listener = silent,
+        crew: Crew | None = None,
         confirming: bool = True,
     ) -> None:
-        self._bay = bay
-        self._rig = bay.rig
+        self._emit, self._crew = emit, crew
+        self._rig = rig
         self.task = task
         self.locator = locator
         self.dims = dims
-        screen = screen_cases(task, bay.rig.device.thrifty)
+        screen = screen_cases(task, rig.device.thrifty)
         # Trials know nothing of the shapes kept back: a candidate could tell its author of them in an error message.
         self.shapes = shapes_of(screen, dims)
         self.every_shape = all_shapes(task, dims)
-        self._judge = Judge(bay.rig.device, bay.crew.hands if bay.crew else None)
-        self._measured, self.ceilings = bay.rig.ceilings(task.least_bytes(dims))
-        self.floor: Floor = floor_for(task, dims, self.ceilings, bay.rig.threads)
-        self._slots = bay.rig.slots(task, dims, self.floor.seconds)
+        self._judge = Judge(rig.device, crew.hands if crew else None)
+        self._measured, self.ceilings = rig.ceilings(task.least_bytes(dims))
+        self.floor: Floor = floor_for(task, dims, self.ceilings, rig.threads)
+        self._slots = rig.slots(task, dims, self.floor.seconds)
         self.seed = os.urandom(32)
-        self.ring = bay.rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
-        coming = bay.rig.start_baselines(task, locator, bay.rig.names, self.ring)
-        self._ahead = self._prepare_confirmation() if confirming and bay.crew is not None else None
-        self.table = CaseTable(task, screen, os.urandom(32), bay.rig.device)
+        self.ring = rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
+        coming = rig.start_baselines(task, locator, rig.names, self.ring)
+        self._ahead = self._prepare_confirmation() if confirming and crew is not None else None
+        self.table = CaseTable(task, screen, os.urandom(32), rig.device)
         self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
         self._early: tuple[str, Arm] | None = None
@@ -188,7 +181,7 @@ class Stage:
     def _prepare_confirmation(self) -> tuple[bytes, CaseTable, Slots]:
         """Secret inputs and their answers for one confirmation: no candidate has seen them when it is built."""
         seed, rig = os.urandom(32), self._rig
-        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._bay.crew, keep=False)
+        table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._crew, keep=False)
         ring = rig.ring(self.task, self.dims, self._slots, seed, _CONFIRMATION_POOL)
         return seed, table, ring
 
@@ -211,7 +204,7 @@ class Stage:
             text = (
                 f"ceilings measured again: floor {self.floor.seconds * 1e3:.3f} ms, not {before.seconds * 1e3:.3f} ms"
             )
-            self._bay.emit(Event("note", text))
+            self._emit(Event("note", text))
             self.calibration = self.calibration.model_copy(update=self._facts())
         return self.floor, not (now.disturbed and best.disturbed)
 
@@ -256,7 +249,7 @@ class Stage:
             samples[name] = [pairs.first, pairs.second]
             medians[name] = median(pairs.first)
             disturbed += [name] * pairs.disturbed
-            self._bay.emit(
+            self._emit(
                 Event("baseline", f"{name}: {medians[name] * 1e3:.3f} ms", {"name": name, "seconds": medians[name]})
             )
         self.baseline = min(medians, key=lambda n: medians[n])

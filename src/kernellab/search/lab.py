@@ -77,20 +77,20 @@ class Lab:
         self.store: Store | None = None
         self.platform = platform(settings.device)
         self.evaluator = LocalEvaluator(settings, emit)
-        self.workshop = self.evaluator.open(task, locator, torch)
-        self.builder: Builder = self.workshop.builder
-        self.missing = self.workshop.missing
-        self.environment = self.workshop.environment
+        self.device = self.evaluator.open(task, locator, torch)
+        self.builder: Builder = self.device.builder
+        self.missing = self.device.missing
+        self.environment = self.device.environment
         self._fingerprint, self._torch = task.fingerprint(), torch
         self._written: dict[str, Calibration] = {}
 
     @property
     def tier(self) -> str:
-        return self.workshop.sandbox.tier
+        return self.device.sandbox.tier
 
     @property
     def trust(self) -> Trust:
-        return self.workshop.rig.device.trust
+        return self.device.rig.device.trust
 
     def request(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param], **asked: Any) -> TrialRequest:
         """A trial of this laboratory's task on its device; `asked` are the other fields."""
@@ -133,7 +133,7 @@ class Lab:
             self.append(kinds.CALIBRATION, calibration)
 
     def wait_for_quiet(self) -> None:
-        self.evaluator.wait_for_quiet(self.workshop)
+        self.evaluator.wait_for_quiet(self.device)
 
     def begin(
         self,

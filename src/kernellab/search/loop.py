@@ -40,7 +40,7 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_
     for trial in done:
         proposer.learn(_idea_of(trial), score(lab, trial), trial)
     count = len(done)
-    with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs, in_order) as ahead:
+    with Ahead(proposer, partial(_build, lab, stage), lab.device.build_jobs, in_order) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
@@ -95,7 +95,7 @@ def conclude(lab: Lab, stage: Stage) -> AnyResult:
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
-    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": lab.workshop.rig.threads}
+    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": lab.device.rig.threads}
     result = summarise(stage.label(), facts, lab.archive.of(task, dims), confirmed, stage.calibration)
     lab.append(kinds.RESULT, result)
     lab.emit(Event("result", result.reason, plain(result)))

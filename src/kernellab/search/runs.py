@@ -34,15 +34,15 @@ from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
-from kernellab.search.course import Course, Question, search
 from kernellab.search.lab import Budget, Lab, candidates_of, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
+from kernellab.search.on_request import sanitize_candidate
 from kernellab.search.replay import read_trials
 from kernellab.search.result import best_facts, best_name, plain
-from kernellab.search.scientist.mind import keep_templates
+from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
-from kernellab.search.second_look import sanitize_candidate
+from kernellab.search.shape_by_shape import Question, SearchRequest, search
 from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
@@ -157,7 +157,9 @@ def run_search(
         _refuse_nothing(task, candidates, question)
         lab.begin(folder, chosen, candidates, "search", science=question.data(), files=question.files())
         keep_templates(folder, question.templates)
-        return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
+        return _end_of(
+            lab, search(lab, chosen, candidates, SearchRequest(question, borrowed=borrowed, profiled=profiled))
+        )
 
 
 def _refuse_nothing(task: Task, candidates: Sequence[Candidate], question: Question) -> None:
@@ -219,8 +221,8 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         if asked.purpose == "try":
             return _try(lab, shapes[0], candidates[0], asked.params, _finished(folder, task))
         question = Question.of(folder, asked.science)
-        course = Course(question, {} if extra_trials else _finished(folder, task), extra_trials)
-        return _end_of(lab, search(lab, shapes, candidates, course))
+        request = SearchRequest(question, {} if extra_trials else _finished(folder, task), extra_trials)
+        return _end_of(lab, search(lab, shapes, candidates, request))
 
 
 def try_candidate(

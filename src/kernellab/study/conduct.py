@@ -32,14 +32,14 @@ from kernellab.search.loop import step
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
-    Ward,
+    StudyTask,
     borrows,
     cells_of,
     inputs_of,
     key_of,
     key_of_trial,
     refuse_unknown,
-    wards_of,
+    study_tasks_of,
 )
 from kernellab.study.evidence import BORROWED, EXAMINATION, Examination
 from kernellab.study.hypothesis import Hypothesis
@@ -101,33 +101,33 @@ def run_study(
             return resume_study(folder, emit)
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
     device = settings.device if settings.device != "auto" else _auto(hypothesis)
-    wards = wards_of(hypothesis, device, path.parent)
-    files = {w.locator for w in wards if w.locator.endswith(".py")}
+    study_tasks = study_tasks_of(hypothesis, device, path.parent)
+    files = {w.locator for w in study_tasks if w.locator.endswith(".py")}
     if len(files) > 1:
         raise UsageError("a study has one task file at most", "make a study of each, or use built-in tasks")
-    candidates = _distinct([c for w in wards for c in w.candidates])
+    candidates = _distinct([c for w in study_tasks for c in w.candidates])
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
-    for ward in wards:
-        prove(ward.task)
+    for study_task in study_tasks:
+        prove(study_task.task)
     if others and not borrows(hypothesis, device):
         raise UsageError(f"hypothesis {hypothesis.id} compares with no other run", "leave --other out")
     refuse_repeated(others)
-    lent = [loan for other in others for loan in lend(other, hypothesis.id, wards)]
-    with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+    lent = [loan for other in others for loan in lend(other, hypothesis.id, study_tasks)]
+    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
         spaces: Spaces = {}
         if borrows(hypothesis, device):
             refuse_same_device(others, lab.environment["device"])
         else:
-            spaces = _spaces(lab, hypothesis, wards)
-        shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
+            spaces = _spaces(lab, hypothesis, study_tasks)
+        shapes = list({dims_label(d): d for w in study_tasks for d in w.shapes}.values())
         lab.begin(folder, shapes, candidates, PURPOSE, files={HYPOTHESIS_FILE: path.read_bytes()})
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
         lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
             lab.keep(loan.candidate.text.encode())
             lab.append(BORROWED, loan.record)
-        return _conduct(lab, hypothesis, wards)
+        return _conduct(lab, hypothesis, study_tasks)
 
 
 def resume_study(folder: Path, emit: Listener = silent) -> Report:
@@ -147,14 +147,14 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
             f"{folder} was cut off while its study was being registered", "start it again with another --out"
         )
     settings = Settings(**Run(folder).genesis.settings.model_dump())
-    wards = _as_recorded(hypothesis, terms, folder)
-    with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+    study_tasks = _as_recorded(hypothesis, terms, folder)
+    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
         lab.reopen(folder)
         text = f"going on with {len(lab.archive.trials)} trials"
         emit(Event("start", text, {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"],
                                    "task": lab.task.name}))  # fmt: skip
-        return _conduct(lab, hypothesis, wards)
+        return _conduct(lab, hypothesis, study_tasks)
 
 
 def _refuse_other_terms(
@@ -167,8 +167,8 @@ def _refuse_other_terms(
 ) -> None:
     """Asked for again on other terms than it was registered on: the folder cannot answer that."""
     then, device = Run(folder).genesis.settings, registered.device
-    wards = wards_of(hypothesis, device, path.parent)
-    now = {c.name: sha256_hex(c.text.encode()) for w in wards for c in w.candidates}
+    study_tasks = study_tasks_of(hypothesis, device, path.parent)
+    now = {c.name: sha256_hex(c.text.encode()) for w in study_tasks for c in w.candidates}
     differs = {
         f"--device {device}": settings.device not in ("auto", device),
         f"--threads {then.threads}": settings.threads != then.threads,
@@ -183,13 +183,13 @@ def _refuse_other_terms(
         )
 
 
-def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
+def _conduct(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Report:
     assert lab.ledger is not None
     folder = lab.ledger.folder
-    for number, ward in enumerate(wards):
-        with _lent(lab, ward, hypothesis, borrow=number > 0) as working:
-            for cell in _cells(working, hypothesis, ward):
-                _run_cell(working, hypothesis, ward, cell)
+    for number, study_task in enumerate(study_tasks):
+        with _lent(lab, study_task, hypothesis, borrow=number > 0) as working:
+            for cell in _cells(working, hypothesis, study_task):
+                _run_cell(working, hypothesis, study_task, cell)
     registered = read_study(folder)
     verdict = judge(hypothesis, registered.evidence, lab.settings.device)
     lab.append(VERDICT, verdict)
@@ -198,24 +198,24 @@ def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
     return Report(hypothesis, verdict, folder, lab.ledger.root)
 
 
-def _cells(lab: Lab, hypothesis: Hypothesis, ward: Ward) -> list[Cell]:
+def _cells(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask) -> list[Cell]:
     assert lab.ledger is not None
     if borrows(hypothesis, lab.settings.device):
-        return borrowed_cells(read_study(lab.ledger.folder).evidence, ward, hypothesis, lab.environment["device"])
-    return cells_of(hypothesis, ward.population, ward.shapes, _recipes(lab, ward))
+        return borrowed_cells(read_study(lab.ledger.folder).evidence, study_task, hypothesis, lab.environment["device"])
+    return cells_of(hypothesis, study_task.population, study_task.shapes, _recipes(lab, study_task))
 
 
-def _spaces(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Spaces:
+def _spaces(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Spaces:
     """What the candidates say may be tried; what is wrong with the plan is said here, before anything is registered."""
-    plan = [(ward, _recipes(lab, ward)) for ward in wards]
+    plan = [(study_task, _recipes(lab, study_task)) for study_task in study_tasks]
     refuse_unknown(hypothesis, lab.settings.device, plan)
-    for ward, recipes in plan:
-        cells_of(hypothesis, ward.population, ward.shapes, recipes)
+    for study_task, recipes in plan:
+        cells_of(hypothesis, study_task.population, study_task.shapes, recipes)
     return {recipe.name: recipe.space for _, recipes in plan for recipe in recipes}
 
 
-def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
-    recipes, unusable = load_recipes(lab.builder, ward.candidates)
+def _recipes(lab: Lab, study_task: StudyTask) -> list[Recipe]:
+    recipes, unusable = load_recipes(lab.builder, study_task.candidates)
     if unusable:
         raise UsageError(
             "; ".join(f"candidate {n} is unusable: {r}" for n, r in unusable.items()), "see docs/candidates.md"
@@ -224,12 +224,12 @@ def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
 
 
 @contextmanager
-def _lent(lab: Lab, ward: Ward, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
+def _lent(lab: Lab, study_task: StudyTask, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
     """The laboratory itself for the first task; for any other one a laboratory of its own that writes the same record."""
     if not borrow:
         yield lab
         return
-    with Lab(lab.settings, ward.task, ward.locator, lab.emit, hypothesis.torch) as other:
+    with Lab(lab.settings, study_task.task, study_task.locator, lab.emit, hypothesis.torch) as other:
         other.ledger, other.store, other.archive = lab.ledger, lab.store, lab.archive
         try:
             yield other
@@ -237,29 +237,29 @@ def _lent(lab: Lab, ward: Ward, hypothesis: Hypothesis, borrow: bool) -> Iterato
             other.ledger = None
 
 
-def _run_cell(lab: Lab, hypothesis: Hypothesis, ward: Ward, cell: Cell) -> None:
+def _run_cell(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell) -> None:
     lab.settings = lab.settings.model_copy(update={"seed": cell.seed})
     assert isinstance(lab.archive, Replicates)
     done = {key_of_trial(t): t for t in lab.archive.trials}
-    mine = [(idea, done.get(key_of(ward.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
+    mine = [(idea, done.get(key_of(study_task.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
     left = [idea for idea, trial in mine if trial is None]
-    unexamined = [t for _, t in mine if t is not None and _missing(lab, ward, t)]
+    unexamined = [t for _, t in mine if t is not None and _missing(lab, study_task, t)]
     if not left and not unexamined:
         return
     lab.archive.first = min((t.trial for _, t in mine if t is not None), default=len(lab.archive.trials))
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
-    text = f"{ward.task.name} {dims_label(cell.dims)}, {replicate}"
+    text = f"{study_task.task.name} {dims_label(cell.dims)}, {replicate}"
     lab.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
     stage = lab.stage(cell.dims, confirming=False)
     try:
         for trial in unexamined:
-            idea = Idea(_candidate(ward, trial.proposal.name), dict(trial.proposal.params), "")
-            _examine(lab, hypothesis, ward, trial, idea)
-        with Ahead(_Listed(left), partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+            idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")
+            _examine(lab, hypothesis, study_task, trial, idea)
+        with Ahead(_Listed(left), partial(_build, lab, stage), lab.device.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
-                _examine(lab, hypothesis, ward, step(lab, stage, found[0]), found[0])
+                _examine(lab, hypothesis, study_task, step(lab, stage, found[0]), found[0])
     finally:
         stage.close()
 
@@ -281,19 +281,19 @@ def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
     return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
-def _missing(lab: Lab, ward: Ward, trial: AnyTrial) -> list[str]:
+def _missing(lab: Lab, study_task: StudyTask, trial: AnyTrial) -> list[str]:
     """The distributions under which a recorded trial has not been examined yet."""
-    if isinstance(trial, FailedTrial) or not ward.examined:
+    if isinstance(trial, FailedTrial) or not study_task.examined:
         return []
     assert lab.ledger is not None
     seen = {e.distribution for e in read_study(lab.ledger.folder).evidence.examinations if e.trial == trial.trial}
-    return [d for d in ward.examined if d not in seen]
+    return [d for d in study_task.examined if d not in seen]
 
 
-def _examine(lab: Lab, hypothesis: Hypothesis, ward: Ward, trial: AnyTrial, idea: Idea) -> None:
+def _examine(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, trial: AnyTrial, idea: Idea) -> None:
     """One verdict a distribution, rejected trials too: how far off they are is the question. The inputs follow from the
     hypothesis and the replicate's seed, so that anyone can draw them again."""
-    for distribution in _missing(lab, ward, trial):
+    for distribution in _missing(lab, study_task, trial):
         seed = inputs_of(hypothesis, trial.task, trial.dims, trial.seed, distribution).hex()
         judging = Judging(distribution=distribution, inputs_seed=seed)
         found = lab.evaluate(lab.request(trial.dims, idea.candidate, idea.params, judging=judging))
@@ -304,11 +304,11 @@ def _examine(lab: Lab, hypothesis: Hypothesis, ward: Ward, trial: AnyTrial, idea
             ))  # fmt: skip
 
 
-def _candidate(ward: Ward, name: str) -> Candidate:
-    return next(c for c in ward.candidates if c.name == name)
+def _candidate(study_task: StudyTask, name: str) -> Candidate:
+    return next(c for c in study_task.candidates if c.name == name)
 
 
-def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path) -> list[Ward]:
+def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path) -> list[StudyTask]:
     """The population again, with the candidates as they were registered; files are the copies in the run folder."""
     store = Store(folder)
     kept = folder / "candidates"
@@ -321,13 +321,13 @@ def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path)
     ]})  # fmt: skip
     for name, sha in registered.candidates.items():
         (kept / f"{name}.py").write_bytes(store.get(sha))
-    wards = wards_of(plain, registered.device, folder)
-    for ward in wards:
-        for candidate in ward.candidates:
+    study_tasks = study_tasks_of(plain, registered.device, folder)
+    for study_task in study_tasks:
+        for candidate in study_task.candidates:
             if sha256_hex(candidate.text.encode()) != registered.candidates.get(candidate.name):
                 raise UsageError(f"candidate {candidate.name} is not the one that was registered",
                                  "use the version of kernellab that started the study")  # fmt: skip
-    return wards
+    return study_tasks
 
 
 def _auto(hypothesis: Hypothesis) -> str:

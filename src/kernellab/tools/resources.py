@@ -21,7 +21,7 @@ from kernellab.ledger.store import Store
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.memory.specimen import reader_of
 from kernellab.targets.base import platform
-from kernellab.tools.desk import Desk
+from kernellab.tools.context import ToolContext
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
     Benchmarked,
@@ -60,7 +60,7 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
 class Shelf:
     """Reads addresses. Replies that were cut are kept until so many others were."""
 
-    desk: Desk
+    context: ToolContext
     _replies: OrderedDict[str, str] = field(default_factory=OrderedDict)
     _count: int = 0
 
@@ -90,40 +90,40 @@ class Shelf:
     def listed(self) -> list[Link]:
         """Tasks, and the ledgers of the last runs."""
         tasks = [Link(f"klab://task/{name}/c", f"{name}: the task and the C format") for name in self._names()]
-        return tasks + [Link(f"klab://run/{n}/ledger", f"{n}: ledger") for n in self.desk.workspace.runs()[-20:]]
+        return tasks + [Link(f"klab://run/{n}/ledger", f"{n}: ledger") for n in self.context.workspace.runs()[-20:]]
 
     def _names(self) -> list[str]:
         from kernellab.tasks.builtin import TASKS
 
-        return [*TASKS, *(self.desk.files or {})]
+        return [*TASKS, *(self.context.files or {})]
 
     def _task(self, name: str, backend: str) -> str:
-        return guide(self.desk.locate(Spec(task=name))[0], backend)
+        return guide(self.context.locate(Spec(task=name))[0], backend)
 
     def _kernel(self, id: str, part: str) -> str:
-        kernel = self.desk.workspace.kernel(id)
-        text = self.desk.workspace.candidate(kernel).text if part == "source" else self.desk.workspace.log(kernel)
+        kernel = self.context.workspace.kernel(id)
+        text = self.context.workspace.candidate(kernel).text if part == "source" else self.context.workspace.log(kernel)
         return without_paths(text) if part == "log" else text
 
     def _artifact(self, id: str, part: str) -> str:
-        kept: Kept = self.desk.workspace.artifact(id)
-        kernel = self.desk.workspace.kernel(kept.kernel)
+        kept: Kept = self.context.workspace.artifact(id)
+        kernel = self.context.workspace.kernel(kept.kernel)
         if part == "source":
-            return self.desk.workspace.candidate(kernel).text
-        return without_paths(self.desk.workspace.listing(kept)) or "there is no listing of a C kernel"
+            return self.context.workspace.candidate(kernel).text
+        return without_paths(self.context.workspace.listing(kept)) or "there is no listing of a C kernel"
 
     def _ledger(self, name: str) -> str:
-        folder = self.desk.workspace.run(name)
+        folder = self.context.workspace.run(name)
         lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body))}
                  for e in Run(folder).entries]  # fmt: skip
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
     def _trial(self, name: str, number: str) -> str:
-        folder = self.desk.workspace.run(name)
+        folder = self.context.workspace.run(name)
         return json.dumps(entry_shown(dump(Run(folder).trial(int(number)))), indent=1)
 
     def _trial_source(self, name: str, number: str) -> str:
-        folder = self.desk.workspace.run(name)
+        folder = self.context.workspace.run(name)
         return reader_of(Store(folder))(Run(folder).trial(int(number)).proposal.source) or "the source was pruned"
 
     def _reply(self, number: str) -> str:

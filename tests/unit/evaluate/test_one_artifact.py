@@ -89,7 +89,7 @@ def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
     lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
     text = task_file.read_text()
-    lab.workshop.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
+    lab.device.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
     assert text != text.replace("-O3", "-O1")
     _, confirmation = confirmed(lab, stage, text)
     verdict = confirmation.verdict

@@ -31,7 +31,7 @@ class Line:
         return Idea(Candidate("", f"idea {self.asked - 1}"), {"N": self.asked - 1}, "")
 
     def learn(self, idea: Idea, score: float | None) -> None:
-        """A line does not change its mind."""
+        """A line does not change its session."""
 
 
 def refuse(idea: Idea) -> NotBuilt:

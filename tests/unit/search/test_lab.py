@@ -84,5 +84,5 @@ def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Setting
         lab.append(kinds.NOTE, Note(candidate="none"))
         lab.keep(b"x")
         assert lab.ledger is None
-        assert lab.tier == lab.workshop.sandbox.tier
+        assert lab.tier == lab.device.sandbox.tier
         assert lab.trust == "native"

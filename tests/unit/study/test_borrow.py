@@ -120,9 +120,9 @@ def test_another_target_on_this_machine_is_another_device(older: Report, newer: 
 def test_naming_the_target_that_is_the_default_anyway_makes_no_other_device() -> None:
     names = []
     for target in ("", "native", "generic"):
-        workshop = CPU.open(QUICK.model_copy(update={"target": target}), load_task("softmax"), torch=False)
-        workshop.close()
-        names.append(workshop.environment["device"])
+        device = CPU.open(QUICK.model_copy(update={"target": target}), load_task("softmax"), torch=False)
+        device.close()
+        names.append(device.environment["device"])
     own, same, other = names
     assert own == same == machine_of(other)
     assert other == name_for(own, "generic")

@@ -130,35 +130,35 @@ def test_a_gpu_that_is_not_here_is_not_opened_and_what_works_without_is_named() 
 
 @pytest.mark.backend_c
 def test_the_processor_builds_c_and_says_why_it_builds_nothing_else() -> None:
-    workshop = opened(Settings(device="cpu", cache=False))
+    device = opened(Settings(device="cpu", cache=False))
     try:
-        assert workshop.rig.names == ("numpy",)
-        assert (workshop.rig.device.kind, workshop.rig.sample_s, workshop.build_jobs, workshop.crew) == (
+        assert device.rig.names == ("numpy",)
+        assert (device.rig.device.kind, device.rig.sample_s, device.build_jobs, device.crew) == (
             "cpu",
             0.003,
             0,
             None,
         )
-        assert workshop.gpu_seconds() == 0
-        assert workshop.environment["device"] == workshop.rig.device.name
-        recipes, unusable = load_recipes(workshop.builder, [C, TRITON, CUDA])
+        assert device.gpu_seconds() == 0
+        assert device.environment["device"] == device.rig.device.name
+        recipes, unusable = load_recipes(device.builder, [C, TRITON, CUDA])
         assert [r.name for r in recipes] == [C.name]
         assert {name: "this run is on cpu" in why for name, why in unusable.items()} == {
             TRITON.name: True,
             CUDA.name: True,
         }
     finally:
-        workshop.close()
+        device.close()
 
 
 @pytest.mark.backend_c
 def test_settings_of_the_device_are_the_users() -> None:
     settings = Settings(device="cpu", cache=False, sample_s=0.001, build_jobs=2, threads=2)
-    workshop = opened(settings)
+    device = opened(settings)
     try:
-        assert (workshop.rig.sample_s, workshop.rig.threads, workshop.build_jobs) == (0.001, 2, 2)
+        assert (device.rig.sample_s, device.rig.threads, device.build_jobs) == (0.001, 2, 2)
     finally:
-        workshop.close()
+        device.close()
 
 
 @pytest.fixture(scope="module")

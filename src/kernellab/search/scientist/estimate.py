@@ -10,7 +10,7 @@ from kernellab.core.targets import default_language, platform_facts
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Account, Cancel, ModelFault, Reply, Request, load_prices
 from kernellab.propose.prompts import Brief, DeviceFacts, Experiment, Failure, KernelFacts, Kind, PromptBook, TaskFacts
-from kernellab.search.scientist.mind import budget_of
+from kernellab.search.scientist.model_session import budget_of
 from kernellab.tasks.spec import Task
 
 

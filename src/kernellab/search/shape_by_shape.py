@@ -1,4 +1,4 @@
-"""The course of a search: shape after shape, with whoever proposes: a tuner over recipes, or the scientist."""
+"""A search, shape after shape, with whoever proposes: a tuner over recipes, or the scientist."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.lab import Budget, Lab
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
-from kernellab.search.scientist.desk import Desk
-from kernellab.search.scientist.mind import Mind, open_mind
+from kernellab.search.on_request import profile_trial
+from kernellab.search.scientist.model_session import ModelSession, open_session
+from kernellab.search.scientist.prompt_context import PromptContext
 from kernellab.search.scientist.proposer import Scientist
-from kernellab.search.second_look import profile_trial
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.spec import Dims, dims_label
 
@@ -56,7 +56,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Course:
+class SearchRequest:
     """`done`: shapes whose result is recorded; `extra`: so many further trials each; `borrowed`: trials of other runs."""
 
     question: Question
@@ -67,16 +67,16 @@ class Course:
 
 
 def search(
-    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], course: Course
+    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], request: SearchRequest
 ) -> tuple[list[AnyResult], dict[str, Any]]:
     """Every shape's result, and what was asked for beyond them."""
-    recipes = usable(lab, candidates, bool(course.question.science.model))
+    recipes = usable(lab, candidates, bool(request.question.science.model))
     results: list[AnyResult] = []
     profiles: list[dict[str, Any]] = []
-    with _mind(lab, course.question) as mind:
+    with _session(lab, request.question) as session:
         for number, dims in enumerate(shapes):
-            if dims_label(dims) in course.done:
-                results.append(course.done[dims_label(dims)])
+            if dims_label(dims) in request.done:
+                results.append(request.done[dims_label(dims)])
                 continue
             lab.emit(
                 Event(
@@ -87,17 +87,17 @@ def search(
             )
             stage = lab.stage(dims)
             try:
-                warm = _warm(lab, dims, course.borrowed)
+                warm = _warm(lab, dims, request.borrowed)
                 tuner = make_tuner(recipes, lab.settings.sampler, lab.settings.seed + number, warm) if recipes else None
-                budget = _budget(lab, dims, len(shapes), course)
-                with _proposer(lab, mind, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
-                    results.append(search_shape(lab, stage, proposer, budget, in_order=mind is not None))
-                if course.profiled and (best := results[-1].trial) is not None:
+                budget = _budget(lab, dims, len(shapes), request)
+                with _proposer(lab, session, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
+                    results.append(search_shape(lab, stage, proposer, budget, in_order=session is not None))
+                if request.profiled and (best := results[-1].trial) is not None:
                     profiles.append(kinds.PROFILE.plain(profile_trial(lab, stage, best)))
             finally:
                 stage.close()
-        extras: dict[str, Any] = {"profiles": profiles} if course.profiled else {}
-        return results, {**extras, **({"model": {"name": mind.author.name, **mind.spent()}} if mind else {})}
+        extras: dict[str, Any] = {"profiles": profiles} if request.profiled else {}
+        return results, {**extras, **({"model": {"name": session.author.name, **session.spent()}} if session else {})}
 
 
 def usable(lab: Lab, candidates: Sequence[Candidate], may_be_none: bool) -> list[Recipe]:
@@ -115,26 +115,26 @@ def usable(lab: Lab, candidates: Sequence[Candidate], may_be_none: bool) -> list
 
 
 @contextmanager
-def _mind(lab: Lab, question: Question) -> Iterator[Mind | None]:
+def _session(lab: Lab, question: Question) -> Iterator[ModelSession | None]:
     if not question.science.model:
         yield None
         return
-    with open_mind(lab, question.science, question.pytorch, question.policy) as mind:
-        yield mind
+    with open_session(lab, question.science, question.pytorch, question.policy) as session:
+        yield session
 
 
 @contextmanager
 def _proposer(
-    lab: Lab, mind: Mind | None, tuner: Proposer | None, known: int, dims: Dims, shapes: Sequence[Dims]
+    lab: Lab, session: ModelSession | None, tuner: Proposer | None, known: int, dims: Dims, shapes: Sequence[Dims]
 ) -> Iterator[Proposer]:
-    """With a mind, half of the trials at most go to what is known already."""
-    if mind is None:
+    """With a session, half of the trials at most go to what is known already."""
+    if session is None:
         assert tuner is not None
         yield tuner
         return
-    desk = Desk(lab, mind, dims, shapes)
-    mind.author.book.check(desk.task, desk.device, desk.backend)
-    scientist = Scientist(desk, tuner, min(known, max(1, lab.settings.max_trials // 2)))
+    context = PromptContext(lab, session, dims, shapes)
+    session.author.book.check(context.task, context.device, context.backend)
+    scientist = Scientist(context, tuner, min(known, max(1, lab.settings.max_trials // 2)))
     try:
         yield scientist
         scientist.finish()
@@ -149,10 +149,10 @@ def _warm(lab: Lab, dims: Dims, borrowed: Mapping[str, Sequence[AnyTrial]]) -> l
     return [(start.name, start.params) for start in starts]
 
 
-def _budget(lab: Lab, dims: Dims, shapes: int, course: Course) -> Budget:
-    settings, science = lab.settings, course.question.science
+def _budget(lab: Lab, dims: Dims, shapes: int, request: SearchRequest) -> Budget:
+    settings, science = lab.settings, request.question.science
     known = len(lab.archive.of(lab.task.name, dims))
-    trials = known + course.extra if course.extra else settings.max_trials
+    trials = known + request.extra if request.extra else settings.max_trials
     seconds = settings.seconds or science.budget_seconds or 0.0
     return Budget(trials, seconds / shapes, spent=partial(_spent, lab, science.budget_trials))
 
@@ -161,4 +161,4 @@ def _spent(lab: Lab, trials: int | None) -> bool:
     """Whether the run as a whole has had its GPU time or its trials."""
     if trials is not None and len(lab.archive.trials) >= trials:
         return True
-    return 0 < lab.settings.gpu_seconds <= lab.workshop.gpu_seconds()
+    return 0 < lab.settings.gpu_seconds <= lab.device.gpu_seconds()

@@ -16,8 +16,8 @@ from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.specimen import recall
-from kernellab.search.scientist.desk import Desk
 from kernellab.search.scientist.notebook import Attempt, Effect, Generation, Tested
+from kernellab.search.scientist.prompt_context import PromptContext
 from kernellab.search.scientist.verdict import judge
 from kernellab.search.soft.look import Look, Said
 from kernellab.search.tune import Sampler, make_tuner
@@ -26,8 +26,8 @@ MOST_NAME = 40
 
 
 @dataclass
-class Line:
-    desk: Desk
+class Experiment:
+    context: PromptContext
     generation: Generation
     number: int
     experiment: ExperimentReply | None = None
@@ -67,12 +67,12 @@ class Line:
         if isinstance(answer.value, FormatFailure):
             self.unread.append(answer)
             self.attempts.append(Attempt(call=answer.call, failed=f"format: {answer.value.fault}"))
-            self.failures.append(summarise(answer.value, "", self.desk.secret))
+            self.failures.append(summarise(answer.value, "", self.context.secret))
             return
         assert isinstance(answer.value, CodeReply)
         source = sha256_hex(answer.value.source.encode())
         self.unread.clear()
-        twin = self.desk.seen_before(self.generation.first_trial, source)
+        twin = self.context.seen_before(self.generation.first_trial, source)
         if twin is not None or source in sources:
             where = "trial " + str(twin) if twin is not None else "another experiment of this generation"
             self.attempts.append(Attempt(call=answer.call, source=source, failed=f"the same text as {where}"))
@@ -84,16 +84,16 @@ class Line:
         self._open(answer.value)
 
     def _open(self, reply: CodeReply) -> None:
-        name = f"{self.desk.lab.task.name}_g{self.generation.generation}e{self.number}"[:MOST_NAME]
+        name = f"{self.context.lab.task.name}_g{self.generation.generation}e{self.number}"[:MOST_NAME]
         self.recipe = Recipe(Candidate(reply.source, name), {k: v for k, v in reply.space.items() if v}, self.why)
-        seed = int(digest([self.desk.lab.settings.seed, self.generation.generation, self.number])[:8], 16)
+        seed = int(digest([self.context.lab.settings.seed, self.generation.generation, self.number])[:8], 16)
         self._tuner = make_tuner([self.recipe], self._sampler(), seed)
-        for trial in self.desk.since(self.generation.first_trial, self.source):
+        for trial in self.context.since(self.generation.first_trial, self.source):
             self.hear(Idea(self.recipe.candidate, dict(trial.proposal.params), self.why, "llm"), trial, asked=False)
 
     def _sampler(self) -> Sampler:
         """Every combination of a space that a model made up would be too many."""
-        wanted: Sampler = self.desk.lab.settings.sampler
+        wanted: Sampler = self.context.lab.settings.sampler
         return "random" if wanted == "exhaustive" else wanted
 
     @property
@@ -119,7 +119,7 @@ class Line:
     def skip(self, look: Look) -> None:
         """A soft verifier is sure that it fails: no trial, and its objection is what a repair starts from."""
         said = max((a for a in look.answers if isinstance(a, Said)), key=lambda a: a.p_fail)
-        problem = shown(said.opinion.problem or "no reason given", self.desk.secret)
+        problem = shown(said.opinion.problem or "no reason given", self.context.secret)
         self.failures.append(Failure("verify", f"a reviewer's objection ({said.kind})", problem[:2000]))
         last = self.attempts[-1]
         self.attempts[-1] = Attempt(call=last.call, source=last.source, failed=f"skipped, {said.kind}: {problem[:200]}")
@@ -127,7 +127,7 @@ class Line:
     def tune(self) -> Iterator[Idea]:
         """The rest of its trials: a good idea is not judged at bad numbers."""
         if self.recipe is not None and self.works:
-            yield from self._ideas(self.desk.mind.science.tune - len(self.trials_of_text()) - self.waiting)
+            yield from self._ideas(self.context.session.science.tune - len(self.trials_of_text()) - self.waiting)
 
     def _ideas(self, most: int) -> Iterator[Idea]:
         assert self._tuner is not None
@@ -149,7 +149,7 @@ class Line:
             self._tuner.learn(idea, measured.timing.speedup_low if measured else None, trial)
         outcome = self._outcome(trial)
         if len(self.trials_of_text()) == 1 and isinstance(outcome, (FailedTrial, RejectedTrial)):
-            failure = summarise(outcome, self.text, self.desk.secret)
+            failure = summarise(outcome, self.text, self.context.secret)
             self.failures.append(failure)
             last = self.attempts[-1]
             self.attempts[-1] = Attempt(call=last.call, source=last.source, failed=f"{failure.stage}: {failure.cause}")
@@ -160,7 +160,7 @@ class Line:
             return KernelFacts("candidate", self.text, self.first_params, "untried")
         trial = self._outcome(self.trials_of_text()[0])
         assert not isinstance(trial, DuplicateTrial)
-        return KernelFacts.of(trial, self.text, self.desk.task, self.desk.secret)
+        return KernelFacts.of(trial, self.text, self.context.task, self.context.secret)
 
     def conclude(self, cut: str = "") -> Tested:
         """The verdict, from the numbers alone. `cut`: why it ended before its time."""
@@ -184,9 +184,9 @@ class Line:
             effect=None if effect is None else Effect(value=effect.value, low=effect.low, high=effect.high),
             verdict=verdict,
             reason=reason,
-            device=str(self.desk.lab.environment["device"]),
-            task=self.desk.lab.task.name,
-            dims=self.desk.dims,
+            device=str(self.context.lab.environment["device"]),
+            task=self.context.lab.task.name,
+            dims=self.context.dims,
         )
 
     def _why_nothing(self) -> str:
@@ -200,7 +200,7 @@ class Line:
     def _effect(self, best: AnyTrial | None) -> Estimate | None:
         if best is None or self.base is None:
             return None
-        pair = {s.number: s for s in recall(self.desk.lab.archive.trials) if s.number in (best.trial, self.base)}
+        pair = {s.number: s for s in recall(self.context.lab.archive.trials) if s.number in (best.trial, self.base)}
         return ratio(pair[best.trial], pair[self.base])
 
     def _low(self, trial: AnyTrial) -> float:
@@ -212,4 +212,4 @@ class Line:
         return outcome if isinstance(outcome, MeasuredTrial) else None
 
     def _outcome(self, trial: AnyTrial) -> AnyTrial:
-        return self.desk.lab.archive.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial
+        return self.context.lab.archive.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial

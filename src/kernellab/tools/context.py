@@ -18,7 +18,7 @@ from kernellab.tools.workspace import DEFAULT, Workspace
 
 
 @dataclass(frozen=True)
-class Desk:
+class ToolContext:
     """`files`: task files by the name of their task. None: any path may be named, as by a person at the command line;
     where an agent or a document names tasks it is a mapping, since a task file runs unconfined, as its owner's script."""
 
@@ -45,7 +45,7 @@ class Desk:
         return parse_dims(spec.shape, task) if spec.shape else None
 
     def choose(self, **changes: Any) -> Settings:
-        """The settings of the desk with a call's own on top; None: left as they are."""
+        """The settings of the context with a call's own on top; None: left as they are."""
         return load_settings({**self.settings, **{k: v for k, v in changes.items() if v is not None}})
 
 

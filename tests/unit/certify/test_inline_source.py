@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernellab.certify import carry as module
-from kernellab.certify.carry import NotCarried, carry
+from kernellab.certify.inline_source import NotInlined, inline_source
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import draw_inputs
 
@@ -65,13 +65,13 @@ def loaded(text: str) -> dict[str, Any]:
 
 
 def test_helpers_constants_and_imports_come_along() -> None:
-    text = carry({"reference": uses_all})
+    text = inline_source({"reference": uses_all})
     assert loaded(text)["reference"]([1, 2]).tolist() == uses_all([1, 2]).tolist()
     assert "test_carry" not in text
 
 
 def test_closures_become_constants() -> None:
-    assert loaded(carry({"reference": made(7)}))["reference"](2) == 14
+    assert loaded(inline_source({"reference": made(7)}))["reference"](2) == 14
 
 
 def test_one_name_for_two_things_is_refused() -> None:
@@ -83,22 +83,22 @@ def test_one_name_for_two_things_is_refused() -> None:
 
         return second
 
-    with pytest.raises(NotCarried, match="'by' means two things"):
-        carry({"reference": made(7), "scale": other()})
+    with pytest.raises(NotInlined, match="'by' means two things"):
+        inline_source({"reference": made(7), "scale": other()})
 
 
 @pytest.mark.parametrize(
     ("function", "words"), [(uses_object, "object of object"), (lambda x: x, "no function"), (len, "no function")]
 )
 def test_what_has_no_text_is_refused_by_name(function: Callable[..., Any], words: str) -> None:
-    with pytest.raises(NotCarried, match=words):
-        carry({"reference": function})
+    with pytest.raises(NotInlined, match=words):
+        inline_source({"reference": function})
 
 
 @pytest.mark.parametrize("name", ["softmax", "stencil5x5", "particle_filter_bf16"])
 def test_built_in_references_give_the_same_answers_elsewhere(name: str) -> None:
     task = TASKS[name]
-    scope = loaded(carry({"reference": task.reference, "expression": task.gpu_baselines["torch"]}))
+    scope = loaded(inline_source({"reference": task.reference, "expression": task.gpu_baselines["torch"]}))
     wide = [a.astype(np.float64) for a in draw_inputs(task, task.edge[2], "normal", np.random.default_rng(0))]
     found, wanted = scope["reference"](*wide), task.reference(*wide)
     for got, value in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
@@ -106,7 +106,7 @@ def test_built_in_references_give_the_same_answers_elsewhere(name: str) -> None:
 
 
 def test_helpers_with_the_name_of_something_in_that_file_are_refused() -> None:
-    with pytest.raises(NotCarried, match="'answers' means something else"):
-        carry({"reference": uses_answers})
-    with pytest.raises(NotCarried, match="'helper' means something else"):
-        carry({"reference": uses_all, "helper": uses_answers})
+    with pytest.raises(NotInlined, match="'answers' means something else"):
+        inline_source({"reference": uses_answers})
+    with pytest.raises(NotInlined, match="'helper' means something else"):
+        inline_source({"reference": uses_all, "helper": uses_answers})

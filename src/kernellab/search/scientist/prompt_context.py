@@ -1,4 +1,4 @@
-"""The desk: the facts of one shape as prompts may show them, always as they were when the generation began.
+"""The context: the facts of one shape as prompts may show them, always as they were when the generation began.
 
 Ceilings are those of the shape's first calibration, and trials those before the generation's first: a run that was cut
 asks its question again in the very same words, and is answered from its journal.
@@ -33,18 +33,18 @@ from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.features import features
 from kernellab.search.memory.select import Exemplar, contrastive_select
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
-from kernellab.search.scientist.mind import Mind
+from kernellab.search.scientist.model_session import ModelSession
 from kernellab.search.scientist.notebook import Tested
 from kernellab.tasks.spec import Dims
 
 _FINDINGS = 12
 
 
-class Desk:
-    def __init__(self, lab: Lab, mind: Mind, dims: Dims, shapes: Sequence[Dims]) -> None:
+class PromptContext:
+    def __init__(self, lab: Lab, session: ModelSession, dims: Dims, shapes: Sequence[Dims]) -> None:
         assert lab.store is not None
         self.lab = lab
-        self.mind = mind
+        self.session = session
         self.dims = dims
         task = replace(lab.task, tune=tuple(shapes))
         self.secret = Withheld.of(task)
@@ -64,7 +64,7 @@ class Desk:
     @property
     def backend(self) -> str:
         """What a first kernel is written in."""
-        return self.mind.science.backend or default_language(self.lab.settings.device)
+        return self.session.science.backend or default_language(self.lab.settings.device)
 
     def trials(self, before: int) -> list[AnyTrial]:
         """Of this shape, up to the generation's beginning."""
@@ -81,7 +81,7 @@ class Desk:
 
     def exemplars(self, generation: int, before: int) -> list[Exemplar]:
         """Chosen contrastively; the best is always among them."""
-        known, science = self.trials(before), self.mind.science
+        known, science = self.trials(before), self.session.science
         if not known:
             return []
         dice = random.Random(digest([self.lab.settings.seed, generation, self.dims]))
@@ -135,7 +135,7 @@ class Desk:
 
     def findings(self, generation: int) -> tuple[TestedHypothesis, ...]:
         """What held and what did not, of earlier generations, oldest first."""
-        earlier = [t for t in self.mind.notebook.tested if t.generation < generation and t.experiment is not None]
+        earlier = [t for t in self.session.notebook.tested if t.generation < generation and t.experiment is not None]
         return tuple(self._finding(t) for t in earlier[-_FINDINGS:])
 
     def _finding(self, tested: Tested) -> TestedHypothesis:
@@ -145,7 +145,7 @@ class Desk:
         return TestedHypothesis(claim, tested.verdict, effect, tuple(tested.trials), tested.device)
 
     def brief(self, backend: str, **parts: Any) -> Brief:
-        return Brief(self.task, self.device, backend, feedback=self.mind.science.feedback, **parts)
+        return Brief(self.task, self.device, backend, feedback=self.session.science.feedback, **parts)
 
     def experiment(self, reply: Any) -> Experiment | None:
         return None if reply is None else reply.fact()

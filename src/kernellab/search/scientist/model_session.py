@@ -1,4 +1,4 @@
-"""The mind of a run: the model with its journal, its budget and the prompts, opened after the sandbox has forked.
+"""The session of a run: the model with its journal, its budget and the prompts, opened after the sandbox has forked.
 
 Keys stay in this process: the sandbox was started before and gets an environment of its own.
 """
@@ -37,7 +37,7 @@ TEMPLATES = "prompts"
 
 
 @dataclass
-class Mind:
+class ModelSession:
     """`author` asks; `account` knows what was spent; `notebook` what was decided; `pytorch` is code to translate."""
 
     science: Science
@@ -63,7 +63,7 @@ class Mind:
         self.close()
 
 
-def open_mind(lab: Lab, science: Science, pytorch: str = "", policy: Policy | None = None) -> Mind:
+def open_session(lab: Lab, science: Science, pytorch: str = "", policy: Policy | None = None) -> ModelSession:
     """Makes no call. The lab has its run folder: what it holds of calls and notes is taken up."""
     assert lab.ledger is not None
     assert lab.store is not None
@@ -81,7 +81,7 @@ def open_mind(lab: Lab, science: Science, pytorch: str = "", policy: Policy | No
         science.temperature, science.prompt_tokens,
     )  # fmt: skip
     notebook = Notebook(lab.append, notes_of(run))
-    return Mind(science, author, account, notebook, pytorch, client)
+    return ModelSession(science, author, account, notebook, pytorch, client)
 
 
 def budget_of(science: Science) -> Budget:

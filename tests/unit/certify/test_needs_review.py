@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kernellab.certify.band import residual, review_list
 from kernellab.certify.certificate import Certificate, write_certificate
 from kernellab.certify.history import review
+from kernellab.certify.needs_review import residual, review_list
 from kernellab.core.errors import UsageError
 from kernellab.ledger.keys import load_or_create_key
 

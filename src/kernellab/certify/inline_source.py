@@ -19,7 +19,7 @@ _OURS = ("kernellab", "klab_task_")
 _OWN_NAMES = ("answers", "torch_answers", "_of_something")  # of the file that the text goes into
 
 
-class NotCarried(Exception):
+class NotInlined(Exception):
     """A function that needs something which has no text; says what."""
 
 
@@ -54,14 +54,14 @@ class _Load:
         """Carry one function and all it needs; returns the name it has in the text."""
         plain = inspect.unwrap(function)
         if not isinstance(plain, FunctionType) or plain.__name__ == "<lambda>":
-            raise NotCarried(f"{getattr(plain, '__name__', plain)!s} is no function with a text of its own")
+            raise NotInlined(f"{getattr(plain, '__name__', plain)!s} is no function with a text of its own")
         if self._known(plain.__name__, function):
             return plain.__name__
         try:
             text = textwrap.dedent(inspect.getsource(plain))
             tree = _Strip().visit(ast.parse(text))
         except (OSError, TypeError, SyntaxError) as err:
-            raise NotCarried(f"the text of {plain.__name__} cannot be read: {err}") from None
+            raise NotInlined(f"the text of {plain.__name__} cannot be read: {err}") from None
         for name in _free_names(tree):
             self._need(name, plain)
         self.functions[plain.__name__] = ast.unparse(ast.fix_missing_locations(tree))
@@ -74,7 +74,7 @@ class _Load:
         elif name in user.__globals__:
             self._value(name, user.__globals__[name])
         elif not hasattr(builtins, name):
-            raise NotCarried(f"{user.__name__} uses '{name}', which is nowhere to be found")
+            raise NotInlined(f"{user.__name__} uses '{name}', which is nowhere to be found")
 
     def _value(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType):
@@ -90,7 +90,7 @@ class _Load:
 
     def _import(self, name: str, module: str, member: str) -> None:
         if not module or module.startswith(_OURS) or "." in member:
-            raise NotCarried(f"'{name}' of {module or 'nowhere'} cannot be imported elsewhere")
+            raise NotInlined(f"'{name}' of {module or 'nowhere'} cannot be imported elsewhere")
         if self._known(name, (module, member)):
             return
         as_name = "" if name == (member or module) else f" as {name}"
@@ -99,17 +99,17 @@ class _Load:
     def _known(self, name: str, value: Any) -> bool:
         """Whether this name is carried already; for another value it would be ambiguous."""
         if name in self._reserved and self._reserved[name] is not value:
-            raise NotCarried(f"the name '{name}' means something else in the exported code")
+            raise NotInlined(f"the name '{name}' means something else in the exported code")
         if name not in self._taken:
             self._taken[name] = value
             return False
         if self._taken[name] is not value and self._taken[name] != value:
-            raise NotCarried(f"the name '{name}' means two things")
+            raise NotInlined(f"the name '{name}' means two things")
         return True
 
 
-def carry(functions: Mapping[str, Callable[..., Any]]) -> str:
-    """The text of a module that defines these functions under these names. Raises NotCarried."""
+def inline_source(functions: Mapping[str, Callable[..., Any]]) -> str:
+    """The text of a module that defines these functions under these names. Raises NotInlined."""
     load = _Load({**dict.fromkeys(_OWN_NAMES), **functions})
     names = {wanted: load.function(function) for wanted, function in functions.items()}
     aliases = [f"{wanted} = {found}" for wanted, found in names.items() if wanted != found]
@@ -146,5 +146,5 @@ def _literal(name: str, value: Any) -> str:
     except (ValueError, SyntaxError):
         same = False
     if not same:
-        raise NotCarried(f"'{name}' is an object of {type(value).__name__}, not plain data")
+        raise NotInlined(f"'{name}' is an object of {type(value).__name__}, not plain data")
     return text
