@@ -1,5 +1,5 @@
 # The two commands of the README, and what a contributor needs. Each does its own set-up in .venv.
-.PHONY: demo test setup check format gauntlet bench clean
+.PHONY: demo test test-all setup check format gauntlet bench mutants clean
 
 demo: setup
 	.venv/bin/klab demo
@@ -11,6 +11,10 @@ test:
 	sh scripts/setup.sh dev
 	sh scripts/check.sh
 	.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
+
+# With the whole gauntlet (make test draws a sample of it and says its seed) and the tests that are marked slow.
+test-all:
+	$(MAKE) test PYTEST="--all $(PYTEST)"
 
 setup:
 	sh scripts/setup.sh run
@@ -25,6 +29,11 @@ format:
 
 gauntlet: setup
 	.venv/bin/klab doctor --gauntlet
+
+# How many small changes to the source the tests notice; a fixed sample, an hour on two cores. MUTANTS="measure/bench" for some.
+mutants:
+	sh scripts/setup.sh dev
+	.venv/bin/python -m tests.mutants.run $(MUTANTS)
 
 bench: setup
 	sh benchmarks/all.sh

@@ -9,9 +9,9 @@ from typing import Any
 
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.settings import Effort, Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
 from kernellab.search.lab import Lab
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
 SAMPLE_S = 0.003

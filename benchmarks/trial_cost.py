@@ -55,7 +55,7 @@ def main() -> None:
         starts = []
         for _ in range(50):
             began = time.perf_counter()
-            job = lab.workshop.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
+            job = lab.device.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
             job.wait()
             starts.append(time.perf_counter() - began)
             job.close()
@@ -66,9 +66,9 @@ def main() -> None:
             idea = tuner.propose()
             assert idea is not None
             clocked[0] = 0.0
-            built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+            lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
             began = time.perf_counter()
-            trial = step(lab, stage, idea, built)
+            trial = step(lab, stage, idea)
             wall = time.perf_counter() - began
             if isinstance(trial, MeasuredTrial):
                 costs.append(wall - clocked[0])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from kernellab.build import c as c_backend
 from kernellab.build.base import Built, Candidate, NotBuilt
@@ -23,6 +25,8 @@ from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.inputs import STANDARD
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
+settings.register_profile("any machine", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("any machine")
 MakeCandidate = Callable[..., Candidate]
 
 DOUBLE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i]; }"
@@ -55,6 +59,32 @@ def launch(x, y, STEP=1, BAD=0):
         raise ValueError("a step of nothing")
     kernel("cube")(x, y, x.size)
 '''
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the whole gauntlet, and the tests marked slow")
+    parser.addoption("--gauntlet-seed", type=int, help="of the gauntlet's sample; a new one each time unless given")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the workers start: they all get the one seed."""
+    if config.option.gauntlet_seed is None:
+        config.option.gauntlet_seed = secrets.randbits(32)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    seed = config.getoption("--gauntlet-seed")
+    return "the whole gauntlet" if config.getoption("--all") else f"a sample of the gauntlet: --gauntlet-seed {seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow ones to --all."""
+    if config.getoption("--all"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

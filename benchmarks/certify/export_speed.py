@@ -37,7 +37,7 @@ import numpy as np
 from kernellab import api
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.plan import BufferArg, FloatArg, IntArg, Plan, ScratchArg
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.export import export
 from kernellab.certify.issue import certify
 from kernellab.core.settings import Settings

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kernellab import api
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.export import export
 from kernellab.certify.issue import certify
 from kernellab.measure.stats import estimate, median

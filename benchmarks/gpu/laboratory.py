@@ -16,7 +16,6 @@ import collections
 import json
 import tempfile
 import time
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,13 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
-from kernellab.propose.base import Proposer
+from kernellab.propose.base import Idea, Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
 from kernellab.search.lab import Lab
 from kernellab.search.loop import score, step
-from kernellab.search.stage import Stage
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 
@@ -74,16 +73,17 @@ def main() -> None:
 
 def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
     """The laboratory's own loop, without the confirmation at its end."""
-    build = partial(lab.builder.build, stage.task)
-    with Ahead(
-        proposer, lambda idea: build(idea.candidate, idea.params, stage.shapes), lab.workshop.build_jobs
-    ) as ahead:
+
+    def build(idea: Idea) -> Built | NotBuilt:
+        return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
+
+    with Ahead(proposer, build, lab.device.build_jobs) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:
                 return
-            idea, built = found
-            proposer.learn(idea, score(lab, step(lab, stage, idea, built)))
+            idea, _ = found
+            proposer.learn(idea, score(lab, step(lab, stage, idea)))
 
 
 def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def aa(lab: Lab, stage: Stage, built: Built, count: int) -> dict[str, Any]:
     ratios, wins, started, settings = [], 0, time.monotonic(), lab.settings
     for _ in range(count):
         arms = [Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side) for side in (0, 1)]
-        bench = Bench(stage.ring, stage.floor, lab.workshop.rig.sample_s)
+        bench = Bench(stage.ring, stage.floor, lab.device.rig.sample_s)
         timing = bench.confirm(repeat((arms[0], arms[1])), settings.profile)
         for arm in arms:
             arm.worker.close()

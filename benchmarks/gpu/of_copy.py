@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def compare(lab: Lab, dims: dict[str, int], trial: dict[str, Any], store: Store, pairs: int) -> dict[str, Any]:
-    proposal, rig = trial["proposal"], lab.workshop.rig
+    proposal, rig = trial["proposal"], lab.device.rig
     candidate = Candidate(store.get(proposal["source"]).decode(), proposal["name"])
     best = _built(lab, candidate, dict(proposal["params"]), dims)
     copies = [

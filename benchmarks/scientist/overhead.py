@@ -31,8 +31,8 @@ from kernellab.propose.base import Idea  # noqa: E402
 from kernellab.propose.recipe import builtin_candidates, load_recipes  # noqa: E402
 from kernellab.search.lab import Budget, Lab  # noqa: E402
 from kernellab.search.loop import search_shape  # noqa: E402
-from kernellab.search.scientist.desk import Desk  # noqa: E402
-from kernellab.search.scientist.mind import open_mind  # noqa: E402
+from kernellab.search.scientist.model_session import open_mind  # noqa: E402
+from kernellab.search.scientist.prompt_context import Desk  # noqa: E402
 from kernellab.search.scientist.proposer import Scientist  # noqa: E402
 from kernellab.search.tune import make_tuner  # noqa: E402
 from kernellab.tasks.load import load_task  # noqa: E402

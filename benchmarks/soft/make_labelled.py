@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.ids import sha256_hex
 from kernellab.core.settings import Settings
+from kernellab.core.targets import home_of
 from kernellab.propose.mutants import Original, Sample, labelled_set
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.gauntlet import Entry, collect
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def _summary(trial: Labelled) -> tuple[str, str]:
-    return DEVICE_OF[trial.backend], trial.fate.cause or trial.fate.outcome
+    return home_of(trial.backend), trial.fate.cause or trial.fate.outcome
 
 
 if __name__ == "__main__":

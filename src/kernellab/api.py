@@ -14,9 +14,9 @@ from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
-from kernellab.search.course import Question
 from kernellab.search.runs import Outcome, default_folder, known_candidates, run_search, try_candidate
 from kernellab.search.scientist.estimate import Forecast, estimate
+from kernellab.search.shape_by_shape import Question
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import find
 from kernellab.study.mine.miner import Analysis, mine_run

@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Lock
 from typing import Any
 
+WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0002"
 
@@ -54,18 +57,52 @@ class Klab:
             **kept, "HOME": str(home), "KLAB_HOME": str(home / "klab"), "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_CACHE_HOME": str(home / "cache"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
         }  # fmt: skip
+        self._alone = Lock()
+        self._warm: subprocess.Popen[str] | None = None
 
     def __call__(
         self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None,
         before: Sequence[str] = (),
     ) -> Done:  # fmt: skip
-        """`before` is a command that starts klab in its turn; an environment variable of None is left out."""
+        """`before` is a command that starts klab in its turn; an environment variable of None is left out.
+
+        With neither, it is forked from one that has loaded already.
+        """
         command = [*before, KLAB, *map(str, arguments)]
+        if not before and not env and self._alone.acquire(blocking=False):
+            try:
+                return self._forked(command, cwd or Path.cwd())
+            finally:
+                self._alone.release()
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Done(done.returncode, done.stdout, done.stderr)
+
+    def _forked(self, command: list[str], cwd: Path) -> Done:
+        if self._warm is None:
+            self._warm = subprocess.Popen(
+                [sys.executable, "-P", str(WARM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=self.environment,
+            )  # fmt: skip
+        assert self._warm.stdin
+        assert self._warm.stdout
+        with NamedTemporaryFile("r") as out, NamedTemporaryFile("r") as err:
+            request = {
+                "arguments": command,
+                "cwd": str(cwd),
+                "environment": self.environment,
+                "out": out.name,
+                "err": err.name,
+            }
+            self._warm.stdin.write(json.dumps(request) + "\n")
+            self._warm.stdin.flush()
+            return Done(int(self._warm.stdout.readline()), out.read(), err.read())
+
+    def close(self) -> None:
+        if self._warm is not None:
+            self._warm.communicate()
 
     def start(
         self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,10 @@ def bodies(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def klab(tmp_path_factory: pytest.TempPathFactory) -> Klab:
-    return Klab(tmp_path_factory.mktemp("home"))
+def klab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Klab]:
+    made = Klab(tmp_path_factory.mktemp("home"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

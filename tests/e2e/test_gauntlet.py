@@ -1,4 +1,5 @@
-"""Cheats must be caught and honest kernels pass: a folder of one's own through the command, and the shipped gauntlet whole."""
+"""Cheats must be caught and honest kernels pass: a folder of one's own through the command, and the shipped gauntlet,
+a sample of it or, with --all, the whole."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ import pytest
 
 from kernellab.core.settings import Settings
 from kernellab.run.driver import present
-from kernellab.search.gauntlet import BUSY, Entry, Row, builtin_folder, collect, run_gauntlet, runnable, summary
+from kernellab.search.gauntlet import BUSY, Entry, builtin_folder, collect, run_gauntlet, runnable, sample, summary
 
 from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
 
 pytestmark = pytest.mark.backend_c
+SAMPLE = 40
 REMEMBERS = candidate(
     "#include <string.h>\nstatic float kept[8192]; static long size;\n"
     "void cube(const float *x, float *y, long n) {"
@@ -112,41 +114,34 @@ def test_a_sample_is_drawn_by_its_seed_and_says_it(klab: Klab, tmp_path: Path) -
     assert [r["name"] for r in again.json["rows"]] == [r["name"] for r in first.json["rows"]]
 
 
-Shipped = tuple[list[Entry], dict[tuple[str, str], Row]]
-
-
-@pytest.fixture(scope="session")
-def shipped() -> Shipped:
-    """The whole shipped gauntlet, once: every entry that this machine can decide."""
+def drawn(request: pytest.FixtureRequest) -> list[Entry]:
+    """What this machine can decide: with --all everything, else a sample by this session's seed."""
     entries = runnable(collect([], []), Settings())
-    return entries, {(row.device, row.name): row for row in run_gauntlet(entries, Settings())}
+    if request.config.getoption("--all"):
+        return entries
+    return sample(entries, SAMPLE, request.config.getoption("--gauntlet-seed"))
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-class TestTheShippedGauntlet:
-    def test_no_cheat_is_missed_and_no_honest_kernel_rejected(self, shipped: Shipped) -> None:
-        entries, rows = shipped
-        wrong = [f"{r.kind} {r.name}: {r.status} {r.cause} {r.reason}" for r in rows.values() if r.wrong]
-        assert not wrong, "\n".join(wrong)
-        assert len(rows) == len(entries)
-        counts = summary(list(rows.values()))
-        assert (counts["missed"], counts["false_alarms"]) == (0, 0)
+@pytest.mark.timeout(7200)
+def test_no_shipped_cheat_is_missed_and_no_honest_kernel_rejected(request: pytest.FixtureRequest) -> None:
+    """And each cheat is caught by a cause that its file names."""
+    entries = drawn(request)
+    rows = {(row.device, row.name): row for row in run_gauntlet(entries, Settings())}
+    wrong = [f"{r.kind} {r.name}: {r.status} {r.cause} {r.reason}" for r in rows.values() if r.wrong]
+    for entry in entries:
+        row = rows[entry.device, entry.path.stem]
+        caught = entry.kind == "cheat" and row.status not in ("harmless", "passed", BUSY)
+        if caught and row.cause not in entry.caught_by:
+            wrong.append(f"{row.name}: caught by {row.cause} ({row.reason}), its file says {entry.caught_by}")
+    assert not wrong, "\n".join(wrong)
+    counts = summary(list(rows.values()))
+    assert (counts["missed"], counts["false_alarms"]) == (0, 0)
 
-    def test_it_is_large_and_holds_attacks_that_no_catalogue_had(self, shipped: Shipped) -> None:
-        entries, _ = shipped
-        cheats = [e for e in entries if e.kind == "cheat"]
-        new = [e for e in cheats if re.search(r"^catalogue:\s*new", e.path.read_text(errors="replace"), re.M)]
-        assert len(cheats) >= 280
-        assert len(new) >= 70
-        assert sum(e.kind == "honest" for e in entries) >= 70
 
-    def test_each_cheat_is_caught_by_a_cause_that_its_file_names(self, shipped: Shipped) -> None:
-        entries, rows = shipped
-        odd = []
-        for entry in entries:
-            row = rows[entry.device, entry.path.stem]
-            caught = entry.kind == "cheat" and row.status not in ("harmless", "passed", BUSY)
-            if caught and row.cause not in entry.caught_by:
-                odd.append(f"{row.name}: caught by {row.cause} ({row.reason}), its file says {entry.caught_by}")
-        assert not odd, "\n".join(odd)
+def test_it_is_large_and_holds_attacks_that_no_catalogue_had() -> None:
+    entries = runnable(collect([], []), Settings())
+    cheats = [e for e in entries if e.kind == "cheat"]
+    new = [e for e in cheats if re.search(r"^catalogue:\s*new", e.path.read_text(errors="replace"), re.M)]
+    assert len(cheats) >= 280
+    assert len(new) >= 70
+    assert sum(e.kind == "honest" for e in entries) >= 70

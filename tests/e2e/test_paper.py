@@ -25,10 +25,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("home")
-    out = home / "paper"
-    done = Klab(home)("paper", RUN, "--out", out, "--json")
+def made(klab: Klab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("papers") / "paper"
+    done = klab("paper", RUN, "--out", out, "--json")
     assert done.code == 0, done.err
     assert done.json["status"] == "written"
     assert done.json["claims"] > 80

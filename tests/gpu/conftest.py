@@ -14,7 +14,7 @@ from kernellab.core.records import Passed, Rejected
 from kernellab.core.settings import Settings
 from kernellab.run import driver
 from kernellab.run.cuda import CudaDevice
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.targets.base import platform
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task
 from kernellab.verify.cases import CaseTable, all_shapes, full_cases
@@ -45,9 +45,8 @@ def gpu() -> Iterator[CudaDevice]:
 
 @pytest.fixture(scope="session")
 def gpu_builder(gpu: CudaDevice) -> Iterator[Builder]:
-    sandbox, builder, _ = open_gpu_builders(Settings(cache=False), gpu.target, gpu.properties.processors)
-    yield builder
-    sandbox.close()
+    with platform(gpu.kind).workbench(Settings(cache=False)) as bench:
+        yield bench.builder
 
 
 @pytest.fixture(scope="session")

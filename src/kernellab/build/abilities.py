@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from kernellab.build.bundle import unpack
-from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM, of_shared_object
-from kernellab.build.gpu_abilities import UNREADABLE, of_module
+from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM
+from kernellab.build.gpu_abilities import UNREADABLE
 from kernellab.core.records import Artifact
+from kernellab.core.targets import language
 
 EDITION = 1
 """Of the rules and their words: a record is held against the rules that it was made by, and no others."""
@@ -30,17 +30,17 @@ _COMMENTS = re.compile(r"/\*.*?\*/|//(?! begin inline asm)[^\n]*", re.DOTALL)
 _SHOWN = 8
 
 
-def abilities_of(code: bytes, *texts: str) -> tuple[str, ...]:
-    """In words; `texts` are the source, flags or PTX that the code was made of."""
+def abilities_of(backend: str, code: bytes, *texts: str) -> tuple[str, ...]:
+    """In words; `backend`: the candidate's language; `texts`: the source, flags or PTX that the code was made of."""
     assembly = [INLINE_ASSEMBLY] if any(map(_has_assembly, texts)) else []
-    return tuple(sorted([*from_code(code), *assembly]))
+    return tuple(sorted([*from_code(backend, code), *assembly]))
 
 
 @lru_cache(maxsize=32)
-def from_code(code: bytes) -> tuple[str, ...]:
-    """The part that follows from the machine code alone: a shared object, or packed GPU modules. ValueError on others."""
+def from_code(backend: str, code: bytes) -> tuple[str, ...]:
+    """The part that follows from the machine code alone. ValueError where it is not what this language is built to."""
     found: dict[str, set[str]] = {}
-    for part in [of_shared_object(code)] if code[:4] == b"\x7fELF" else map(of_module, unpack(code).modules):
+    for part in language(backend).abilities(code):
         for what, how in part.items():
             found.setdefault(what, set()).update(how)
     return tuple(sorted(_words(what, sorted(how)) for what, how in found.items()))
@@ -51,7 +51,7 @@ def misstated(artifact: Artifact, codes: Iterable[bytes]) -> str:
     if artifact.abilities_edition != EDITION:
         return ""
     try:
-        found = {ability for code in codes for ability in from_code(code)}
+        found = {ability for code in codes for ability in from_code(artifact.backend, code)}
     except ValueError as err:
         return f"the machine code cannot be read: {err}"
     said = {a for a in artifact.abilities if a != INLINE_ASSEMBLY}

@@ -101,7 +101,7 @@ class CBuilder:
             static_bytes=found.facts.static_bytes,
             cached=found.cached,
             resources={"code_bytes": found.facts.code_bytes, "constant_bytes": found.facts.constant_bytes},
-            abilities=abilities_of(found.code, text, *options),
+            abilities=abilities_of(self.backend, found.code, text, *options),
         )
 
     def _code(self, key: str, text: str, commands: list[list[str]]) -> _Code | NotBuilt:

@@ -45,3 +45,8 @@ class CodeCache:
 def default_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "kernellab" / "code"
+
+
+def open_cache(wanted: bool = True) -> CodeCache:
+    """The user's own, or one that keeps nothing."""
+    return CodeCache(default_folder() if wanted else None)

@@ -143,7 +143,7 @@ class CudaBuilder:
         self, task: Task, candidate: Candidate, params: dict[str, Param], dims: Dims, once: Once
     ) -> Made | NotBuilt:
         """One shape: recorded in a job that knows no other, compiled unless this build compiled the same text before."""
-        request = exchange.recording_request(task, candidate, params, dims) | {"backend": self.backend}
+        request = exchange.recording_request(task, candidate, params, dims) | {"launcher": "blocks"}
         recorded = exchange.record(self._sandbox, _RECORDER, request, self._record_limits, task)
         if isinstance(recorded, NotBuilt):
             return recorded
@@ -217,7 +217,7 @@ def _made(dims: Dims, recorded: exchange.Recorded, compiled: _Compiled, options:
         static_bytes=facts.static_bytes,
         cached=compiled.cached,
         resources=_resources(plan, compiled, facts),
-        abilities=abilities_of(code, compiled.ptx),
+        abilities=abilities_of(CudaBuilder.backend, code, compiled.ptx),
     )
 
 

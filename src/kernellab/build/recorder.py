@@ -110,7 +110,7 @@ class CLauncher:
         self._recording.steps.append(step)
 
 
-class CudaLauncher:
+class BlockLauncher:
     """kernel("name")[grid, block, shared](...): shared (bytes of dynamic shared memory) may be left out."""
 
     def __init__(
@@ -121,12 +121,12 @@ class CudaLauncher:
         if cluster:
             self._step["cluster"] = _extents(cluster, "cluster")
 
-    def __getitem__(self, key: Any) -> CudaLauncher:
+    def __getitem__(self, key: Any) -> BlockLauncher:
         parts = key if isinstance(key, tuple) else (key,)
         if not 2 <= len(parts) <= 3:
             raise Invalid("a CUDA launch is kernel(name)[grid, block] or kernel(name)[grid, block, shared]")
         shared = int(parts[2]) if len(parts) == 3 else 0
-        shaped = CudaLauncher(self._recording, self._step["kernel"])
+        shaped = BlockLauncher(self._recording, self._step["kernel"])
         extents = {"grid": _extents(parts[0], "grid"), "block": _extents(parts[1], "block"), "shared": shared}
         shaped._step = {**self._step, **extents}
         return shaped
@@ -158,7 +158,8 @@ def argument(value: Any) -> dict[str, Any]:
     raise TypeError(f"a launch argument must be a buffer, an int or a float, not {type(value).__name__}")
 
 
-LAUNCHERS: dict[str, Callable[..., Any]] = {"c": CLauncher, "cuda": CudaLauncher}
+LAUNCHERS: dict[str, Callable[..., Any]] = {"plain": CLauncher, "blocks": BlockLauncher}
+"""By how a kernel is started: like a function, or in a grid of blocks."""
 
 
 def record_case(
@@ -216,7 +217,7 @@ def _few(values: Any, most: int, what: str, noun: str = "entries") -> list[Any]:
 
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """Everything the compiler and the runner need, or why there is nothing."""
-    launcher = LAUNCHERS[request.get("backend", "c")]
+    launcher = LAUNCHERS[request.get("launcher", "plain")]
     return record_with(request, lambda launch, buffers, params: record_case(launch, buffers, params, launcher), True)
 
 

@@ -1,23 +1,13 @@
-"""Which back end a candidate file is for, and one builder that stands for all that a device has."""
+"""One builder that stands for all that a device has: a candidate goes to that of its language."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
 from kernellab.core.records import Param
+from kernellab.core.targets import backend_of, devices_of
 from kernellab.tasks.spec import Dims, Task
-
-_TRITON = re.compile(r"^\s*(import|from)\s+triton\b|@triton\.jit\b", re.MULTILINE)
-DEVICE_OF = {"c": "cpu", "triton": "cuda", "cuda": "cuda"}
-
-
-def backend_of(text: str) -> str:
-    """By what the file must hold: Triton is imported, CUDA C++ has __global__ functions, the rest is C."""
-    if _TRITON.search(text):
-        return "triton"
-    return "cuda" if "__global__" in text else "c"
 
 
 class Router:
@@ -29,6 +19,11 @@ class Router:
         self._device = device
         self._builders = builders
         self._missing = missing  # back ends of this device that cannot build here, and why
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Those that build here."""
+        return tuple(self._builders)
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
         builder = self._of(candidate)
@@ -49,7 +44,7 @@ class Router:
         backend = backend_of(candidate.text)
         if backend in self._builders:
             return self._builders[backend]
-        if DEVICE_OF[backend] != self._device:
-            reason = f"is a kernel for --device {DEVICE_OF[backend]} ({backend}), this run is on {self._device}"
+        if self._device not in devices_of(backend):
+            reason = f"is a kernel for --device {devices_of(backend)[0]} ({backend}), this run is on {self._device}"
             return NotBuilt("build-failed", reason)
         return NotBuilt("build-failed", self._missing.get(backend, f"there is no {backend} back end here"))

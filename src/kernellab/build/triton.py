@@ -167,7 +167,7 @@ class TritonBuilder:
             static_bytes=sum(f.static_bytes for f in facts),
             cached=compiled.cached,
             resources=_resources(plan, bundle, facts),
-            abilities=abilities_of(compiled.code, *compiled.ptx.values()),
+            abilities=abilities_of(self.backend, compiled.code, *compiled.ptx.values()),
         )
 
 

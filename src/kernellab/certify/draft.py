@@ -21,10 +21,10 @@ from kernellab.verify.cases import all_shapes
 
 def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str) -> Certificate:
     """The certificate before it is signed. The task's own part (exactness, shapes, anchor) is given, the rest recorded."""
-    trial, timing, verdict, facts = proof.trial, proof.timing, proof.verdict, proof.genesis["task"]
+    trial, timing, verdict, facts = proof.trial, proof.timing, proof.verdict, proof.genesis.task
     return Certificate(
         issued=issued,
-        subject=Subject(name=facts["name"], fingerprint=facts["fingerprint"], builtin=facts["builtin"], exact=exact),
+        subject=Subject(name=facts.name, fingerprint=facts.fingerprint, builtin=facts.builtin, exact=exact),
         kernel=KernelFacts(
             name=trial.proposal.name, source=trial.proposal.source, params=trial.proposal.params,
             backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,
@@ -47,8 +47,8 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
         shapes=shapes.model_copy(update={"parts": parts_of(proof)}),
         trust=trial.trust,
         tier=trial.tier,
-        effort=proof.genesis["settings"]["effort"],
-        environment=proof.environment,
+        effort=proof.genesis.settings.effort,
+        environment=proof.environment.facts,
         evidence=Evidence(run=proof.ledger.run, root=proof.ledger.root, size=proof.ledger.size, trial=trial.trial),
         public_key=proof.ledger.public_key,
     )  # fmt: skip

@@ -15,12 +15,12 @@ from typing import Literal, get_args
 
 from kernellab.build.base import Candidate
 from kernellab.certify.certificate import Certificate, read_certificate
-from kernellab.certify.evidence import need_run, prove_certificate
+from kernellab.certify.confirmed_trial import need_run, prove_certificate
 from kernellab.certify.history import read_history
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import UsageError
 from kernellab.ledger.disk import access_fault
-from kernellab.search.lab import genesis, task_of
+from kernellab.search.lab import task_of
 from kernellab.tasks.spec import Task, dims_label
 
 Form = Literal["module", "torch-op", "c"]
@@ -109,7 +109,7 @@ def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tup
     folder = need_run(path, certificate, given)
     proof = prove_certificate(certificate, folder)
     task, _ = task_of(folder)
-    task = task.on(genesis(folder)["settings"]["device"])
+    task = task.on(proof.genesis.settings.device)
     if task.fingerprint() != certificate.subject.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one that was certified", "certify the trial again")
     return proof, task

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kernellab.certify.certificate import Certificate
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import export_of
 
 _INSTEAD = {"dtype": "dtype_of({})", "size": "{}.numel()", "strides": "{}.stride()"}
 _LEFT_OUT = ("SPACE", "TASKS", "FLAGS")
@@ -111,17 +112,18 @@ def _edited(text: str, edits: list[tuple[ast.stmt | ast.Attribute, str]]) -> str
 
 
 def _with_runtime(text: str, certificate: Certificate) -> str:
-    """The one import that stands for the laboratory, after the docstring; for CUDA C++ the compiled kernels at the end."""
+    """The one import that stands for the laboratory, after the docstring; the compiled kernels at the end."""
     tree = ast.parse(text)
     head = tree.body[0] if tree.body and ast.get_docstring(tree) is not None else None
     at = (head.end_lineno or 0) if head is not None else 0
     lines = text.splitlines(keepends=True)
-    names = ["Kernels"] if certificate.kernel.backend == "cuda" else []
+    compiled = export_of(certificate.kernel.backend).compiled
+    names = ["Kernels"] if compiled else []
     names += [n for n in ("dtype_of", "scratch") if f"{n}(" in text]
     if names:
         lines.insert(at, f"\nfrom ._launch import {', '.join(names)}\n")
     whole = "".join(lines).rstrip() + "\n"
-    if certificate.kernel.backend == "cuda":
+    if compiled:
         options = [f for f in certificate.kernel.flags if not f.startswith(_LAB_OPTIONS)]
         whole += f"\n\nkernel = Kernels(SOURCE, {options!r})\n"
     return whole

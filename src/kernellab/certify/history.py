@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from kernellab.certify.certificate import Certificate, write_whole
-from kernellab.certify.evidence import find_run, run_of
+from kernellab.certify.confirmed_trial import find_run, run_of
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.records import Record, dump

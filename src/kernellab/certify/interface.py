@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernellab.certify.c_text import C_TYPES
-from kernellab.certify.carry import NotCarried, carry
+from kernellab.certify.inline_source import NotInlined, inline_source
 from kernellab.certify.names import fresh, fresh_function, plain_name, taken_locally
 from kernellab.core.errors import UsageError
 from kernellab.tasks.dtypes import limits
@@ -146,8 +146,8 @@ class Interface:
         if with_torch:
             wanted["expression"] = task.gpu_baselines["torch"]
         try:
-            return carry(wanted), with_torch
-        except NotCarried as err:
+            return inline_source(wanted), with_torch
+        except NotInlined as err:
             raise UsageError(
                 f"the reference of task '{task.name}' cannot be carried into a file of its own: {err}",
                 "write it as plain functions over NumPy, numbers and other functions of the same file",
@@ -184,8 +184,8 @@ def _carries(task: Task, name: str) -> bool:
     if name not in task.gpu_baselines:
         return False
     try:
-        carry({"reference": task.reference, "expression": task.gpu_baselines[name]})
-    except NotCarried:
+        inline_source({"reference": task.reference, "expression": task.gpu_baselines[name]})
+    except NotInlined:
         return False
     return True
 

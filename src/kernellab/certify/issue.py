@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kernellab.certify.anchor import make_anchor
 from kernellab.certify.certificate import Certificate, write_certificate
+from kernellab.certify.confirmed_trial import CERTIFICATES, prove_trial
 from kernellab.certify.draft import draft, shapes_of
-from kernellab.certify.evidence import CERTIFICATES, prove_trial
 from kernellab.certify.history import read_history
 from kernellab.core.errors import UsageError
 from kernellab.ledger.keys import SigningKey, load_or_create_key
@@ -29,7 +29,7 @@ def certify(
             "certify it where it was made; what another laboratory measured can be looked at with 'klab audit'",
         )
     task, _ = task_of(folder)
-    task = task.on(proof.genesis["settings"]["device"])
+    task = task.on(proof.genesis.settings.device)
     shapes = shapes_of(task, in_order(proof.trial.dims, task))
     issued = datetime.now(UTC).isoformat(timespec="seconds")
     certificate = draft(proof, task.exact, shapes, make_anchor(task), issued).signed(key)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernellab.core.records import Confirmation, MeasuredTrial, Passed, Timing
 from kernellab.ledger.check import LedgerCheck
+from kernellab.ledger.records import Environment, Genesis
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Proof:
 
     folder: Path
     ledger: LedgerCheck
-    genesis: dict[str, Any]
-    environment: dict[str, Any]
+    genesis: Genesis
+    environment: Environment
     trial: MeasuredTrial
     confirmation: Confirmation
     verdict: Passed

@@ -6,27 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernellab.build.abilities import BACK_DOORS, in_words
-from kernellab.certify.band import residual
 from kernellab.certify.c_text import CKernel
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.export import Form, Order
 from kernellab.certify.interface import Interface
+from kernellab.certify.needs_review import residual
 from kernellab.certify.values import judged_values
 from kernellab.core.pairs import pairs_kept
+from kernellab.core.targets import export_of
 from kernellab.tasks.spec import Task, dims_label, in_order
 
-_WAYS = {
-    "c": "compiled C. Needs a C compiler (`cc`), which is called once, at the first use; without one it warns and uses the "
-    "reference",
-    "triton": "Triton kernels. Needs torch and Triton",
-    "cuda": "CUDA C++, compiled by NVRTC at the first use through NVIDIA's cuda-python. Needs torch (for memory and "
-    "streams), cuda-bindings and nvidia-cuda-nvrtc; no nvcc",
-}
-_BUFFERS = {
-    "c": "Contiguous (C order) and 64-byte aligned, as the kernels were judged; Python inputs that are not are copied.",
-    "triton": "Contiguous tensors on one CUDA device; others are copied first.",
-    "cuda": "Contiguous tensors on one CUDA device, 256-byte aligned; others are copied first.",
-}
 _DERIVATIVES = {
     True: "Derivatives are those of the reference's torch expression, of any order. With backward() the kernel computes "
     "the outputs; in forward mode and under torch.func (jvp, grad, jacfwd, ...) the expression computes everything.",
@@ -54,7 +43,7 @@ def readme_facts(
         "range_text": "; ".join(dict.fromkeys(_range(v.certificate, order.task) for v in order.variants)),
         "values_text": judged_values(order.task).text(),
         "fallback_text": _fallback(form, expression),
-        "buffer_text": _BUFFERS[order.backend],
+        "buffer_text": export_of(order.backend).buffers,
         "certificate_files": "certificate-*.json",
         "key": first.signer.fingerprint,
         "notes": [
@@ -76,10 +65,11 @@ def _kind(form: Form, backend: str) -> str:
         return (
             "A C library: one header, plain functions. `make` builds it; for several variants it needs `objcopy` too."
         )
-    arrays = "NumPy arrays" if backend == "c" else "torch tensors"
+    export = export_of(backend)
+    arrays = "NumPy arrays" if export.runner == "host" else "torch tensors"
     what = f"A Python module ({arrays} in and out)" if form == "module" else (
         "A torch operator with a fake implementation, so that torch.compile takes it whole, and derivatives,")  # fmt: skip
-    return f"{what} over {_WAYS[backend]}."
+    return f"{what} over {export.way}."
 
 
 def _row(certificate: Certificate, task: Task) -> dict[str, str]:
@@ -138,7 +128,7 @@ def _place_notes(order: Order) -> list[str]:
     notes = [
         "On another device or compiler than the certificate's the code runs, and nothing is certified: recheck it."
     ]
-    if order.backend != "c":
+    if export_of(order.backend).runner == "device":
         notes.append("Certified timings are of a replayed CUDA graph; a launch from Python costs microseconds more.")
     return notes
 
@@ -153,7 +143,7 @@ def _use(form: Form, interface: Interface, backend: str) -> str:
     if form == "torch-op":
         return f"import {package}, torch\n\ny = {package}.{function}({names})    # also torch.ops.{package}.{function}"
     plain = f"import {package}\n\ny = {package}.{function}({names})"
-    if backend != "c":
+    if export_of(backend).runner == "device":
         return plain
     again = f"step = {package}.prepare({names}, out=y)    # over and over on the same arrays: checked once"
     return f"{plain}\n\n{again}\nstep()"

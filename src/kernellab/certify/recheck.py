@@ -8,15 +8,14 @@ only the signature, the records and the reference are. What was not looked at in
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.certify.anchor import anchor_again
 from kernellab.certify.certificate import Certificate, CertifiedPart, read_certificate
-from kernellab.certify.evidence import find_run, prove_certificate
+from kernellab.certify.confirmed_trial import find_run, prove_certificate
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import (
     EXIT_BETTER,
@@ -30,15 +29,14 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
-from kernellab.measure.bench import Busy
+from kernellab.core.targets import home_of
+from kernellab.evaluate.request import Clocking, Judging, TrialRecord
+from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.search.lab import TASK_FILE, Lab
-from kernellab.search.stage import too_busy, win_threshold
-from kernellab.search.workshop import processors
+from kernellab.targets.cpu import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
-from kernellab.verify.cases import CaseTable, full_cases
-from kernellab.verify.judge import Judge
 
 Status = Literal["same", "drifted", "failed", "unchecked"]
 Verdicts = Literal["holds", "slower", "wrong", "unchecked"]
@@ -47,13 +45,13 @@ _EXIT = {"holds": EXIT_BETTER, "slower": EXIT_NOTHING_BETTER, "wrong": EXIT_NOTH
 TOLERANCE = 0.15
 """By how much the whole interval of today's speed-up may lie below the certified one. Sessions on one machine differ by
 a few per cent (memory layout, clocks, neighbours) beyond what the interval within a session says."""
-_KEPT = ("effort", "device", "target", "threads", "sample_s", "build_timeout_s", "compiler")
+_KEPT = {"effort", "device", "target", "threads", "sample_s", "build_timeout_s", "compiler"}
 _RECORDED_ONLY = ("digest", "tier", "code")
 _CLAIM = ("records", "anchor", "verdict", "timing")
 
 
 @dataclass(frozen=True)
-class Finding:
+class RecheckFinding:
     """One part: "same", "drifted" (moved, and the claim may still hold), "failed" (it does not), or "unchecked"."""
 
     part: str
@@ -64,11 +62,11 @@ class Finding:
 @dataclass
 class Recheck:
     certificate: Certificate
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RecheckFinding] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
 
     def add(self, part: str, status: Status, detail: str) -> None:
-        self.findings.append(Finding(part, status, detail))
+        self.findings.append(RecheckFinding(part, status, detail))
 
     def status(self, part: str) -> Status:
         return next((f.status for f in self.findings if f.part == part), "unchecked")
@@ -130,9 +128,8 @@ def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Rec
 
 def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:
     locator = certificate.subject.name if certificate.subject.builtin else str(folder / TASK_FILE) if folder else ""
-    device = "cpu" if certificate.kernel.backend == "c" else "cuda"
     try:
-        return load_task(locator).on(device), locator
+        return load_task(locator).on(home_of(certificate.kernel.backend)), locator
     except UsageError:
         return None, locator
 
@@ -155,8 +152,7 @@ def _check_reference(report: Recheck, task: Task) -> None:
 
 
 def _in_lab(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
-    recorded = proof.genesis["settings"]
-    settings = Settings(**{k: recorded[k] for k in _KEPT if k in recorded})
+    settings = Settings(**proof.genesis.settings.model_dump(include=_KEPT))
     settings = settings.model_copy(
         update={"threads": min(settings.threads, processors())}
     )  # a smaller machine judges too
@@ -209,50 +205,43 @@ def _candidate(proof: Proof) -> Candidate:
 
 def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
     """The device is of the same kind: everything that the confirmation did, anew."""
-    stage = lab.stage(in_order(proof.trial.dims, lab.task))
-    try:
-        params = dict(proof.trial.proposal.params)
-        built = lab.builder.build(stage.task, _candidate(proof), params, stage.every_shape)
-        if not _check_build(report, built) or isinstance(built, NotBuilt):
-            return
-        lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
-        verdict, timing, _ = stage.confirm(built)
-        _check_verdict(report, verdict)
-        if isinstance(timing, Busy) or (timing is not None and too_busy(timing, stage.calibration)):
-            report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
-        elif timing is not None:
-            threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
-            _check_timing(report, timing, threshold)
-    finally:
-        stage.close()
+    lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
+    asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed")}
+    found = _evaluated(proof, lab, asked)
+    _check_build(report, found)
+    if found.verdict is None or found.calibration is None:
+        return
+    _check_verdict(report, found.verdict)
+    timing, calibration = found.timing, found.calibration
+    if found.status == "busy" or (timing is not None and too_busy(timing, calibration)):
+        report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
+    elif timing is not None:
+        _check_timing(report, timing, win_threshold(lab.settings.win_floor, calibration.noise_floor))
 
 
 def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
     """Another device: its answers can be judged, its speed says nothing about the certificate's."""
+    found = _evaluated(proof, lab, {"judging": Judging(level="full")})
+    _check_build(report, found)
+    if found.verdict is not None:
+        _check_verdict(report, found.verdict)
+        report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
+
+
+def _evaluated(proof: Proof, lab: Lab, asked: dict[str, Any]) -> TrialRecord:
     dims = in_order(proof.trial.dims, lab.task)
-    cases = full_cases(lab.task, dims)
-    device = lab.workshop.rig.device
-    with CaseTable(lab.task, cases, os.urandom(32), device, lab.workshop.crew, keep=False) as table:
-        shapes = [dims, *(c.dims for c in cases if c.dims != dims)]
-        unique = list({str(d): d for d in shapes}.values())
-        built = lab.builder.build(lab.task, _candidate(proof), dict(proof.trial.proposal.params), unique)
-        if not _check_build(report, built) or isinstance(built, NotBuilt):
-            return
-        workers = lab.workshop.crew.hands if lab.workshop.crew else None
-        _check_verdict(report, Judge(device, workers).verify(built, table, "full"))
-    report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
+    return lab.evaluate(lab.request(dims, _candidate(proof), proof.trial.proposal.params, **asked))
 
 
-def _check_build(report: Recheck, built: Built | NotBuilt) -> bool:
-    if isinstance(built, NotBuilt):
-        report.add("build", "failed", f"{built.status}: {built.reason}")
+def _check_build(report: Recheck, found: TrialRecord) -> None:
+    if found.artifact is None:
+        report.add("build", "failed", f"{found.status}: {found.reason}")
     elif certified := report.certificate.shapes.parts:
-        _check_parts(report, certified, built.artifact)
-    elif built.artifact.code == report.certificate.kernel.code:
+        _check_parts(report, certified, found.artifact)
+    elif found.artifact.code == report.certificate.kernel.code:
         report.add("build", "same", "the same machine code, byte for byte")
     else:
-        report.add("build", "drifted", f"other machine code, made by {built.artifact.compiler}")
-    return not isinstance(built, NotBuilt)
+        report.add("build", "drifted", f"other machine code, made by {found.artifact.compiler}")
 
 
 def _check_parts(report: Recheck, certified: dict[str, CertifiedPart], artifact: Artifact) -> None:

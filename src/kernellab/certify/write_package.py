@@ -15,12 +15,11 @@ from kernellab.certify.known_answers import allowed_errors, known_answers
 from kernellab.certify.names import TEMPLATES
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import export_of, title_of
 from kernellab.tasks.dtypes import is_short
 from kernellab.tasks.spec import Dims, dims_label, elements, in_order
 
 _LARGEST_TEST = {"module": 1 << 22, "torch-op": 1 << 17, "c": 1 << 22}
-_LANGUAGE = {"c": "C", "triton": "Triton", "cuda": "CUDA C++"}
-_ALIGNMENT = {"c": 64, "triton": 16, "cuda": 256}
 
 
 def package_files(order: Order, form: Form) -> tuple[str, dict[str, str]]:
@@ -34,13 +33,15 @@ def package_files(order: Order, form: Form) -> tuple[str, dict[str, str]]:
 class _Writer:
     def __init__(self, order: Order, form: Form) -> None:
         self.order, self.form, self.task = order, form, order.task
-        if form == "c" and order.backend != "c":
-            raise UsageError(f"a {_LANGUAGE[order.backend]} kernel has no C form", "use --as module or --as torch-op")
+        self._export = export_of(order.backend)
+        self._on_host = self._export.runner == "host"
+        if form == "c" and not self._on_host:
+            raise UsageError(f"a {title_of(order.backend)} kernel has no C form", "use --as module or --as torch-op")
         if form == "c" and any(is_short(b.dtype) for b in (*self.task.inputs, *self.task.outputs)):
             raise UsageError("16-bit floats have no plain C type", "use --as module or --as torch-op")
         self.interface = Interface(order.task)
         self._kernels: dict[int, CKernel] = {}
-        if order.backend == "c":
+        if self._on_host:
             self._kernels = {v.number: read_c_kernel(order.task, v.certificate, v.candidate) for v in order.variants}
         self._jinja = Environment(
             loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
@@ -68,11 +69,11 @@ class _Writer:
 
     def python_package(self) -> dict[str, str]:
         name, backend = self.interface.package, self.order.backend
-        with_torch = self.form == "torch-op" or backend != "c"
+        with_torch = self.form == "torch-op" or not self._on_host
         carried, expression = self.interface.reference_text(with_torch)
         facts = {**self.interface.facts(), "backend": backend, "torch": with_torch, "expression": expression,
                  "carried": carried, "unreviewed": not self.order.reviewed, "reviewed": self.order.reviewed,
-                 "language": _LANGUAGE[backend], "alignment": _ALIGNMENT[backend],
+                 "language": title_of(backend), "alignment": self._export.alignment,
                  "variants": [self._variant(v) for v in self.order.variants]}  # fmt: skip
         inside = self._inside(_LARGEST_TEST[self.form])
         least = max(v.certificate.accuracy.budget_ulp for v in self.order.variants)
@@ -81,9 +82,9 @@ class _Writer:
             "inside": repr([tuple(d.values()) for d in inside]),
             "outside": repr(tuple(self._outside().values())),
         }
-        kernels = self._gpu_kernels(name) if backend != "c" else {
+        kernels = self._gpu_kernels(name) if not self._on_host else {
             f"{name}/{f.file}.c": self._kernel_c(f) for f in map(_File, self.order.variants)}  # fmt: skip
-        runner = "host" if backend == "c" else "device"
+        runner = self._export.runner
         test = "op" if self.form == "torch-op" else runner
         op = {f"{name}/op.py": self._render("op.py", facts)} if self.form == "torch-op" else {}
         return {
@@ -104,9 +105,7 @@ class _Writer:
 
     def _dependencies(self, with_torch: bool) -> str:
         wanted = ["numpy>=1.24", *(["torch>=2.5"] if with_torch else [])]
-        wanted += {"triton": ["triton>=3.4"], "cuda": ["cuda-bindings>=12.8", "nvidia-cuda-nvrtc"]}.get(
-            self.order.backend, []
-        )
+        wanted += self._export.dependencies
         if any(b.dtype == "bfloat16" for b in (*self.task.inputs, *self.task.outputs)):
             wanted.append("ml_dtypes>=0.4")
         return ", ".join(f'"{w}"' for w in wanted)
@@ -117,7 +116,7 @@ class _Writer:
             f"{name}/kernel_{v.number}.py": plain_module(v.candidate.text, v.certificate, buffers)
             for v in self.order.variants
         }
-        return {**files, f"{name}/_launch.py": self._render(f"launch_{self.order.backend}.py", {})}
+        return {**files, f"{name}/_launch.py": self._render(self._export.launch, {})}
 
     def _variant(self, variant: Variant) -> dict[str, Any]:
         shapes, certificate = variant.certificate.shapes, variant.certificate
@@ -128,7 +127,7 @@ class _Writer:
             **spans, "file": file.file, "symbol": file.symbol(self.interface.package), "shapes": (),
             "distance": " + ".join(f"apart(dim_{n}, {v})" for n, v in timed.items()),
         }  # fmt: skip
-        if self.order.backend != "c":
+        if not self._on_host:
             device = str(certificate.environment["device"])
             return {**facts, "params": repr(accepted_params(variant.candidate.text, certificate)), "target": device}
         kernel = self._kernels[variant.number]

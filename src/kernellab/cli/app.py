@@ -1,5 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | audit | anchor |
-results | replay | resume."""
+"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | runs | audit | anchor |
+prove | results | replay | resume."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ from kernellab.cli.options import (
     Wait,
 )
 from kernellab.cli.paper import paper
+from kernellab.cli.prove import prove
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
+from kernellab.cli.runs import runs
 from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
@@ -236,6 +238,7 @@ def resume(
 
 app.command()(audit)
 app.command()(anchor)
+app.command()(prove)
 app.command()(results)
 app.command()(paper)
 app.command("audit-table")(audit_table)
@@ -273,6 +276,7 @@ def replay(
 
 
 app.command()(show)
+app.command()(runs)
 
 
 @app.command()

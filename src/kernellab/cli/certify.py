@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.certify.band import Row
 from kernellab.certify.history import Decision
+from kernellab.certify.needs_review import Row
 from kernellab.certify.recheck import Recheck
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Json, out_option
@@ -52,9 +52,9 @@ def certify(
 ) -> None:
     """Issue the signed certificate of a trial whose confirmation passed."""
     from kernellab.build.abilities import BACK_DOORS, in_words
-    from kernellab.certify.band import residual
     from kernellab.certify.history import read_history
     from kernellab.certify.issue import certify as issue
+    from kernellab.certify.needs_review import residual
 
     certificate, path = issue(existing(run_folder), trial, out)
     history = read_history(path, certificate, run_folder)
@@ -118,7 +118,7 @@ def review_list(
     as_json: Json = False,
 ) -> None:
     """Certificates and where they stand; those that a person should look at first come first."""
-    from kernellab.certify.band import review_list as find
+    from kernellab.certify.needs_review import review_list as find
 
     rows = find(places or [Path("klab-runs")])
     if as_json:
@@ -170,7 +170,7 @@ def reject(file: CertificateFile, reason: Reason, by: Reviewer = "", run: Run = 
 
 def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | None, as_json: bool) -> None:
     from kernellab.certify.certificate import read_certificate
-    from kernellab.certify.evidence import find_run, prove_certificate
+    from kernellab.certify.confirmed_trial import find_run, prove_certificate
     from kernellab.certify.history import kept_with_run, review
 
     certificate = read_certificate(file)
@@ -189,7 +189,7 @@ def _decide(file: Path, decision: Decision, reason: str, by: str, run: Path | No
 def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
     """Promote a certificate that fits its run and that a person accepted; only then is it exported."""
     from kernellab.certify.certificate import read_certificate
-    from kernellab.certify.evidence import need_run, prove_certificate
+    from kernellab.certify.confirmed_trial import need_run, prove_certificate
     from kernellab.certify.history import promote as record
 
     certificate = read_certificate(file)

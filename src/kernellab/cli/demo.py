@@ -12,7 +12,9 @@ from kernellab.build.base import Candidate
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
 from kernellab.core.settings import load_settings
+from kernellab.ledger.records import AnyResult
 from kernellab.report.audit import audit
+from kernellab.search.result import plain
 from kernellab.search.runs import default_folder, run_search, try_candidate
 
 _PLAN: tuple[tuple[str, dict[str, int], int, float], ...] = (
@@ -53,25 +55,25 @@ def run_demo(console: Console, out: Path | None, as_json: bool) -> int:
     started = time.monotonic()
     base = out or default_folder("demo")
     settings = load_settings({"effort": "quick", "device": "cpu"})
-    shapes: list[dict[str, Any]] = []
+    results: list[AnyResult] = []
     audits = []
     for task, dims, trials, seconds in _PLAN:
         folder = base / task
         with make_display(console, quiet=as_json) as display:
             chosen = settings.model_copy(update={"trials": trials, "seconds": seconds})
             outcome = run_search(task, chosen, folder, [dims], emit=display)
-        shapes += [r.data for r in outcome.results]
+        results += outcome.results
         audits.append(audit(folder, outcome.ledger_root))
     with make_display(console, quiet=as_json) as display:
         cheat = try_candidate("softmax", _CHEAT, settings, base / "cheat", {"M": 512, "N": 512}, emit=display)
     audits.append(audit(base / "cheat", cheat.ledger_root))
     caught = cheat.status == "nothing-verified"
-    better = all(s["status"] == "better" for s in shapes)
+    better = all(r.status == "better" for r in results)
     good = caught and better and all(a.ok for a in audits)
     data = {
         "status": "better" if good else "nothing-better",
         "seconds": time.monotonic() - started,
-        "shapes": shapes,
+        "shapes": [plain(r) for r in results],
         "cheat": {"caught": caught, "reason": cheat.data()["reason"]},
         "audits": [a.data() for a in audits],
         "run": str(base),
@@ -79,15 +81,15 @@ def run_demo(console: Console, out: Path | None, as_json: bool) -> int:
     if as_json:
         pages.print_json(data)
     else:
-        _summary(console, data)
+        _summary(console, results, data)
     return 0 if good else 3
 
 
-def _summary(console: Console, data: dict[str, Any]) -> None:
+def _summary(console: Console, results: list[AnyResult], data: dict[str, Any]) -> None:
     console.print()
-    for shape in data["shapes"]:
-        console.print(shape["task"], style="bold")
-        console.print(results_table([shape], console.width >= 130))
+    for result in results:
+        console.print(result.task, style="bold")
+        console.print(results_table([result], console.width >= 130))
     cheat = data["cheat"]
     word = "a cheating kernel was handed in and rejected" if cheat["caught"] else "a CHEATING KERNEL PASSED"
     console.print(f"\n{word}: {cheat['reason']}", markup=False, soft_wrap=True)

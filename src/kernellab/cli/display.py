@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -15,8 +15,8 @@ from rich.text import Text
 
 from kernellab.core.events import Event
 from kernellab.core.pairs import pairs_kept
-from kernellab.core.records import Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
-from kernellab.search.archive import AnyTrial
+from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.ledger.records import AnyResult, Published
 
 _SHOWN = 10
 
@@ -217,30 +217,33 @@ def _params(params: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in params.items())
 
 
-def results_table(shapes: list[dict[str, Any]], wide: bool = False, numbered: bool = False) -> Table:
+def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bool = False) -> Table:
     """The figures of a run: no ratio without its interval, baseline, dtype, threads and share of the floor. `numbered`:
     with the confirmed trial that each row is about, which a wide table has anyway."""
     table = Table(show_edge=False, pad_edge=False)
     names = ["shape", "speed-up [95 %]", "over", "latency", "of floor", *(["trial"] if wide or numbered else [])]
     for name in [*names, "GB/s", "max ULP", "max error"] if wide else names:
         table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
-    for s in shapes:
-        dims = "x".join(str(v) for v in s["dims"].values())
-        if s.get("speedup") is None:
-            table.add_row(dims, s["status"])
+    for result in results:
+        dims = "x".join(map(str, result.dims.values()))
+        if not isinstance(result, Published):
+            table.add_row(dims, result.status)
             continue
-        mark = {"better": "", "busy": " (busy)"}.get(s["status"], " (no win)")
+        mark = {"better": "", "busy": " (busy)"}.get(result.status, " (no win)")
+        threads = f", {result.threads} thr" if result.threads else ""
         row: list[str | Text] = [
             dims,
-            f"{s['speedup']:.3f}x [{s['speedup_low']:.3f}, {s['speedup_high']:.3f}]{mark}",
-            Text(
-                f"{s['baseline']}, {s['dtype'].replace('float', 'f')}"
-                + (f", {s['threads']} thr" if s["threads"] else "")
-            ),
-            f"{s['latency_s'] * 1e3:.3f} ms",
-            f"{s['of_floor'] * 100:.0f} %",
+            f"{speedup(result)}{mark}",
+            Text(f"{result.baseline}, {result.dtype.replace('float', 'f')}{threads}"),
+            f"{result.latency_s * 1e3:.3f} ms",
+            f"{result.of_floor * 100:.0f} %",
         ]
-        row += [f"#{s['trial']}"] if wide or numbered else []
-        more = [f"{s['gb_per_s']:.2f}", f"{s['max_ulp']:.1f}", f"{s['max_abs_err']:.2g}"]
+        row += [f"#{result.trial}"] if wide or numbered else []
+        more = [f"{result.gb_per_s:.2f}", f"{result.max_ulp:.1f}", f"{result.max_abs_err:.2g}"]
         table.add_row(*row, *(more if wide else []))
     return table
+
+
+def speedup(result: Published) -> str:
+    """A speed-up never goes without its interval."""
+    return f"{result.speedup:.3f}x [{result.speedup_low:.3f}, {result.speedup_high:.3f}]"

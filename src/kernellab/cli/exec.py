@@ -19,7 +19,7 @@ def execute(
     as_json: Json = False,
 ) -> None:
     """Run a plan.json: its tools in order, results into its artifact_dir. Exit code 0, 3, 4 or 5 as its gravest step."""
-    from kernellab.tools.desk import task_files
+    from kernellab.tools.context import task_files
     from kernellab.tools.execute import RESULTS
     from kernellab.tools.execute import execute as run
 

@@ -25,17 +25,17 @@ def mcp(
     sandbox: SandboxTier = None,
 ) -> None:
     """Serve the tools over MCP: on standard input and output, or with --http on loopback behind a token."""
-    from kernellab.tools import Desk, Workspace
-    from kernellab.tools.desk import task_files
+    from kernellab.tools import ToolContext, Workspace
+    from kernellab.tools.context import task_files
     from kernellab.tools.http import PATH, bind, read_address, read_token, serve_http
     from kernellab.tools.mcp import Hands, serve_stdio
     from kernellab.tools.quota import Deadline
 
     settings = {k: v for k, v in (("compiler", compiler), ("sandbox", sandbox)) if v is not None}
-    desk = Desk(Workspace(workspace), task_files(task or []), settings, model, Deadline(timeout_s))
-    desk.choose()
+    context = ToolContext(Workspace(workspace), task_files(task or []), settings, model, Deadline(timeout_s))
+    context.choose()
     if http is None:
-        serve_stdio(Hands(desk))
+        serve_stdio(Hands(context))
         return
     host, port = read_address(http)
     token, fresh = read_token()
@@ -44,4 +44,4 @@ def mcp(
         sys.stderr.write(f"klab: MCP at http://{shown}:{listening.getsockname()[1]}{PATH}\n")
         sys.stderr.write(f"token: {token}\n" if fresh else "token: the one in KLAB_MCP_TOKEN\n")
         sys.stderr.flush()
-        serve_http(Hands(desk, token), listening, token)
+        serve_http(Hands(context, token), listening, token)

@@ -14,17 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.build.abilities import for_review, in_words
-from kernellab.build.router import backend_of
 from kernellab.cli.display import results_table
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.records import Artifact, Param
 from kernellab.core.settings import Settings
+from kernellab.core.targets import backend_of, devices, platforms, title_of
 from kernellab.ledger.check import LedgerCheck
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.runs import Outcome, describe_task
+from kernellab.targets.base import platform
 from kernellab.tasks.spec import Task
-
-_LANGUAGE = {"c": "C", "triton": "Triton", "cuda": "CUDA C++"}
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -86,16 +85,15 @@ def _value(text: str) -> Param:
 
 def tasks(console: Console, as_json: bool) -> None:
     """A block for each family: its dtypes, and what there is of it on each kind of device."""
-    from kernellab.search.gauntlet import family
     from kernellab.tasks.builtin import TASKS
 
     if as_json:
         print_json({"status": "ok", "tasks": [describe_task(t) for t in TASKS.values()]})
         return
-    for name in dict.fromkeys(map(family, TASKS)):
+    for name in dict.fromkeys(t.family for t in TASKS.values()):
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_row(Text(name, "bold"), Text(TASKS[name].about))
-        for label, text in _task_rows(name, [t for n, t in TASKS.items() if family(n) == name]):
+        for label, text in _task_rows(name, [t for t in TASKS.values() if t.family == name]):
             grid.add_row(f"  {label}", Text(text))
         console.print(grid)
         console.print()
@@ -106,19 +104,19 @@ def tasks(console: Console, as_json: bool) -> None:
 
 def _task_rows(name: str, variants: list[Task]) -> Iterator[tuple[str, str]]:
     yield "dtypes", ", ".join("f32" if t.name == name else t.name.removeprefix(f"{name}_") for t in variants)
-    for device, where in (("cpu", "processor"), ("cuda", "GPU")):
+    for device, where in ((known.kind, known.title) for known in platforms()):
         able = [t for t in variants if builtin_candidates(t.name, device)]
         if not able:
             continue
         only = "" if len(able) == len(variants) else " (f32)" if [t.name for t in able] == [name] else " (some dtypes)"
         task = able[0].on(device)
         yield f"{where}{only}", "  ".join("x".join(map(str, d.values())) for d in task.tune)
-        yield "  against", ", ".join(task.gpu_baselines if device == "cuda" else task.baselines)
+        yield "  against", ", ".join(platform(device).baselines(task))
         recipes: dict[str, list[str]] = {}
         for candidate in builtin_candidates(task.name, device):
             recipes.setdefault(backend_of(candidate.text), []).append(candidate.name)
         for backend, names in recipes.items():
-            yield f"  {_LANGUAGE[backend]}", ", ".join(n.removesuffix(f"_{backend}") for n in names)
+            yield f"  {title_of(backend)}", ", ".join(n.removesuffix(f"_{backend}") for n in names)
 
 
 def verdict(console: Console, outcome: Outcome) -> None:
@@ -130,7 +128,7 @@ def verdict(console: Console, outcome: Outcome) -> None:
         Text(data["reason"] or ""),
     )
     if passed and data.get("speedup"):
-        console.print(results_table([outcome.results[0].data], console.width >= 130))
+        console.print(results_table(outcome.results[:1], console.width >= 130))
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
@@ -196,7 +194,6 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     from kernellab.run.device import describe_environment
     from kernellab.sandbox.attacks import self_attack
     from kernellab.sandbox.tiers import open_sandbox, survey
-    from kernellab.search.workshop import survey_gpu
 
     try:
         compiler = find_compiler(settings.compiler)
@@ -211,7 +208,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     blocked = sum(r.blocked for r in tried)
     good = blocked == len(tried) and not compiler_fix
     environment = describe_environment(cpu_name(), compiler_text, tier, settings.threads)
-    gpu = survey_gpu()
+    gpu = {name: text for kind in devices() for name, text in platform(kind).survey().items()}
     found = {
         "status": "ok" if good else "failed",
         "tier": tier,

@@ -45,7 +45,7 @@ def finish(outcome: Any, as_json: bool) -> None:
         pages.print_json(outcome.data())
     else:
         _out.print()
-        _out.print(results_table([r.data for r in outcome.results], _out.width >= 130))
+        _out.print(results_table(outcome.results, _out.width >= 130))
         for result in outcome.results:
             if result.status != "better":
                 _out.print(result.reason, markup=False, soft_wrap=True)

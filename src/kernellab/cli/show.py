@@ -15,36 +15,39 @@ from kernellab.cli import pages
 from kernellab.cli.display import confirmation_line, pairs_of, results_table, trial_line
 from kernellab.cli.options import Json
 from kernellab.core.errors import EXIT_ENVIRONMENT, LedgerFault, UsageError
-from kernellab.core.records import AnyTrial, Confirmation, dump
+from kernellab.core.records import AnyTrial, Confirmation, FailedTrial, dump
 
 if TYPE_CHECKING:
     from kernellab.ledger.check import LedgerCheck
+    from kernellab.ledger.records import Environment
+    from kernellab.ledger.run import Run
+    from kernellab.search.scientist.notebook import Tested
 
 _out = Console(highlight=False)
-_KEPT = ("profile", "sanitizer", "experiment")
 
 
 @dataclass(frozen=True)
 class _Held:
-    """What a run's ledger holds. `results`: the last one for each shape; `study`: the folder holds one; `code` and
-    `version`: of the laboratory that began it, empty where it did not say."""
+    """What a run's ledger holds."""
 
-    trials: list[AnyTrial]
+    run: Run
     confirmations: dict[int, Confirmation]
-    results: list[dict[str, Any]]
-    kept: dict[str, list[dict[str, Any]]]
+    tested: list[Tested]
     study: bool
-    code: str = ""
-    version: str = ""
+
+    @property
+    def environment(self) -> Environment:
+        """Of the laboratory that began it."""
+        return self.run.start.environment
 
     @property
     def counts(self) -> dict[str, int]:
-        return dict(sorted(Counter(str(t.status) for t in self.trials).items()))
+        return dict(sorted(Counter(str(t.status) for t in self.run.trials).items()))
 
     def chosen(self, status: str | None) -> list[AnyTrial]:
         if status is not None and status not in self.counts:
             raise UsageError(f"no trial of this run is '{status}'", f"it has: {', '.join(self.counts) or 'no trials'}")
-        return [t for t in self.trials if status in (None, t.status)]
+        return [t for t in self.run.trials if status in (None, t.status)]
 
 
 def show(
@@ -63,13 +66,13 @@ def overview(
 ) -> None:
     """A record that was changed is shown as far as it can be read, and never without saying so."""
     from kernellab.ledger.check import check
-    from kernellab.search.archive import well_formed
+    from kernellab.ledger.run import well_formed
 
     found = check(folder)
     try:
         held = _read(folder)
         with well_formed(folder):
-            data = _data(held, status) if trial is None else _trial_data(folder, held, trial)
+            data = _data(held, status) if trial is None else _trial_data(held, trial)
             with console.capture() as page:
                 _page(console, folder, held, status) if trial is None else _trial_page(console, held, trial, data)
     except LedgerFault as fault:
@@ -83,7 +86,8 @@ def overview(
     if trial is None:
         state = "" if found.ended else " (not ended)"
         console.print(f"run {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
-        made = f"kernellab {held.version}, code {held.code[:16]}" if held.code else "code that is not named"
+        by = held.environment
+        made = f"kernellab {by.version}, code {by.code[:16]}" if by.code else "code that is not named"
         console.print(f"made by {made}", markup=False, soft_wrap=True)
     pages.not_sound(console, folder, found)
 
@@ -99,62 +103,55 @@ def _nothing(console: Console, folder: Path, found: LedgerCheck, fault: LedgerFa
 
 
 def _read(folder: Path) -> _Held:
-    from kernellab.ledger.entry import GENESIS
-    from kernellab.ledger.journal import read_entries
-    from kernellab.search.archive import Archive, well_formed
-    from kernellab.study.register import STUDY
+    from kernellab.ledger.run import Run
+    from kernellab.search.scientist.notebook import TESTED
+    from kernellab.study.registration import STUDY
 
-    archive = Archive.read(folder)
-    bodies: dict[str, list[dict[str, Any]]] = {}
-    for entry in read_entries(folder):
-        bodies.setdefault(entry.kind, []).append(dict(entry.body))
-    with well_formed(folder):
-        results = list({str(body["dims"]): body for body in bodies.get("result", [])}.values())
-    confirmations = {c.trial: c for c in archive.confirmations}
-    environment = bodies.get(GENESIS, [{}])[0].get("environment") or {}
-    code, version = str(environment.get("code", "")), str(environment.get("packages", {}).get("kernellab", ""))
-    kept = {k: bodies.get(k, []) for k in _KEPT}
-    return _Held(archive.trials, confirmations, results, kept, STUDY in bodies, code, version)
+    run = Run(folder)
+    confirmations = {c.trial: c for c in run.confirmations}
+    return _Held(run, confirmations, run.records(TESTED), run.count(STUDY) > 0)
 
 
 def _data(held: _Held, status: str | None) -> dict[str, Any]:
+    from kernellab.ledger import kinds
+    from kernellab.search.result import plain
+    from kernellab.search.scientist.notebook import TESTED
+
     brief = [{k: v for k, v in dump(t).items() if k not in ("timing", "artifact")} for t in held.chosen(status)]
     return {
-        "code": held.code,
+        "code": held.environment.code,
         "counts": held.counts,
-        "results": held.results,
+        "results": [plain(r) for r in held.run.results],
         "confirmations": [{"trial": c.trial, **pairs_of(c)} for c in held.confirmations.values()],
         "confirmed": [number for number, c in held.confirmations.items() if c.verdict.status == "passed"],
         "trials": brief,
-        "profiles": held.kept["profile"],
-        "sanitizer": held.kept["sanitizer"],
-        "experiments": held.kept["experiment"],
+        "profiles": [kinds.PROFILE.plain(r) for r in held.run.records(kinds.PROFILE)],
+        "sanitizer": [kinds.SANITIZER.plain(r) for r in held.run.records(kinds.SANITIZER)],
+        "experiments": [TESTED.plain(t) for t in held.tested],
     }
 
 
-def _trial_data(folder: Path, held: _Held, number: int) -> dict[str, Any]:
-    from kernellab.ledger.store import Store
-
-    if not 0 <= number < len(held.trials):
-        raise UsageError(f"there is no trial {number}", f"the run has {len(held.trials)}")
-    trial = held.trials[number]
+def _trial_data(held: _Held, number: int) -> dict[str, Any]:
+    trial = held.run.trial(number)
     confirmation = held.confirmations.get(number)
     facts = {"confirmation": dump(confirmation)} if confirmation else {}
-    return {"trial": dump(trial), **facts, "source": Store(folder).get(trial.proposal.source).decode(errors="replace")}
+    return {"trial": dump(trial), **facts, "source": held.run.source(trial)}
 
 
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
-    confirmation = held.confirmations.get(number)
-    console.print(trial_line(held.trials[number], confirmation), soft_wrap=True)
+    trial, confirmation = held.run.trial(number), held.confirmations.get(number)
+    console.print(trial_line(trial, confirmation), soft_wrap=True)
     if confirmation is not None:
         console.print(confirmation_line(confirmation), markup=False, soft_wrap=True)
-    if (artifact := getattr(held.trials[number], "artifact", None)) is not None:
-        pages.abilities(console, artifact)
+    if not isinstance(trial, FailedTrial):
+        pages.abilities(console, trial.artifact)
     console.print_json(json.dumps(data["trial"]))
     console.print(data["source"], markup=False, soft_wrap=True)
 
 
 def _page(console: Console, folder: Path, held: _Held, status: str | None) -> None:
+    from kernellab.ledger import kinds
+
     for trial in held.chosen(status):
         console.print(trial_line(trial, held.confirmations.get(trial.trial)), soft_wrap=True)
     console.print()
@@ -162,22 +159,22 @@ def _page(console: Console, folder: Path, held: _Held, status: str | None) -> No
         from kernellab.cli.study import outcome
 
         outcome(console, folder)
-    _experiments(console, held.kept["experiment"])
-    if held.results:
-        console.print(results_table(held.results, console.width >= 130, numbered=True))
-    pages.profiles(console, held.kept["profile"])
-    for body in held.kept["sanitizer"]:
-        console.print(pages.sanitizer_line(body.get("reason") or body), markup=False, soft_wrap=True)
+    _experiments(console, held.tested)
+    if held.run.results:
+        console.print(results_table(held.run.results, console.width >= 130, numbered=True))
+    pages.profiles(console, [kinds.PROFILE.plain(r) for r in held.run.records(kinds.PROFILE)])
+    for said in held.run.records(kinds.SANITIZER):
+        console.print(pages.sanitizer_line(said.reason or kinds.SANITIZER.plain(said)), markup=False, soft_wrap=True)
     numbers = ", ".join(f"{count} {name}" for name, count in held.counts.items()) or "no trials"
     console.print(f"\n{numbers}")
 
 
-def _experiments(console: Console, tested: list[dict[str, Any]]) -> None:
+def _experiments(console: Console, tested: list[Tested]) -> None:
     """A scientist's hypotheses and what the numbers said."""
-    for body in tested:
-        claim = body["experiment"]["hypothesis"] if body["experiment"] else f"a first kernel ({body['purpose']})"
-        trials = f" trials {', '.join(map(str, body['trials']))}" if body["trials"] else ""
-        console.print(f"{body['verdict']:9} {claim}", markup=False, soft_wrap=True)
-        console.print(f"{'':9} {body['reason']};{trials or ' never tried'}", markup=False, soft_wrap=True, style="dim")
+    for test in tested:
+        claim = test.experiment.hypothesis if test.experiment else f"a first kernel ({test.purpose})"
+        trials = f" trials {', '.join(map(str, test.trials))}" if test.trials else ""
+        console.print(f"{test.verdict:9} {claim}", markup=False, soft_wrap=True)
+        console.print(f"{'':9} {test.reason};{trials or ' never tried'}", markup=False, soft_wrap=True, style="dim")
     if tested:
         console.print()

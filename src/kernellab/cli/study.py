@@ -101,10 +101,10 @@ def resume(folder: Path, as_json: bool) -> None:
 
 
 def is_study(folder: Path) -> bool:
-    from kernellab.search.lab import genesis
-    from kernellab.study.conduct import PURPOSE
+    from kernellab.ledger.run import Run
+    from kernellab.study.register import PURPOSE
 
-    return genesis(folder).get("purpose") == PURPOSE
+    return Run(folder).purpose == PURPOSE
 
 
 def exit_code(*verdicts: str) -> int:
@@ -160,7 +160,7 @@ def _show_folder(folder: Path, as_json: bool) -> None:
 
 
 def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None]:
-    from kernellab.search.archive import well_formed
+    from kernellab.ledger.run import well_formed
     from kernellab.study.register import read_study
 
     with well_formed(folder):
@@ -215,7 +215,7 @@ def list_(
 def _listed(folder: Path) -> Registered:
     """Only what is sound is listed beside the others."""
     from kernellab.ledger.check import require_sound
-    from kernellab.search.archive import well_formed
+    from kernellab.ledger.run import well_formed
     from kernellab.study.register import read_study
 
     require_sound(folder)

@@ -40,12 +40,12 @@ def generate(
     from kernellab.tools.calls import GenerateKernel, checked
     from kernellab.tools.records import Generated
 
-    desk = _desk(workspace, model=model)
+    context = _context(workspace, model=model)
     spec = {"task": task, "dtype": dtype or ""}
     given = {"spec": spec, "meta_space": _space(space), "strategy": strategy, "backend": backend, "base": base}
-    record = checked(GenerateKernel, given, "").run(desk)
+    record = checked(GenerateKernel, given, "").run(context)
     if isinstance(record, Generated) and out is not None:
-        write_file(out, desk.workspace.candidate(desk.workspace.kernel(record.kernel)).text)
+        write_file(out, context.workspace.candidate(context.workspace.kernel(record.kernel)).text)
     _finish(record, as_json, 0 if isinstance(record, Generated) else EXIT_NOTHING_VERIFIED)
 
 
@@ -69,8 +69,8 @@ def compile_(
 
     src = source if KERNEL_ID.fullmatch(source) else Path(source)
     spec = Spec(task=task, dtype=dtype or "", shape=shape or "") if task else None
-    desk = _desk(workspace, compiler=compiler, sandbox=sandbox)
-    record = compile_tool(src, "auto", flag or (), spec=spec, params=parse_params(param), desk=desk)
+    context = _context(workspace, compiler=compiler, sandbox=sandbox)
+    record = compile_tool(src, "auto", flag or (), spec=spec, params=parse_params(param), context=context)
     _finish(record, as_json, 0 if isinstance(record, Compiled) else EXIT_NOTHING_VERIFIED)
 
 
@@ -125,10 +125,10 @@ def explain(
     typer.echo(f"ledger root {found.ledger_root}")
 
 
-def _desk(workspace: Path, model: str = "", **settings: Any) -> Any:
-    from kernellab.tools import Desk, Workspace
+def _context(workspace: Path, model: str = "", **settings: Any) -> Any:
+    from kernellab.tools import ToolContext, Workspace
 
-    return Desk(Workspace(workspace), None, {k: v for k, v in settings.items() if v is not None}, model)
+    return ToolContext(Workspace(workspace), None, {k: v for k, v in settings.items() if v is not None}, model)
 
 
 def _space(given: list[str] | None) -> dict[str, list[Param]]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kernellab.core.choices import OneOf
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import backends, devices
 
 EffortName = Literal["quick", "standard", "full"]
+DeviceName = Annotated[str, OneOf(devices)]
+BackendName = Annotated[str, OneOf(backends)]
 
 
 class Effort(BaseModel):
@@ -50,7 +54,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     effort: EffortName = "standard"
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Annotated[str, OneOf(lambda: ["auto", *devices()])] = "auto"
     target: str = ""
     threads: int = Field(1, ge=1, le=1 << 20)
     seed: int = Field(0, ge=0, lt=1 << 32)
@@ -86,7 +90,7 @@ class Science(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     model: str = ""
-    backend: Literal["", "c", "triton", "cuda"] = ""
+    backend: Annotated[str, OneOf(lambda: ["", *backends()])] = ""
     feedback: Literal["full", "timing"] = "full"
     experiments: int = Field(3, ge=1, le=16)
     designs: int = Field(5, ge=1, le=16)

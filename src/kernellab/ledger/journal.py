@@ -24,14 +24,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.ids import canonical_json
+from kernellab.ledger import kinds
 from kernellab.ledger.check import LedgerCheck, Scan, check
 from kernellab.ledger.disk import access_fault, append_whole, require_ledger, sync_folder, write_fault
 from kernellab.ledger.entry import (
-    ADOPTED,
     GENESIS,
     HEADS_FILE,
     LEDGER_FILE,
@@ -41,12 +41,15 @@ from kernellab.ledger.entry import (
     run_id_of,
 )
 from kernellab.ledger.keys import PublicKey, SigningKey
+from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.lock import WriterLock
 from kernellab.ledger.merkle import Frontier, leaf_hash
+from kernellab.ledger.records import Adopted
 
 __all__ = ["Entry", "Ledger", "LedgerCheck", "check", "read_entries"]
 
+T = TypeVar("T")
 Clock = Callable[[], datetime]
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
@@ -160,7 +163,7 @@ class Ledger:
     def _repair(self, scan: Scan) -> None:
         self._dirty = bool(scan.entries.torn or scan.heads.torn)
         if scan.unsigned:
-            self.append(ADOPTED, {"first": scan.promised, "last": scan.frontier.size - 1})
+            self.write(kinds.ADOPTED, Adopted(first=scan.promised, last=scan.frontier.size - 1))
         self.sync()
 
     @property
@@ -170,6 +173,10 @@ class Ledger:
     @property
     def root(self) -> str:
         return self._written.frontier.root().hex()
+
+    def write(self, kind: EntryKind[T], record: T) -> Entry:
+        """Records one entry as its kind has it; see append()."""
+        return self.append(kind.name, kind.plain(record))
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
         """Records one entry; on return it survives kill -9. After a fault nothing of it is left behind."""

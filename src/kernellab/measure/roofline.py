@@ -16,6 +16,7 @@ import numpy as np
 
 from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault
+from kernellab.ledger.records import CeilingRates
 from kernellab.measure.ring import Ring, slots_for
 from kernellab.run.base import Runner, Sample, WorkerFault
 from kernellab.tasks.inputs import draw_normal, draw_offset
@@ -98,6 +99,10 @@ class Ceilings:
     read: float
     flops: float
     disturbed: bool = False
+
+    @staticmethod
+    def recorded(rates: CeilingRates) -> Ceilings:
+        return Ceilings(rates.copy, rates.read, rates.flops)
 
     def at_least(self, other: Ceilings) -> Ceilings:
         """The better of two measurements: nothing makes a machine faster than it is."""

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kernellab.build.router import backend_of
 from kernellab.core.ids import sha256_hex
+from kernellab.core.targets import backend_of, language
 from kernellab.propose.prompts.python_text import UNREADABLE, parsed
 
 Region = Literal["kernel", "launch"]
@@ -38,7 +38,7 @@ class Rule:
     operator: str
     pattern: re.Pattern[str]
     after: Callable[[re.Match[str]], str]
-    backends: tuple[str, ...]
+    dialects: tuple[str, ...]
     region: Region = "kernel"
 
 
@@ -79,24 +79,25 @@ class Sample:
 
 
 def _rule(
-    operator: str, pattern: str, after: str, backends: str = "c cuda", region: Region = "kernel", flags: int = 0
+    operator: str, pattern: str, after: str, dialects: str = "c cpp", region: Region = "kernel", flags: int = 0
 ) -> Rule:
     def put(match: re.Match[str]) -> str:
         return after.format(match[0], *match.groups(default=""))
 
-    return Rule(operator, re.compile(pattern, flags), put, tuple(backends.split()), region)
+    return Rule(operator, re.compile(pattern, flags), put, tuple(dialects.split()), region)
 
 
-_ANY = "c cuda triton"
+_ANY = "c cpp jit"
+"""Dialects: C, C++ with kernels for a GPU, and decorated Python functions (Triton). A language says which is its own."""
 RULES: tuple[Rule, ...] = (
     # a bound that is one off
     _rule("off-by-one", rf"(?<=;) *({_NAME}) < ([^;<>&|?]+?)(?=;)", " {1} < {2} - 1"),
     _rule("off-by-one", rf"(?<=;) *({_NAME}) < ([^;<>&|?]+?)(?=;)", " {1} < {2} + 1"),
     _rule("off-by-one", rf"\bfor \((int|long|long long|unsigned) ({_NAME}) = 0;", "for ({1} {2} = 1;"),
     _rule("off-by-one", rf"({_NAME}(?:\.{_NAME})?) < ({_EXTENT})\b(?! *[-+*/%])", "{1} < {2} - 1", _ANY),
-    _rule("off-by-one", r"\brange\(([\w.]+)\)", "range({1} - 1)", "triton"),
+    _rule("off-by-one", r"\brange\(([\w.]+)\)", "range({1} - 1)", "jit"),
     _rule("off-by-one", r"-\(-([\w.]+(?: \* \w+)?) // ([\w.]+)\)", "({1} // {2})", _ANY, "launch"),
-    _rule("off-by-one", r"triton\.cdiv\(([^(),]+), ([^(),]+)\)", "max(1, {1} // {2})", "triton", "launch"),
+    _rule("off-by-one", r"triton\.cdiv\(([^(),]+), ([^(),]+)\)", "max(1, {1} // {2})", "jit", "launch"),
     # < against <=
     _rule("less-or-equal", rf"(?<=;) *({_NAME}) < (?=[^;<>=])", " {1} <= "),
     _rule("less-or-equal", rf"({_NAME}(?:\.{_NAME})?) < (?={_EXTENT}\b)", "{1} <= ", _ANY),
@@ -106,66 +107,66 @@ RULES: tuple[Rule, ...] = (
     _rule("dropped-mask", r"\bif \(([^()]* < [^()]*)\)", "if (1)"),
     _rule("dropped-mask", r" && [^()&|;?]+(?=\))", ""),
     _rule("dropped-mask", r" && [^()&|;?]+(?= \?)", ""),
-    _rule("dropped-mask", r", mask=(?:[^(),]|\([^()]*\))+(?:, other=(?:[^(),]|\([^()]*\))+)?", "", "triton"),
-    _rule("dropped-mask", r" & \([^()]*\)", "", "triton"),
+    _rule("dropped-mask", r", mask=(?:[^(),]|\([^()]*\))+(?:, other=(?:[^(),]|\([^()]*\))+)?", "", "jit"),
+    _rule("dropped-mask", r" & \([^()]*\)", "", "jit"),
     # a stride that is another
     _rule("wrong-stride", rf"((?:\w|\)|\]) \* )({_EXTENT})\b(?!\()", "{1}({2} + 1)", _ANY),
     _rule("wrong-stride", rf"((?:\w|\)|\]) \* )({_EXTENT})\b(?!\()", "{1}({2} - 1)", _ANY),
     _rule("wrong-stride", r"\bstep\b(?= [*+;)])", "(step + 1)"),
     _rule("wrong-stride", rf"({_NAME}) \+= (blockDim\.x|gridDim\.x|LANES|THREADS)\b", "{1} += 2 * {2}"),
     # a barrier or a reduction that is not there
-    _rule("missing-sync", r"__syncthreads\(\);", ";", "cuda"),
-    _rule("missing-sync", r"__syncwarp\([^()]*\);", ";", "cuda"),
-    _rule("missing-sync", r"__threadfence\(\);", ";", "cuda"),
-    _rule("missing-sync", r"\b(?:grid_barrier|cluster_sync|wait_all|arrive_and_wait)\([^()]*\);", ";", "cuda"),
-    _rule("missing-sync", _ASM_SYNC, ";", "cuda"),
-    _rule("missing-sync", r"tl\.debug_barrier\(\)", "pass", "triton"),
+    _rule("missing-sync", r"__syncthreads\(\);", ";", "cpp"),
+    _rule("missing-sync", r"__syncwarp\([^()]*\);", ";", "cpp"),
+    _rule("missing-sync", r"__threadfence\(\);", ";", "cpp"),
+    _rule("missing-sync", r"\b(?:grid_barrier|cluster_sync|wait_all|arrive_and_wait)\([^()]*\);", ";", "cpp"),
+    _rule("missing-sync", _ASM_SYNC, ";", "cpp"),
+    _rule("missing-sync", r"tl\.debug_barrier\(\)", "pass", "jit"),
     _rule("missing-sync", r' ?reduction\([^()]*\)', "", "c"),
     _rule("missing-sync", r"#pragma omp (?:atomic|critical)[^\n]*", "", "c"),
     # a type that is too small, a cast that is not there
     _rule("wrong-dtype", rf"\bfloat ({_NAME}) = (?=[^;]*;)", "_Float16 {1} = ", "c"),
-    _rule("wrong-dtype", rf"\bfloat ({_NAME}) = (?=[^;]*;)", "short {1} = ", "cuda"),
-    _rule("wrong-dtype", rf"\bdouble ({_NAME}) = ", "float {1} = ", "c cuda"),
-    _rule("wrong-dtype", r"\(long long\)", "(short)", "cuda"),
+    _rule("wrong-dtype", rf"\bfloat ({_NAME}) = (?=[^;]*;)", "short {1} = ", "cpp"),
+    _rule("wrong-dtype", rf"\bdouble ({_NAME}) = ", "float {1} = ", "c cpp"),
+    _rule("wrong-dtype", r"\(long long\)", "(short)", "cpp"),
     _rule("wrong-dtype", rf"\blong ({_NAME}) = ", "short {1} = ", "c"),
     _rule("wrong-dtype", r"\b(expf|exp2f|exp)\(", "(_Float16){1}(", "c"),
-    _rule("wrong-dtype", r"\b(expf|exp2f|__expf|ex2)\((?!float)", "(short){1}(", "cuda"),
+    _rule("wrong-dtype", r"\b(expf|exp2f|__expf|ex2)\((?!float)", "(short){1}(", "cpp"),
     _rule("wrong-dtype", rf"\+= (?={_NAME}\[)", "+= (_Float16)", "c"),
-    _rule("wrong-dtype", r"\.to\(tl\.float32\)", ".to(tl.float16)", "triton"),
-    _rule("wrong-dtype", r"tl\.float32", "tl.bfloat16", "triton"),
-    _rule("wrong-dtype", r"\.to\(tl\.int64\)", ".to(tl.int16)", "triton"),
-    _rule("wrong-dtype", r"cvt\.rn\.(bf16|f16)", "cvt.rz.{1}", "cuda"),
+    _rule("wrong-dtype", r"\.to\(tl\.float32\)", ".to(tl.float16)", "jit"),
+    _rule("wrong-dtype", r"tl\.float32", "tl.bfloat16", "jit"),
+    _rule("wrong-dtype", r"\.to\(tl\.int64\)", ".to(tl.int16)", "jit"),
+    _rule("wrong-dtype", r"cvt\.rn\.(bf16|f16)", "cvt.rz.{1}", "cpp"),
     # axes that changed places
     _rule("swapped-axes", rf"\b({_NAME}), ({_NAME}) = (\w+)\.shape\b", "{2}, {1} = {3}.shape", _ANY, "launch"),
     _rule(
         "swapped-axes", rf"\b({_NAME}), ({_NAME}), ({_NAME}) = (\w+)\.shape\b", "{2}, {1}, {3} = {4}.shape", _ANY, "launch"
     ),
-    _rule("swapped-axes", r"\bprogram_id\(0\)", "program_id(1)", "c triton"),
-    _rule("swapped-axes", r"axis=0\b", "axis=1", "triton"),
-    _rule("swapped-axes", r"\[:, None\]", "[None, :]", "triton"),
-    _rule("swapped-axes", r"(\w+(?:\.x)?) % (\w+)", "{1} / {2}", "cuda"),
-    _rule("swapped-axes", r"\b(threadIdx|blockIdx)\.x\b", "{1}.y", "cuda"),
+    _rule("swapped-axes", r"\bprogram_id\(0\)", "program_id(1)", "c jit"),
+    _rule("swapped-axes", r"axis=0\b", "axis=1", "jit"),
+    _rule("swapped-axes", r"\[:, None\]", "[None, :]", "jit"),
+    _rule("swapped-axes", r"(\w+(?:\.x)?) % (\w+)", "{1} / {2}", "cpp"),
+    _rule("swapped-axes", r"\b(threadIdx|blockIdx)\.x\b", "{1}.y", "cpp"),
     _rule("swapped-axes", r"\[(\w+) \* (\w+) \+ (\w+)\]", "[{3} * {2} + {1}]"),
-    _rule("swapped-axes", rf"\((x, y(?:, \w+)*), ({_NAME}), ({_NAME})\)$", "({1}, {3}, {2})", "c cuda", "launch", re.M),
+    _rule("swapped-axes", rf"\((x, y(?:, \w+)*), ({_NAME}), ({_NAME})\)$", "({1}, {3}, {2})", "c cpp", "launch", re.M),
     # exponentials without their maximum
     _rule("dropped-max", rf" - {_TOP}(?=[) ,;*])", "", _ANY),
     # a reduction that starts elsewhere
     _rule("wrong-initial", r"-INFINITY|-INF\b|-FLT_MAX|-HUGE_VALF", "0.0f"),
-    _rule("wrong-initial", r'float\("-inf"\)', "0.0", "triton"),
-    _rule("wrong-initial", r"\bLOWEST(?=[,;) ])(?! -)", "0.0f", "cuda"),
+    _rule("wrong-initial", r'float\("-inf"\)', "0.0", "jit"),
+    _rule("wrong-initial", r"\bLOWEST(?=[,;) ])(?! -)", "0.0f", "cpp"),
     _rule("wrong-initial", r"\b(sum|total|square|s|acc|sums?\w*) = 0(?:\.0f?)?(?=[,;])", "{1} = 1"),
     _rule("wrong-initial", r"splat\(0(?:\.0f)?\)", "splat(1)", "c"),
-    _rule("wrong-initial", r"tl\.zeros\((\([^()]*\)), ", "tl.full({1}, 1, ", "triton"),
-    _rule("wrong-initial", r"tl\.full\((\([^()]*\)), [^,()]+(?:\([^()]*\))?, ", "tl.full({1}, 0, ", "triton"),
-    _rule("wrong-initial", r"other=0\.0", "other=1.0", "triton"),
+    _rule("wrong-initial", r"tl\.zeros\((\([^()]*\)), ", "tl.full({1}, 1, ", "jit"),
+    _rule("wrong-initial", r"tl\.full\((\([^()]*\)), [^,()]+(?:\([^()]*\))?, ", "tl.full({1}, 0, ", "jit"),
+    _rule("wrong-initial", r"other=0\.0", "other=1.0", "jit"),
     # what a compiler or the recorder refuses
     _rule("broken-build", r"\b(return [^;\n]+);", "{1}"),
     _rule("broken-build", rf"\b(?:const )?(?:float|double|int|long) ({_NAME} = [^,;()]+;)", "{1}"),
     _rule("broken-build", r"\b(expf|fmaxf|__syncthreads|__shfl_xor_sync|memset|memcpy)\b", "{1}_"),
-    _rule("broken-build", r"\btl\.(load|store|arange|sum|max|exp2?)\(", "tl.{1}_(", "triton"),
-    _rule("broken-build", r"tl\.arange\(0, (\w+)\)", "tl.arange(0, {1} + 1)", "triton"),
-    _rule("broken-build", r": tl\.constexpr(?=[,)])", "", "triton"),
-    _rule("broken-build", r"\((x, [\w, .]+), \w+(?:\.\w+)?\)$", "({1})", "c cuda", "launch", re.M),
+    _rule("broken-build", r"\btl\.(load|store|arange|sum|max|exp2?)\(", "tl.{1}_(", "jit"),
+    _rule("broken-build", r"tl\.arange\(0, (\w+)\)", "tl.arange(0, {1} + 1)", "jit"),
+    _rule("broken-build", r": tl\.constexpr(?=[,)])", "", "jit"),
+    _rule("broken-build", r"\((x, [\w, .]+), \w+(?:\.\w+)?\)$", "({1})", "c cpp", "launch", re.M),
 )  # fmt: skip
 OPERATORS: tuple[str, ...] = tuple(dict.fromkeys(rule.operator for rule in RULES))
 
@@ -176,10 +177,10 @@ def mutants(source: str, origin: str = "") -> list[Mutant]:
     regions = _regions(source)
     if regions is None:
         return []
-    backend = backend_of(source)
+    dialect = language(backend_of(source)).dialect
     seen = {_code_only(source)}
     found = []
-    for rule in (r for r in RULES if backend in r.backends):
+    for rule in (r for r in RULES if dialect in r.dialects):
         for match in rule.pattern.finditer(regions[rule.region]):
             before, after = source[match.start() : match.end()], rule.after(match)
             text = source[: match.start()] + after + source[match.end() :]
@@ -252,9 +253,9 @@ def _regions(source: str) -> dict[Region, str] | None:
         hidden = _hidden(source, starts)
     except (tokenize.TokenError, SyntaxError):
         return None
-    triton = backend_of(source) == "triton"
-    kernel_text = _blanked(source, kernels, hidden if triton else [])
-    if not triton:
+    sourced = language(backend_of(source)).sourced
+    kernel_text = _blanked(source, kernels, [] if sourced else hidden)
+    if sourced:
         kernel_text = _C_COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), kernel_text)
         kernel_text = re.sub(
             r"^[ \t]*#[ \t]*(?:if|el|end|include|undef)[^\n]*", _spaces, kernel_text, flags=re.MULTILINE

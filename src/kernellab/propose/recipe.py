@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kernellab.build.base import Builder, Candidate, NotBuilt
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
+from kernellab.core.targets import targets_on
 
 FOLDER = Path(__file__).parent / "recipes"
+_PLACE = re.compile(r"__([A-Z]+)__")
 
 
 @dataclass(frozen=True)
@@ -46,20 +50,48 @@ def read_candidate(path: str | Path) -> Candidate:
 def builtin_candidates(task_name: str, device: str = "cpu") -> list[Candidate]:
     """The built-in files for this device that name this task, in the order of their folders and names."""
     found = []
-    for backend in (b for b, d in DEVICE_OF.items() if d == device):
-        for path in sorted((FOLDER / backend).glob("*.py")):
-            text = path.read_text()
-            if task_name in _tasks(text):
-                found.append(Candidate(text, f"{path.stem}_{backend}" if device == "cuda" else path.stem))
+    for language in (target.language for target in targets_on(device)):
+        for candidate in candidates_in(language.recipes) if language.recipes else ():
+            if task_name in _constant(candidate.text, "TASKS", ()):
+                found.append(Candidate(candidate.text, candidate.name + language.suffix))
     return found
 
 
-def _tasks(text: str) -> tuple[str, ...]:
-    """The constant TASKS of a candidate file, read without running it."""
+def candidates_in(folder: Path) -> list[Candidate]:
+    """Every candidate of a recipe folder, by name. A file with VARIANTS stands for several."""
+    return sorted((c for path in folder.glob("*.py") for c in _variants(path)), key=lambda c: c.name)
+
+
+def _variants(path: Path) -> list[Candidate]:
+    """VARIANTS maps the first word of each name to texts, which take the places of __SUCH__ words; it goes itself."""
+    text = path.read_text()
+    node = _assigned(text, "VARIANTS")
+    if node is None:
+        return [Candidate(text, path.stem)]
+    lines = text.splitlines(keepends=True)
+    rest = "".join(lines[: node.lineno - 1] + lines[node.end_lineno :])
+    name = path.stem.partition("_")[2]
+    return [
+        Candidate(_PLACE.sub(partial(_filled, texts), rest), f"{first}_{name}")
+        for first, texts in ast.literal_eval(node.value).items()
+    ]
+
+
+def _filled(texts: dict[str, str], match: re.Match[str]) -> str:
+    return texts.get(match[1], match[0])
+
+
+def _constant(text: str, name: str, default: Any) -> Any:
+    """A constant of a candidate file, read without running it."""
+    node = _assigned(text, name)
+    return default if node is None else ast.literal_eval(node.value)
+
+
+def _assigned(text: str, name: str) -> ast.Assign | None:
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "TASKS":
-            return tuple(ast.literal_eval(node.value))
-    return ()
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return node
+    return None
 
 
 def load_recipes(builder: Builder, candidates: Sequence[Candidate]) -> tuple[list[Recipe], dict[str, str]]:

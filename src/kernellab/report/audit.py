@@ -9,6 +9,7 @@ outside: a pinned key, an anchor, a root written down.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,7 +22,7 @@ from kernellab.build.abilities import misstated
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import digest
 from kernellab.core.records import (
-    TRIAL,
+    AnyTrial,
     Artifact,
     BusyTrial,
     Confirmation,
@@ -33,29 +34,34 @@ from kernellab.core.records import (
     Timing,
     dump,
 )
-from kernellab.core.settings import EFFORTS
+from kernellab.evaluate.one_artifact import FORMAT, artifact_problems, blobs_of, confirmation_problems, trial_problems
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import (
+    FIGURES,
+    AnyResult,
+    Calibration,
+    End,
+    Genesis,
+    Listing,
+    OtherGenesis,
+    Pruned,
+    Published,
+    RunSettings,
+    Unpublished,
+)
+from kernellab.ledger.run import place_of
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import TOO_GOOD
 from kernellab.measure.roofline import Ceilings, floor_of
 from kernellab.measure.stats import median, replicated_speedup
+from kernellab.measure.winning import noise_floor, wins
 from kernellab.report import audit_science
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
-from kernellab.search.archive import AnyTrial
-from kernellab.search.one_artifact import (
-    FORMAT,
-    artifact_problems,
-    blobs_of,
-    confirmation_problems,
-    format_of,
-    trial_problems,
-)
-from kernellab.search.result import FIGURES
-from kernellab.search.stage import noise_floor, wins
+from kernellab.report.entry_kinds import ENTRY_KINDS
 from kernellab.study.register import StudyAudit
-from kernellab.tasks.spec import Dims, shape_key
+from kernellab.tasks.spec import Dims
 
 _MOST = 50
 _ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
@@ -148,12 +154,12 @@ class _Reader:
         self._folder = folder
         self._report = report
         self._store = Store(folder)
-        self._settings: dict[str, Any] = {}
+        self._settings: RunSettings | None = None
         self._format = 1
-        self._calibrations: dict[str, dict[str, Any]] = {}
+        self._calibrations: dict[str, Calibration] = {}
         self._trials: list[AnyTrial] = []
         self._confirmations: dict[int, Confirmation] = {}
-        self._results: dict[str, dict[str, Any]] = {}
+        self._results: dict[str, AnyResult] = {}
         self._seen: set[str] = set()
         self._pruned: set[str] = set()
         self._unsound: dict[str, str] = {}
@@ -162,56 +168,68 @@ class _Reader:
         self._study = StudyAudit(folder)
 
     def problems(self) -> Iterator[str]:
+        unknown: Counter[str] = Counter()
         for entry in read_entries(self._folder):
             self._where = f"entry {entry.seq} ({entry.kind})"
+            kind = ENTRY_KINDS.get(entry.kind)
+            if kind is None:
+                unknown[entry.kind] += 1
+                continue
             try:
-                yield from (f"{self._where}: {p}" for p in self._entry(entry.kind, dict(entry.body)))
+                yield from (f"{self._where}: {p}" for p in self._entry(kind.read(entry.body)))
             except (ValidationError, KeyError, TypeError, ValueError, IndexError) as err:
-                first = str(err).splitlines()[0]
-                yield f"{self._where}: is not a well-formed record: {type(err).__name__}: {first}"
+                yield f"{self._where}: is not a well-formed record: {_in_a_line(err)}"
+        for name, count in unknown.items():
+            self._report.remarks.append(
+                f"{count} entries of the kind '{name}' were not read: this version knows none such"
+            )
         self._report.figures += self._study.figures
         yield from self._unsound_blobs()
 
-    def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
-        if kind == "run":
-            self._settings = body["settings"]
-            self._format = format_of(body)
-            for candidate in body["candidates"]:
-                self._blob(candidate["source"], "candidate source")
-        elif kind == "calibration":
-            yield from self._calibration(body)
-        elif kind == "trial":
-            yield from self._trial(TRIAL.validate_python(body))
-        elif kind == "confirmation":
-            yield from self._confirmation(Confirmation.model_validate(body))
-        elif kind == "result":
-            self._results[_place(body["task"], body["dims"])] = body
-            yield from self._result(body)
-        elif kind == "listing":
-            self._blob(str(body["text"]), "listing")
-        elif kind == "pruned":
-            self._pruned |= {str(sha) for sha in body["blobs"]}
-        elif kind in audit_science.ENTRIES:
-            for sha, what in audit_science.blobs_of(kind, body).items():
-                self._blob(sha, what)
-            yield from audit_science.problems_of(kind, body, self._trials)
-        elif kind == "end" and any(self._results.get(_place(r["task"], r["dims"])) != r for r in body["results"]):
-            yield "the results at the end are not the ones recorded before"
-        yield from self._study.problems(kind, body)
+    def _entry(self, record: object) -> Iterator[str]:
+        match record:
+            case Genesis() | OtherGenesis():
+                self._settings, self._format = record.settings, record.format
+                for candidate in record.candidates:
+                    self._blob(candidate.source, "candidate source")
+            case Calibration():
+                yield from self._calibration(record)
+            case FailedTrial() | RejectedTrial() | DuplicateTrial() | MeasuredTrial() | BusyTrial():
+                yield from self._trial(record)
+            case Confirmation():
+                yield from self._confirmation(record)
+            case Published() | Unpublished():
+                self._results[place_of(record.task, record.dims)] = record
+                yield from self._result(record)
+            case Listing():
+                self._blob(record.text, "listing")
+            case Pruned():
+                self._pruned |= set(record.blobs)
+            case End():
+                if any(self._results.get(place_of(r.task, r.dims)) != r for r in record.results):
+                    yield "the results at the end are not the ones recorded before"
+            case _:
+                yield from self._science(record)
+        yield from self._study.problems(record)
 
-    def _calibration(self, body: dict[str, Any]) -> Iterator[str]:
-        self._calibrations[_place(body["task"], body["dims"])] = body
-        floor, memory, _ = floor_of(body["bytes"], body["written"], body["flops"], Ceilings(**body["ceilings"]))
-        noise = noise_floor(*body["aa"])
+    def _science(self, record: object) -> Iterator[str]:
+        for sha, what in audit_science.blobs_of(record).items():
+            self._blob(sha, what)
+        yield from audit_science.problems_of(record, self._trials)
+
+    def _calibration(self, said: Calibration) -> Iterator[str]:
+        self._calibrations[place_of(said.task, said.dims)] = said
+        floor, memory, _ = floor_of(said.bytes, said.written, said.flops, Ceilings.recorded(said.ceilings))
+        noise = noise_floor(*said.aa)
         for name, got, wanted in (
-            ("floor_s", body["floor_s"], floor),
-            ("memory_floor_s", body["memory_floor_s"], memory),
-            ("noise_floor", body["noise_floor"], noise),
+            ("floor_s", said.floor_s, floor),
+            ("memory_floor_s", said.memory_floor_s, memory),
+            ("noise_floor", said.noise_floor, noise),
         ):
             yield from self._figure(name, got, wanted)
-        medians = {name: median(pairs[0]) for name, pairs in body["baselines"].items()}
-        if min(medians, key=lambda n: medians[n]) != body["fastest"]:
-            yield f"the fastest baseline is not {body['fastest']}: {medians}"
+        medians = {name: median(pairs[0]) for name, pairs in said.baselines.items()}
+        if min(medians, key=lambda n: medians[n]) != said.fastest:
+            yield f"the fastest baseline is not {said.fastest}: {medians}"
 
     def _trial(self, trial: AnyTrial) -> Iterator[str]:
         self._report.trials += 1
@@ -227,15 +245,15 @@ class _Reader:
                 yield f"calls itself a duplicate of trial {trial.of}, which has other machine code"
         if isinstance(trial, MeasuredTrial):
             yield from trial_problems(trial, self._format)
-            yield from self._timing(trial.timing, _place(trial.task, trial.dims))
+            yield from self._timing(trial.timing, place_of(trial.task, trial.dims))
 
     def _confirmation(self, confirmation: Confirmation) -> Iterator[str]:
         if confirmation.trial in self._confirmations:
             yield f"confirms trial {confirmation.trial} a second time"
         self._confirmations[confirmation.trial] = confirmation
-        place = _place(confirmation.task, confirmation.dims)
+        place = place_of(confirmation.task, confirmation.dims)
         trial = self._trials[confirmation.trial]
-        if not isinstance(trial, (MeasuredTrial, BusyTrial)) or _place(trial.task, trial.dims) != place:
+        if not isinstance(trial, (MeasuredTrial, BusyTrial)) or place_of(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
         else:
             yield from confirmation_problems(trial, confirmation, self._format)
@@ -248,17 +266,17 @@ class _Reader:
         if confirmation.timing is not None:
             yield from self._timing(confirmation.timing, place)
             yield from self._whole(confirmation.timing)
-            won = wins(confirmation.timing, self._calibrations[place], self._settings["win_floor"])
+            won = wins(confirmation.timing, self._calibrations[place], self._asked().win_floor)
             earned = confirmation.verdict.status == "passed" and won
         if confirmation.win != earned:
             yield f"says win={confirmation.win}, the rule says {earned}"
 
     def _whole(self, timing: Timing) -> Iterator[str]:
         """A confirmation has its fixed number of pairs, unless the machine disturbed too many, and beats no ceiling."""
-        effort, pairs = EFFORTS[self._settings["effort"]], len(timing.candidate_s)
+        effort, pairs = self._asked().profile, len(timing.candidate_s)
         if not timing.processes and self._format >= FORMAT:
             yield "does not say which process gave which pair"
-        wanted = effort.confirm_pairs if timing.processes else _ONE_PROCESS[self._settings["effort"]]
+        wanted = effort.confirm_pairs if timing.processes else _ONE_PROCESS[self._asked().effort]
         if pairs < wanted and pairs + len(timing.dropped) < 2 * wanted and not timing.disturbed:
             yield f"has {pairs} pairs, a confirmation at this effort has {wanted}"
         if timing.processes and len(timing.processes) != effort.processes and not timing.disturbed:
@@ -268,28 +286,35 @@ class _Reader:
         if timing.latency_s < TOO_GOOD * timing.floor_s:
             yield f"claims {timing.latency_s} s a call, below what the ceilings allow ({timing.floor_s} s)"
 
-    def _result(self, body: dict[str, Any]) -> Iterator[str]:
-        if body.get("trial") is None:
-            if body["status"] != "nothing-verified":
-                yield f"says '{body['status']}' without naming a trial"
+    def _asked(self) -> RunSettings:
+        if self._settings is None:
+            raise ValueError("no settings were recorded before it")
+        return self._settings
+
+    def _result(self, said: AnyResult) -> Iterator[str]:
+        place = place_of(said.task, said.dims)
+        if isinstance(said, Unpublished):
+            busy = any(c.busy and place_of(c.task, c.dims) == place for c in self._confirmations.values())
+            if said.status != "nothing-verified" and not busy:
+                yield f"says '{said.status}' without naming a trial"
             return
-        confirmation = self._confirmations.get(body["trial"])
+        confirmation = self._confirmations.get(said.trial)
         if confirmation is None:
-            yield f"publishes trial {body['trial']}, which was never confirmed"
+            yield f"publishes trial {said.trial}, which was never confirmed"
             return
-        if (body["status"] == "better") != confirmation.win:
-            yield f"says '{body['status']}', the confirmation says win={confirmation.win}"
-        if _place(body["task"], body["dims"]) != _place(confirmation.task, confirmation.dims):
-            yield f"publishes trial {body['trial']} for another shape than it was confirmed at"
+        if (said.status == "better") != confirmation.win:
+            yield f"says '{said.status}', the confirmation says win={confirmation.win}"
+        if place != place_of(confirmation.task, confirmation.dims):
+            yield f"publishes trial {said.trial} for another shape than it was confirmed at"
         if confirmation.timing is not None:
-            said = (body["baseline"], body["threads"], body["win"])
-            if said != (confirmation.timing.baseline, confirmation.timing.threads, confirmation.win):
-                yield f"names {said} as baseline, threads and win; the confirmation says otherwise"
+            named = (said.baseline, said.threads, said.win)
+            if named != (confirmation.timing.baseline, confirmation.timing.threads, confirmation.win):
+                yield f"names {named} as baseline, threads and win; the confirmation says otherwise"
             for name in FIGURES:
-                yield from self._figure(name, body[name], getattr(confirmation.timing, name))
-        for name in ("max_abs_err", "max_ulp"):
-            if confirmation.verdict.status == "passed":
-                yield from self._figure(name, body[name], getattr(confirmation.verdict, name))
+                yield from self._figure(name, getattr(said, name), getattr(confirmation.timing, name))
+        if isinstance(confirmation.verdict, Passed):
+            for name in ("max_abs_err", "max_ulp"):
+                yield from self._figure(name, getattr(said, name), getattr(confirmation.verdict, name))
 
     def _timing(self, timing: Timing, place: str) -> Iterator[str]:
         """Every derived number, from the samples and the calibration in force."""
@@ -301,16 +326,16 @@ class _Reader:
             "speedup_low": speedup.low,
             "speedup_high": speedup.high,
             "latency_s": latency,
-            "gb_per_s": stage["bytes"] / latency / 1e9,
-            "floor_s": stage["floor_s"],
-            "memory_floor_s": stage["memory_floor_s"],
-            "of_floor": stage["floor_s"] / latency,
-            "of_memory_floor": stage["memory_floor_s"] / latency,
+            "gb_per_s": stage.bytes / latency / 1e9,
+            "floor_s": stage.floor_s,
+            "memory_floor_s": stage.memory_floor_s,
+            "of_floor": stage.floor_s / latency,
+            "of_memory_floor": stage.memory_floor_s / latency,
         }
         for name, wanted in derived.items():
             yield from self._figure(name, getattr(timing, name), wanted)
-        if timing.baseline != stage["fastest"]:
-            yield f"is measured against {timing.baseline}, the fastest baseline is {stage['fastest']}"
+        if timing.baseline != stage.fastest:
+            yield f"is measured against {timing.baseline}, the fastest baseline is {stage.fastest}"
 
     def _figure(self, name: str, got: float, wanted: float) -> Iterator[str]:
         self._report.figures += 1
@@ -369,5 +394,9 @@ def _abilities(store: Store, artifact: Artifact) -> Iterator[str]:
         yield f"the artifact's abilities: {fault}"
 
 
-def _place(task: str, dims: dict[str, int]) -> str:
-    return f"{task} {shape_key(dims)}"
+def _in_a_line(err: Exception) -> str:
+    """What a record lacks, without the lines that a ValidationError spends on it."""
+    if isinstance(err, ValidationError):
+        first = err.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{type(err).__name__}: {str(err).splitlines()[0]}"

@@ -15,14 +15,15 @@ from typing import Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import TRIAL, AnyTrial, Confirmation, Dims, MeasuredTrial
-from kernellab.ledger.entry import GENESIS
-from kernellab.ledger.journal import read_entries
+from kernellab.core.records import AnyTrial, Confirmation, Dims, MeasuredTrial
+from kernellab.ledger import kinds
+from kernellab.ledger.records import FIGURES, AnyGenesis, AnyResult, Genesis, Unpublished
+from kernellab.ledger.run import Run
 from kernellab.search.lab import TASK_FILE
-from kernellab.search.result import BEST, FIGURES, best_facts, best_name
+from kernellab.search.result import BEST, best_facts, best_name, plain
 from kernellab.study.conduct import HYPOTHESIS_FILE
 from kernellab.study.library import read
-from kernellab.study.register import STUDY
+from kernellab.study.registration import STUDY, Registration
 from kernellab.tasks.spec import dims_label
 
 _SUFFIXES = (".py", ".json")
@@ -68,21 +69,16 @@ _Winners = dict[frozenset[str], list[_Winner]]  # by shape, the last one last
 def audit_files(folder: Path) -> FilesAudit:
     """Read after the entries themselves were checked: what is not well-formed there is told there."""
     report = FilesAudit()
-    genesis: dict[str, Any] = {}
-    trials: list[AnyTrial] = []
+    run = Run(folder)
     winners: _Winners = {}
-    for entry in read_entries(folder):
-        if entry.kind == GENESIS:
-            genesis = dict(entry.body)
-        elif entry.kind == "trial":
-            trials.append(TRIAL.validate_python(entry.body))
-        elif entry.kind == "confirmation":
-            _confirmed(Confirmation.model_validate(entry.body), trials, winners)
-        elif entry.kind == "result":
-            _published(entry.body, trials, winners)
-        elif entry.kind == STUDY:
-            _hypothesis(folder, entry.body, report)
-    _copies(folder, genesis, report)
+    for claim in (entry.record for entry in run.in_order(kinds.CONFIRMATION, kinds.RESULT)):
+        if isinstance(claim, Confirmation):
+            _confirmed(claim, run.trials, winners)
+        else:
+            _published(claim, run.trials, winners)
+    for registered in run.records(STUDY):
+        _hypothesis(folder, registered, report)
+    _copies(folder, run.start, report)
     for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix in _SUFFIXES and p.is_file()):
         _best(path, winners, report)
     for won in winners.values():
@@ -98,13 +94,13 @@ def _confirmed(confirmation: Confirmation, trials: list[AnyTrial], winners: _Win
         winners.setdefault(_parts(best_name(trial.dims)), []).append(_Winner(trial, said, published=False))
 
 
-def _published(result: Mapping[str, Any], trials: list[AnyTrial], winners: _Winners) -> None:
+def _published(result: AnyResult, trials: list[AnyTrial], winners: _Winners) -> None:
     """A result names the winner; one that names none overrules the confirmations before it."""
-    shape = _parts(best_name(result["dims"]))
-    if not result.get("win"):
+    shape = _parts(best_name(result.dims))
+    if isinstance(result, Unpublished) or not result.win:
         winners.pop(shape, None)
-    elif isinstance(trial := trials[int(result["trial"])], MeasuredTrial):
-        winners.setdefault(shape, []).append(_Winner(trial, result, published=True))
+    elif isinstance(trial := trials[result.trial], MeasuredTrial):
+        winners.setdefault(shape, []).append(_Winner(trial, plain(result), published=True))
 
 
 def _parts(name: str) -> frozenset[str]:
@@ -140,23 +136,24 @@ def _shape(dims: Dims) -> str:
     return dims_label(dict(sorted(dims.items())))
 
 
-def _copies(folder: Path, genesis: Mapping[str, Any], report: FilesAudit) -> None:
+def _copies(folder: Path, start: AnyGenesis, report: FilesAudit) -> None:
     """Files that were copied in when the run began, by the SHA-256 that its first entry names."""
-    for name, sha in genesis.get("files", {}).items():
+    recorded = start.files if isinstance(start, Genesis) else None
+    for name, sha in (recorded or {}).items():
         path = folder / Path(name).name
         if not path.is_file():
             report.remarks.append(f"{name} is missing: the run began with one")
         elif sha256_hex(path.read_bytes()) != sha:
             report.problems.append(f"{name} was edited: its bytes are not those that the run began with")
-    if "files" not in genesis and (folder / TASK_FILE).is_file():
+    if recorded is None and (folder / TASK_FILE).is_file():
         report.remarks.append(f"{TASK_FILE} was not compared: this run did not record its digest")
 
 
-def _hypothesis(folder: Path, registered: Mapping[str, Any], report: FilesAudit) -> None:
+def _hypothesis(folder: Path, registered: Registration, report: FilesAudit) -> None:
     """What it means, not its bytes: comments are the reader's own."""
     path = folder / HYPOTHESIS_FILE
     try:
-        same = not path.is_file() or read(path).digest == registered["digest"]
+        same = not path.is_file() or read(path).digest == registered.digest
     except UsageError:
         same = False
     if not same:

@@ -16,10 +16,9 @@ from kernellab.core.own_code import own_code
 from kernellab.ledger.anchors import ANCHORS_FILE, default_file, prefix_roots, read_anchors
 from kernellab.ledger.check import LedgerCheck
 from kernellab.ledger.disk import read_fault
-from kernellab.ledger.entry import GENESIS
 from kernellab.ledger.git_anchor import commit_of, committed_anchors, is_repository
-from kernellab.ledger.journal import read_entries
 from kernellab.ledger.keys import PublicKey
+from kernellab.ledger.run import Run
 from kernellab.ledger.timestamp import BadReply, TimeStamp, imprint_of, read_reply
 from kernellab.ledger.trusted import PinnedKey, Signer, signer_of
 
@@ -86,13 +85,10 @@ def _code(folder: Path, origin: Origin) -> None:
     """The code of the laboratory at the run's start, and what went on with it."""
     facts: dict[str, str] = {}
     try:
-        for entry in read_entries(folder):
-            if entry.kind in (GENESIS, "resume"):
-                environment = entry.body.get("environment") or {}
-                code = str(environment.get("code", ""))
-                facts.setdefault(code, str(environment.get("packages", {}).get("kernellab", "")))
-                origin.code = origin.code or code
-    except (LedgerFault, AttributeError):
+        for entry in Run(folder).environments:
+            facts.setdefault(entry.record.code, entry.record.version)
+            origin.code = origin.code or entry.record.code
+    except LedgerFault:
         return  # told by whoever reads the entries
     named = {code: version for code, version in facts.items() if code}
     origin.made_by = ", then ".join(f"kernellab {version}, code {code[:16]}" for code, version in named.items())

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from kernellab.core.records import AnyTrial
-from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.propose.models.journal import Answered, Failed, Intent
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.specimen import recall
-from kernellab.search.scientist.notebook import KINDS, Tested, read_note
+from kernellab.search.scientist.notebook import Tested
 from kernellab.search.scientist.verdict import judge
 
-ENTRIES = (INTENT, CALL, *KINDS)
 _CLOSE = 1e-12
 
 
-def blobs_of(kind: str, body: dict[str, Any]) -> dict[str, str]:
-    """What the store must hold for this entry."""
-    if kind not in (INTENT, CALL):
+def blobs_of(record: object) -> dict[str, str]:
+    """What the store must hold for this record."""
+    if not isinstance(record, (Intent, Answered, Failed)):
         return {}
-    found = {str(body["request"]): "question to the model"}
-    if body.get("status") == "answered":
-        found[str(body["reply"])] = "reply of the model"
+    found = {record.request: "question to the model"}
+    if isinstance(record, Answered):
+        found[record.reply] = "reply of the model"
     return found
 
 
-def problems_of(kind: str, body: dict[str, Any], trials: Sequence[AnyTrial]) -> Iterator[str]:
+def problems_of(record: object, trials: Sequence[AnyTrial]) -> Iterator[str]:
     """Of a note of the scientist's; `trials` are those recorded before it."""
-    if kind not in KINDS:
-        return
-    note = read_note(kind, body)
-    if isinstance(note, Tested):
-        yield from _verdict(note, trials)
+    if isinstance(record, Tested):
+        yield from _verdict(record, trials)
 
 
 def _verdict(note: Tested, trials: Sequence[AnyTrial]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernellab.core.ids import digest
@@ -14,7 +14,6 @@ from kernellab.core.version import VERSION
 
 _PACKAGES = ("numpy", "torch", "optuna", "cryptography", "pydantic")
 _BUILT_FOR = ", built for "
-_GPU_PACKAGES = ("triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py")
 
 
 def name_for(machine: str, target: str) -> str:
@@ -28,21 +27,27 @@ def machine_of(device: str) -> str:
 
 
 def describe_environment(
-    device: str, compiler: str, tier: str, threads: int, gpu: Mapping[str, str] | None = None
+    device: str,
+    compiler: str,
+    tier: str,
+    threads: int,
+    facts: Mapping[str, str] | None = None,
+    packages: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Hardware, kernel, interpreter, library versions, the laboratory's own code; `gpu`: what a GPU's driver says of itself.
+    """Hardware, kernel, interpreter, library versions, the laboratory's own code; `facts`: what a driver says of itself,
+    `packages`: the platform's own.
 
     The laboratory names itself: a checkout that was never installed has no package metadata to ask.
     """
     versions = {"kernellab": VERSION}
-    for package in (*_PACKAGES, *(_GPU_PACKAGES if gpu is not None else ())):
+    for package in (*_PACKAGES, *packages):
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             versions[package] = "absent"
-    facts = {
+    known = {
         "device": device,
-        **(gpu or {}),
+        **(facts or {}),
         "kernel": platform.release(),
         "python": sys.version.split()[0],
         "libc": " ".join(platform.libc_ver()),
@@ -52,4 +57,4 @@ def describe_environment(
         "tier": tier,
         "threads": threads,
     }
-    return {**facts, "digest": digest(facts)}
+    return {**known, "digest": digest(known)}

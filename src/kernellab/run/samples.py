@@ -25,7 +25,7 @@ from kernellab.run import statics
 from kernellab.run.base import Sample, WorkerFault
 from kernellab.run.child import AS_IT_IS, BORN, FAILED, LEFTOVERS, LOADED, SCRUBBED
 from kernellab.run.nest import FORK, REAP, TELL
-from kernellab.run.worker import Line, describe
+from kernellab.run.worker import ClockedProcess, describe
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.host import Job
 
@@ -141,7 +141,7 @@ class _Sample:
     channel: socket.socket
     log: int
     calls: frozenset[int]
-    born: tuple[Child, Line] | None = None
+    born: tuple[Child, ClockedProcess] | None = None
     loaded: bool = False
     spans: list[tuple[int, int]] = field(default_factory=list)
     image: bytes | None = None
@@ -153,10 +153,10 @@ class _Sample:
         return self.known()[0]
 
     @property
-    def line(self) -> Line:
+    def line(self) -> ClockedProcess:
         return self.known()[1]
 
-    def known(self) -> tuple[Child, Line]:
+    def known(self) -> tuple[Child, ClockedProcess]:
         if self.born is None:
             raise WorkerFault("lost-worker", "the laboratory's own process could not start a sample")
         return self.born
@@ -292,7 +292,7 @@ class Samples:
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         channel.settimeout(None)
         child = Child(int(struct.unpack("3i", ancillary[0][2][:12])[0]), self._nest, sample.log)
-        sample.born = child, Line(child, channel.fileno(), channel.fileno(), self._threads, trusted=False)
+        sample.born = child, ClockedProcess(child, channel.fileno(), channel.fileno(), self._threads, trusted=False)
 
     def _drop(self, sample: _Sample) -> None:
         with contextlib.suppress(WorkerFault):  # the laboratory's own process is gone, and all of its children with it

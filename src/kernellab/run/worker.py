@@ -40,7 +40,7 @@ class Process(Protocol):
     def log(self) -> str: ...
 
 
-class Line:
+class ClockedProcess:
     """Commands to one process and their clock. A trusted one (a baseline) is not asked what it did after its reply."""
 
     def __init__(self, process: Process, commands: int, replies: int, threads: int, trusted: bool) -> None:
@@ -184,7 +184,7 @@ class Worker:
         self, process: Job, commands: int, replies: int, calls: int, threads: int, boot_timeout_s: float
     ) -> None:
         self._process = process
-        self._line = Line(process, commands, replies, threads, trusted=True)
+        self._line = ClockedProcess(process, commands, replies, threads, trusted=True)
         self._fds = (commands, replies)
         self._threads = threads
         self.busy_s = 0.0

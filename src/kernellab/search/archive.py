@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError
-
-from kernellab.core.errors import LedgerFault
-from kernellab.core.records import TRIAL, AnyTrial, BusyTrial, Confirmation, MeasuredTrial, RejectedTrial
-from kernellab.ledger.journal import read_entries
+from kernellab.core.records import AnyTrial, BusyTrial, Confirmation, MeasuredTrial, RejectedTrial
+from kernellab.ledger.run import Run
 from kernellab.tasks.spec import Dims
 
-__all__ = ["AnyTrial", "Archive", "well_formed"]
-
-
-@contextmanager
-def well_formed(folder: Path) -> Iterator[None]:
-    """The boundary to records that are not what this version writes, because somebody or another version wrote them."""
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ValueError) as err:  # a ValidationError is a ValueError
-        raise LedgerFault(
-            f"{folder} holds a record that is not well-formed: {_in_short(err)}",
-            fix=f"see what was changed: klab audit {folder}",
-        ) from err
-
-
-def _in_short(err: Exception) -> str:
-    if isinstance(err, ValidationError):
-        first = err.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return f"{type(err).__name__}: {err}"
+__all__ = ["AnyTrial", "Archive"]
 
 
 @dataclass
@@ -45,14 +21,8 @@ class Archive:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Everything that a run recorded; LedgerFault where a record cannot be read."""
-        found = cls()
-        with well_formed(folder):
-            for entry in read_entries(folder):
-                if entry.kind == "trial":
-                    found.add(TRIAL.validate_python(entry.body))
-                elif entry.kind == "confirmation":
-                    found.confirmations.append(Confirmation.model_validate(entry.body))
-        return found
+        run = Run(folder)
+        return cls(run.trials, run.confirmations)
 
     def add(self, trial: AnyTrial) -> None:
         self.trials.append(trial)
@@ -74,12 +44,13 @@ class Archive:
         best = self.measured(task, dims)
         return best[0].timing.speedup_low if best else 0.0
 
-    def twin(self, task: str, dims: Dims, artifact: str) -> MeasuredTrial | RejectedTrial | None:
-        """An earlier trial at this shape with the same machine code and plans."""
+    def known(self, task: str, dims: Dims) -> dict[str, int]:
+        """Artifacts of this shape whose outcome is known, and the first trial of each."""
+        found: dict[str, int] = {}
         for trial in self.of(task, dims):
-            if isinstance(trial, (MeasuredTrial, RejectedTrial)) and trial.artifact.id == artifact:
-                return trial
-        return None
+            if isinstance(trial, (MeasuredTrial, RejectedTrial)):
+                found.setdefault(trial.artifact.id, trial.trial)
+        return found
 
     def confirmed(self, task: str, dims: Dims) -> list[Confirmation]:
         return [c for c in self.confirmations if c.task == task and c.dims == dims]

@@ -13,40 +13,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernellab.build.base import Builder, Candidate, NotBuilt
-from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import Param, Rejected, Timing
+from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
-from kernellab.measure.bench import Busy
+from kernellab.core.targets import backend_of, devices, home_of, platforms
+from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.recipe import load_recipes
-from kernellab.run import driver
 from kernellab.search.lab import Lab
-from kernellab.search.stage import Stage
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.targets.base import platform
+from kernellab.targets.choose import AUTO
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task
-from kernellab.verify.cases import CaseTable, full_cases
+from kernellab.tasks.spec import Dims
 from kernellab.verify.controls import prove
 
-SHAPES: dict[str, Dims] = {
-    "softmax": {"M": 512, "N": 1024}, "stencil3x3": {"H": 512, "W": 512, "C": 2},
-    "stencil5x5": {"H": 512, "W": 512, "C": 2}, "particle_filter": {"N": 1 << 19},
-}  # fmt: skip
-"""By family: a task's name without its dtype. A family that is not listed has its smallest tuned shape."""
 BUSY = "busy"
 _NOT_TIMED = ("build", "verify")
 _EFFORT = Effort(least_pairs=31, trial_pairs=31, confirm_pairs=31, processes=1, narrow=0.0, trials=1, confirmations=1)
 Kind = Literal["cheat", "honest", "task"]
-
-
-def family(task: str) -> str:
-    return task.removesuffix("_bf16").removesuffix("_f16")
-
-
-def shape_for(task: Task) -> Dims:
-    """Where a task's kernels are timed."""
-    return SHAPES.get(family(task.name)) or min(task.tune, key=task.least_bytes)
+_KERNELS: tuple[Kind, ...] = ("cheat", "honest")
 
 
 @dataclass(frozen=True)
@@ -97,18 +82,23 @@ def collect(cheats: Iterable[Path], honest: Iterable[Path], builtin: bool = True
     """The shipped files and those of the given folders."""
     entries: list[Entry] = []
     if builtin:
-        base = builtin_folder()
-        entries += [_entry(p, "cheat") for p in sorted((base / "c").glob("cheat_*.py"))]
-        entries += [_entry(p, "honest") for p in sorted((base / "c").glob("honest_*.py"))]
-        entries += [_entry(p, "task") for p in sorted((base / "tasks").glob("task_*.py"))]
-        entries += [_entry(p, "cheat") for p in sorted((base / "gpu").glob("cheat_*.py"))]
-        entries += [_entry(p, "honest") for p in sorted((base / "gpu").glob("honest_*.py"))]
+        entries += _shipped(builtin_folder())
     for kind, folders in (("cheat", cheats), ("honest", honest)):
         for folder in folders:
             files = [folder] if folder.is_file() else sorted(folder.glob("**/*.py"))
             if not files:
                 raise UsageError(f"{folder} holds no Python files", "give a folder of candidate files")
             entries += [_entry(p, "task" if kind == "cheat" and _is_task(p) else kind) for p in files]  # type: ignore[arg-type]
+    return entries
+
+
+def _shipped(base: Path) -> list[Entry]:
+    """The folder of every platform, and that of the tasks behind the first."""
+    first, *others = dict.fromkeys(p.gauntlet for p in platforms() if p.gauntlet)
+    entries: list[Entry] = []
+    for folder, kinds in ((first, _KERNELS), ("tasks", ("task",)), *((other, _KERNELS) for other in others)):
+        for kind in kinds:
+            entries += [_entry(p, kind) for p in sorted((base / folder).glob(f"{kind}_*.py"))]
     return entries
 
 
@@ -140,20 +130,16 @@ def run_gauntlet(entries: list[Entry], settings: Settings, emit: Listener = sile
     for device, task, threads in groups:
         members = [e for e in kernels if (e.device, e.task, e.threads) == (device, task, threads)]
         chosen = quick.model_copy(update={"threads": threads, "device": device})
-        if device == "cuda" and not driver.present():
-            rows += _build_group(task, chosen, members, emit)
-        else:
-            rows += _run_group(task, chosen, members, emit)
+        run = _run_group if platform(device).present() else _build_group
+        rows += run(task, chosen, members, emit)
     return rows
 
 
 def runnable(entries: list[Entry], settings: Settings) -> list[Entry]:
-    """The entries that this machine can decide: all on a GPU, and those of a device that was asked for."""
-    wanted = {"auto": ("cpu", "cuda"), "cpu": ("cpu",), "cuda": ("cuda",)}[settings.device]
-    chosen = [e for e in entries if e.kind == "task" or e.device in wanted]
-    if driver.present():
-        return chosen
-    return [e for e in chosen if e.device == "cpu" or e.stage == "build"]
+    """The entries that this machine can decide, of the devices that were asked for: all where the device is here."""
+    wanted = devices() if settings.device == AUTO else [settings.device]
+    here = {kind for kind in devices() if platform(kind).present()}
+    return [e for e in entries if e.kind == "task" or (e.device in wanted and (e.device in here or e.stage == "build"))]
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
@@ -167,41 +153,35 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def _build_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
-    """What is to be refused when it is built, without a GPU; a compiler that is not there has refused nothing."""
+    """What is to be refused when it is built, without a device; a compiler that is not there has refused nothing."""
     task = load_task(task_name)
-    sandbox, builder, _ = open_gpu_builders(settings, settings.target or "sm_90")
     rows = []
-    with sandbox:
+    with platform(settings.device).workbench(settings) as bench:
         for entry in members:
-            candidate, params = _candidate(builder, entry)
-            if builder.lacks(candidate):
+            candidate, params = _candidate(bench.builder, entry)
+            if bench.builder.lacks(candidate):
                 continue
-            built = builder.build(task, candidate, params, [shape_for(task), *task.edge])
+            built = bench.builder.build(task, candidate, params, [task.quick_shape, *task.edge])
             refused = isinstance(built, NotBuilt)
             reason = built.reason if isinstance(built, NotBuilt) else ""
             status = built.status if isinstance(built, NotBuilt) else "built"
-            rows.append(_report(emit, Row(entry.path.stem, entry.kind, refused, status, status, reason, "cuda")))
+            rows.append(_report(emit, Row(entry.path.stem, entry.kind, refused, status, status, reason, entry.device)))
     return rows
 
 
 def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
     task = replace(load_task(task_name), sizes={})  # the smaller shapes judge as sharply, and sooner
-    dims = shape_for(task)
+    dims = task.quick_shape
     rows = []
+    judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
     with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims, confirming=False)
-        table = CaseTable(task, full_cases(task, dims), os.urandom(32), lab.workshop.rig.device)
-        try:
-            for entry in members:
-                rows.append(_report(emit, _candidate_row(lab, stage, table, entry)))
-        finally:
-            table.close()
-            stage.close()
+        for entry in members:
+            rows.append(_report(emit, _candidate_row(lab, dims, judging, entry)))
     return rows
 
 
-def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Row:
-    status, cause, reason = _judge(lab, stage, table, entry)
+def _candidate_row(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> Row:
+    status, cause, reason = _judge(lab, dims, judging, entry)
     if status == BUSY and entry.kind == "cheat" and entry.stage in _NOT_TIMED:
         status = "passed"  # a busy machine excuses nothing that is to be told without a clock
     passed = status == "passed"
@@ -212,17 +192,17 @@ def _candidate_row(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> Ro
     return Row(entry.path.stem, "cheat", right, shown, cause, reason, entry.device)
 
 
-def _judge(lab: Lab, stage: Stage, table: CaseTable, entry: Entry) -> tuple[str, str, str]:
+def _judge(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> tuple[str, str, str]:
     candidate, params = _candidate(lab.builder, entry)
-    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
-    if isinstance(built, NotBuilt):
-        return built.status, built.status, built.reason
-    outcome = stage.examine(built, table, _EFFORT)
-    if isinstance(outcome, Rejected):
-        return "rejected", outcome.cause, outcome.reason
-    if isinstance(outcome, Busy):
-        return BUSY, "", outcome.reason
-    if isinstance(outcome, Timing) and outcome.disturbed:
+    asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
+    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    if found.artifact is None:
+        return found.status, found.status, found.reason
+    if found.rejected is not None:
+        return "rejected", found.rejected.cause, found.reason
+    if found.timing is None:
+        return BUSY, "", found.reason
+    if found.timing.disturbed:
         return BUSY, "", "right, and too many of its pairs were disturbed to time it"
     return "passed", "", ""
 
@@ -255,7 +235,7 @@ def _entry(path: Path, kind: Kind) -> Entry:
     return Entry(
         path, kind, task if isinstance(task, str) else "softmax", int(constants.get("THREADS", 1)),
         bool(constants.get("HARMLESS", False)), tuple(causes) if isinstance(causes, (tuple, list)) else (str(causes),),
-        "cpu" if kind == "task" else DEVICE_OF[backend_of(path.read_text(errors="replace"))],
+        devices()[0] if kind == "task" else home_of(backend_of(path.read_text(errors="replace"))),
         str(constants.get("STAGE", "")),
     )  # fmt: skip
 

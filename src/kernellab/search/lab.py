@@ -5,29 +5,43 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from kernellab.build.base import Builder, Built, Candidate
-from kernellab.build.triton import sass_of
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.build.base import Builder, Candidate
+from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import TRIAL, Confirmation, Param, Record, Trust, dump
+from kernellab.core.records import AnyTrial, Confirmation, Dims, Param, Trust
 from kernellab.core.settings import Settings
+from kernellab.evaluate.evaluator import LocalEvaluator
+from kernellab.evaluate.one_artifact import FORMAT
+from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
+from kernellab.evaluate.stage import Stage
+from kernellab.ledger import kinds
 from kernellab.ledger.disk import keep_file
-from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.records import (
+    Calibration,
+    Environment,
+    Genesis,
+    Listing,
+    NamedSource,
+    Resume,
+    RunSettings,
+    TaskFacts,
+)
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.measure.quiet import wait_for_quiet
-from kernellab.search.archive import AnyTrial, Archive
-from kernellab.search.one_artifact import FORMAT
-from kernellab.search.stage import Bay, Stage
-from kernellab.search.workshop import open_workshop
+from kernellab.search.archive import Archive
+from kernellab.targets.base import platform
+from kernellab.targets.choose import AUTO, processor
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task, shape_key
+from kernellab.tasks.spec import Task, shape_key
 
+T = TypeVar("T")
 TASK_FILE = "task.py"
 
 
@@ -51,48 +65,75 @@ class Lab:
     def __init__(
         self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True
     ) -> None:
+        if settings.device == AUTO:
+            settings = settings.model_copy(update={"device": processor().kind})
         self.settings = settings
         self.task = task = task.on(settings.device)
         self.locator = locator
         self.emit = emit
         self.archive = Archive()
-        self._calibrations: dict[str, dict[str, Any]] = {}
+        self._calibrations: dict[str, Calibration] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        self.workshop = open_workshop(settings, task, torch)
-        self.builder: Builder = self.workshop.builder
-        self.missing = self.workshop.missing
-        self.environment = self.workshop.environment
-        self._bay = Bay(self.workshop.rig, settings, emit, self.workshop.crew)
+        self.platform = platform(settings.device)
+        self.evaluator = LocalEvaluator(settings, emit)
+        self.device = self.evaluator.open(task, locator, torch)
+        self.builder: Builder = self.device.builder
+        self.missing = self.device.missing
+        self.environment = self.device.environment
+        self._fingerprint, self._torch = task.fingerprint(), torch
+        self._written: dict[str, Calibration] = {}
 
     @property
     def tier(self) -> str:
-        return self.workshop.sandbox.tier
+        return self.device.sandbox.tier
 
     @property
     def trust(self) -> Trust:
-        return self.workshop.rig.device.trust
+        return self.device.rig.device.trust
+
+    def request(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param], **asked: Any) -> TrialRequest:
+        """A trial of this laboratory's task on its device; `asked` are the other fields."""
+        settings = self.settings
+        return TrialRequest(
+            task=self.locator,
+            fingerprint=self._fingerprint,
+            place=Place(device=settings.device, target=settings.target, threads=settings.threads),
+            dims=dims,
+            source=candidate.text,
+            name=candidate.name,
+            params=dict(params),
+            torch=self._torch,
+            **{"effort": settings.profile, **asked},
+        )
+
+    def evaluate(self, request: TrialRequest) -> TrialRecord:
+        """With its evidence in the run's store before anything names it, and its calibration in the ledger if it is new."""
+        found = self.evaluator.evaluate(request)
+        self.keep(request.source.encode(), *found.evidence.values())
+        self._write(found.calibration)
+        return found
 
     def stage(self, dims: Dims, confirming: bool = True) -> Stage:
         """Set up one shape and record its calibration."""
-        self.wait_for_quiet()
-        stage = Stage(self._bay, self.task, self.locator, dims, confirming, partial(self.append, "calibration"))
-        self.append("calibration", stage.calibration)
+        stage = self.evaluator.stage(self.request(dims, Candidate("", ""), {}), confirming)
+        self._write(stage.calibration)
         self._calibrations.setdefault(shape_key(dims), stage.calibration)
         floor = stage.floor
         self.emit(Event("calibration", (
             f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "
-            f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration['noise_floor'] * 100:.2f} %"),
-            stage.calibration))  # fmt: skip
+            f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration.noise_floor * 100:.2f} %"),
+            kinds.CALIBRATION.plain(stage.calibration)))  # fmt: skip
         return stage
 
+    def _write(self, calibration: Calibration | None) -> None:
+        """A calibration that the ledger does not hold yet."""
+        if calibration is not None and self._written.get(shape_key(calibration.dims)) != calibration:
+            self._written[shape_key(calibration.dims)] = calibration
+            self.append(kinds.CALIBRATION, calibration)
+
     def wait_for_quiet(self) -> None:
-        """Where the user wants that (--wait), and the processor's time is what is measured."""
-        threads = self.workshop.rig.threads
-        if self.settings.wait_s and threads:
-            quiet = wait_for_quiet(threads, self.settings.wait_s, lambda text: self.emit(Event("note", text)))
-            if not quiet:
-                self.emit(Event("note", f"the machine did not become quiet within {self.settings.wait_s:.0f} s"))
+        self.evaluator.wait_for_quiet(self.device)
 
     def begin(
         self,
@@ -106,20 +147,20 @@ class Lab:
     ) -> None:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
         kept = {**({TASK_FILE: Path(self.locator).read_bytes()} if self._is_file() else {}), **(files or {})}
-        body = {
-            "format": FORMAT,
-            "purpose": purpose,
-            "params": params or {},
-            "settings": self.settings.model_dump(mode="json"),
-            "environment": self.environment,
-            "task": {"name": self.task.name, "fingerprint": self.task.fingerprint(), "builtin": not self._is_file()},
-            "shapes": list(shapes),
-            "candidates": [{"name": c.name, "source": sha256_hex(c.text.encode())} for c in candidates],
-            "missing_baselines": self.missing,
-            "files": {name: sha256_hex(data) for name, data in kept.items()},
-            **({"science": science} if science else {}),
-        }
-        self.ledger = Ledger.create(folder, body, load_or_create_key())
+        start = Genesis(
+            format=FORMAT,
+            purpose=purpose,
+            params=params or {},
+            settings=RunSettings.model_validate(self.settings.model_dump()),
+            environment=Environment.model_validate(self.environment),
+            task=TaskFacts(name=self.task.name, fingerprint=self.task.fingerprint(), builtin=not self._is_file()),
+            shapes=list(shapes),
+            candidates=[NamedSource(name=c.name, source=sha256_hex(c.text.encode())) for c in candidates],
+            missing_baselines=self.missing,
+            files={name: sha256_hex(data) for name, data in kept.items()},
+        )
+        start = start.model_copy(update={"science": science}) if science else start
+        self.ledger = Ledger.create(folder, kinds.GENESIS.plain(start), load_or_create_key())
         self.store = Store(folder)
         for candidate in candidates:
             self.store.put(candidate.text.encode())
@@ -127,6 +168,7 @@ class Lab:
             keep_file(folder, name, data)
         if self._is_file():
             self.locator = str(folder / TASK_FILE)
+            self.evaluator.open(self.task, self.locator, self._torch)
         self.emit(Event("start", f"run {self.ledger.run_id} in {folder}", {"folder": str(folder), "tier": self.tier,
                   "device": self.environment["device"], "task": self.task.name}))  # fmt: skip
 
@@ -134,53 +176,48 @@ class Lab:
         """Continue a run: verify and repair its ledger, and remember what it holds."""
         self.ledger = Ledger.resume(folder, load_or_create_key())
         self.store = Store(folder)
-        for entry in read_entries(folder):
-            if entry.kind == "trial":
-                self.archive.add(TRIAL.validate_python(entry.body))
-            elif entry.kind == "calibration":
-                self._calibrations.setdefault(shape_key(entry.body["dims"]), dict(entry.body))
-            elif entry.kind == "confirmation":
-                self.archive.confirmations.append(Confirmation.model_validate(entry.body))
-        self.append("resume", {"environment": self.environment, "trials": len(self.archive.trials)})
+        run = Run(folder)
+        self.archive.trials += run.trials
+        self.archive.confirmations += run.confirmations
+        for calibration in run.calibrations:
+            self._calibrations.setdefault(shape_key(calibration.dims), calibration)
+        environment = Environment.model_validate(self.environment)
+        self.append(kinds.RESUME, Resume(environment=environment, trials=len(self.archive.trials)))
 
-    def first_calibration(self, dims: Dims) -> dict[str, Any]:
+    def first_calibration(self, dims: Dims) -> Calibration:
         """What this run measured first at a shape, before it was cut and resumed."""
         return self._calibrations[shape_key(dims)]
 
     def record(self, trial: AnyTrial) -> AnyTrial:
         """Commit a trial: from here on it survives anything."""
-        self.append("trial", dump(trial))
+        self.append(kinds.TRIAL, trial)
         self.archive.add(trial)
         self.emit(Event("trial", "", {"trial": trial}))
         return trial
 
     def confirm(self, confirmation: Confirmation) -> Confirmation:
-        self.append("confirmation", dump(confirmation))
+        self.append(kinds.CONFIRMATION, confirmation)
         self.archive.confirmations.append(confirmation)
         return confirmation
 
-    def append(self, kind: str, body: dict[str, Any] | Record) -> None:
+    def append(self, kind: EntryKind[T], record: T) -> None:
         if self.ledger is not None:
-            self.ledger.append(kind, dump(body) if isinstance(body, Record) else body)
+            self.ledger.write(kind, record)
 
-    def keep(self, candidate: Candidate, built: Built | None) -> None:
-        """Put the evidence of a trial into the run's store before its record is written."""
-        if self.store is None:
-            return
-        self.store.put(candidate.text.encode())
-        for part in built.parts if built is not None else ():
-            for blob in (part.code, part.log.encode(), part.plan_file):
+    def keep(self, *blobs: bytes) -> None:
+        """Put evidence into the run's store."""
+        if self.store is not None:
+            for blob in blobs:
                 self.store.put(blob)
 
-    def keep_listing(self, built: Built) -> None:
-        """PTX and machine code in words, for people, of what is about to be confirmed."""
-        if self.ledger is not None and self.store is not None and built.listing:
-            machine_code = sass_of(self.workshop.sandbox, built.codes)
-            sha = self.store.put(f"{built.listing}\n{machine_code}".encode())
-            self.append("listing", {"artifact": built.artifact.id, "text": sha})
+    def keep_listing(self, found: TrialRecord) -> None:
+        """What a compiler lists, and machine code in words, for people, of what was confirmed."""
+        if self.store is not None and found.listing and found.artifact is not None:
+            sha = self.store.put(found.listing.encode())
+            self.append(kinds.LISTING, Listing(artifact=found.artifact.id, text=sha))
 
     def close(self) -> None:
-        self.workshop.close()
+        self.evaluator.close()
         if self.ledger is not None:
             self.ledger.close()
 
@@ -194,20 +231,12 @@ class Lab:
         self.close()
 
 
-def genesis(folder: Path) -> dict[str, Any]:
-    """The first entry of a run: what was asked for."""
-    for entry in read_entries(folder):
-        return dict(entry.body)
-    raise LedgerFault(f"{folder} holds an empty ledger", "start a new run with another --out")
-
-
 def task_of(folder: Path) -> tuple[Task, str]:
     """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record."""
-    body = genesis(folder)
-    facts = body["task"]
-    locator = str(facts["name"]) if facts["builtin"] else str(folder / TASK_FILE)
+    asked = Run(folder).genesis
+    locator = asked.task.name if asked.task.builtin else str(folder / TASK_FILE)
     task = load_task(locator)
-    if task.on(body["settings"]["device"]).fingerprint() != facts["fingerprint"]:
+    if task.on(asked.settings.device).fingerprint() != asked.task.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",
                          "use the version of kernellab (or the task file) that made the run")  # fmt: skip
     return task, locator
@@ -215,4 +244,4 @@ def task_of(folder: Path) -> tuple[Task, str]:
 
 def candidates_of(folder: Path) -> list[Candidate]:
     store = Store(folder)
-    return [Candidate(store.get(c["source"]).decode(), c["name"]) for c in genesis(folder)["candidates"]]
+    return [Candidate(store.get(c.source).decode(), c.name) for c in Run(folder).start.candidates]

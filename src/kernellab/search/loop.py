@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,23 +15,23 @@ from kernellab.core.records import (
     DuplicateTrial,
     FailedTrial,
     MeasuredTrial,
-    Passed,
     Proposal,
     Rejected,
     RejectedTrial,
-    Timing,
 )
-from kernellab.measure.bench import Busy
+from kernellab.evaluate.request import Clocking, Judging, TrialRecord
+from kernellab.evaluate.stage import Stage
+from kernellab.ledger import kinds
+from kernellab.ledger.records import AnyResult
+from kernellab.measure.winning import win_threshold, wins
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
 from kernellab.search.lab import Budget, Lab
-from kernellab.search.one_artifact import same_parts
-from kernellab.search.result import Result, summarise
-from kernellab.search.stage import Stage, win_threshold, wins
+from kernellab.search.result import plain, summarise
 
 
-def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> Result:
+def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> AnyResult:
     """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count.
 
     `in_order`: trials follow the order of the proposals, also where builds run ahead.
@@ -40,59 +40,53 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_
     for trial in done:
         proposer.learn(_idea_of(trial), score(lab, trial), trial)
     count = len(done)
-    with Ahead(proposer, partial(_build, lab, stage), lab.workshop.build_jobs, in_order) as ahead:
+    with Ahead(proposer, partial(_build, lab, stage), lab.device.build_jobs, in_order) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
                 lab.emit(Event("note", "there is nothing left to try"))
                 break
-            idea, built = found
-            trial = step(lab, stage, idea, built)
+            idea, _ = found
+            trial = step(lab, stage, idea)
             proposer.learn(idea, score(lab, trial), trial)
             count += 1
     return conclude(lab, stage)
 
 
 def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    return lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
-def step(lab: Lab, stage: Stage, idea: Idea, built: Built | NotBuilt) -> AnyTrial:
-    """One trial, from built idea to committed record. A candidate that fails anywhere is data."""
-    started = time.perf_counter()
-    seed = stage.table.seed.hex()
-    common: dict[str, Any] = _common(lab, stage, idea)
-    if isinstance(built, NotBuilt):
-        lab.keep(idea.candidate, None)
-        wall = time.perf_counter() - started
-        return lab.record(
-            FailedTrial(**common, status=built.status, reason=built.reason, log=built.log[:4000], wall_s=wall)
-        )
-    lab.keep(idea.candidate, built)
-    common["artifact"] = built.artifact
-    twin = lab.archive.twin(stage.task.name, stage.dims, built.artifact.id)
-    if twin is not None:
-        return lab.record(DuplicateTrial(**common, of=twin.trial, wall_s=time.perf_counter() - started))
-    verdict = stage.verify(built)
-    outcome = (
-        verdict
-        if isinstance(verdict, Rejected)
-        else stage.measure(built, lab.archive.incumbent(stage.task.name, stage.dims))
-    )
-    common |= {"inputs_seed": seed, "wall_s": time.perf_counter() - started}
-    if isinstance(outcome, Rejected):
-        return lab.record(RejectedTrial(**common, verdict=outcome))
-    assert not isinstance(verdict, Rejected)
-    if isinstance(outcome, Busy):
-        return lab.record(BusyTrial(**common, verdict=verdict, reason=outcome.reason))
-    return lab.record(MeasuredTrial(**common, trust=lab.trust, verdict=verdict, timing=outcome))
+def step(lab: Lab, stage: Stage, idea: Idea) -> AnyTrial:
+    """One trial, from idea to committed record. A candidate that fails anywhere is data."""
+    task, dims = stage.task.name, stage.dims
+    known = lab.archive.known(task, dims)
+    race = Clocking(how="race", incumbent=lab.archive.incumbent(task, dims))
+    found = lab.evaluate(lab.request(dims, idea.candidate, idea.params, known=tuple(known), clocking=race))
+    return lab.record(_trial(_common(lab, stage, idea, found), found, known))
 
 
-def conclude(lab: Lab, stage: Stage) -> Result:
+def _trial(common: dict[str, Any], found: TrialRecord, known: Mapping[str, int]) -> AnyTrial:
+    """The run's own record of what an evaluator found."""
+    if found.status in ("invalid", "build-failed"):
+        return FailedTrial(**common, status=found.status, reason=found.reason, log=found.log)
+    common |= {"artifact": found.artifact, "inputs_seed": found.inputs_seed}
+    if found.status == "duplicate" and found.artifact is not None:
+        del common["inputs_seed"]
+        return DuplicateTrial(**common, of=known[found.artifact.id])
+    common["verdict"] = found.verdict
+    if found.status == "rejected":
+        return RejectedTrial(**common)
+    if found.timing is None:
+        return BusyTrial(**common, reason=found.reason)
+    return MeasuredTrial(**common, trust=found.trust, timing=found.timing)
+
+
+def conclude(lab: Lab, stage: Stage) -> AnyResult:
     """Confirm the most promising trials, best first, until one holds; record the result."""
     task, dims = stage.task.name, stage.dims
     known = {c.trial: c for c in lab.archive.confirmed(task, dims)}
-    threshold = win_threshold(lab.settings.win_floor, stage.calibration["noise_floor"])
+    threshold = win_threshold(lab.settings.win_floor, stage.calibration.noise_floor)
     confirmed: list[Confirmation] = []
     for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
         if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup_high <= threshold:
@@ -101,13 +95,11 @@ def conclude(lab: Lab, stage: Stage) -> Result:
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
-    result = summarise(
-        stage.label(), lab.workshop.rig.threads, lab.archive.of(task, dims), confirmed, stage.calibration
-    )
-    data = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, **result.data}
-    lab.append("result", data)
-    lab.emit(Event("result", result.reason, data))
-    return Result(result.status, result.reason, data)
+    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": lab.device.rig.threads}
+    result = summarise(stage.label(), facts, lab.archive.of(task, dims), confirmed, stage.calibration)
+    lab.append(kinds.RESULT, result)
+    lab.emit(Event("result", result.reason, plain(result)))
+    return result
 
 
 def score(lab: Lab, trial: AnyTrial) -> float | None:
@@ -122,44 +114,34 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold
     lab.wait_for_quiet()
     lab.emit(Event("confirming", text, {"trial": trial.trial}))
     idea = _idea_of(trial, lab)
-    built = lab.builder.build(stage.task, idea.candidate, idea.params, stage.every_shape)
-    verdict: Passed | Rejected
-    timing: Timing | Busy | None = None
-    seed = ""
-    if isinstance(built, NotBuilt):
-        verdict = Rejected(cause="plan", reason=_why_unbuilt(built, stage))
-    else:
-        lab.keep(idea.candidate, built)
-        if not same_parts(trial.artifact, built.artifact):
-            verdict = Rejected(cause="plan", reason="the build gave other machine code than before")
-        else:
-            lab.keep_listing(built)
-            verdict, timing, seed = stage.confirm(built)
-    figures = None if isinstance(timing, Busy) else timing
+    asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed"), "expected": trial.artifact}
+    found = lab.evaluate(lab.request(stage.dims, idea.candidate, idea.params, **asked))
+    lab.keep_listing(found)
+    verdict = found.verdict or Rejected(cause="plan", reason=_why_unbuilt(found, stage))
     confirmation = Confirmation(
         trial=trial.trial,
         task=trial.task,
         dims=trial.dims,
         verdict=verdict,
-        timing=figures,
-        win=figures is not None and wins(figures, stage.calibration, lab.settings.win_floor),
-        inputs_seed=seed,
-        busy=timing.reason if isinstance(timing, Busy) else "",
-        artifact=None if isinstance(built, NotBuilt) else built.artifact,
+        timing=found.timing,
+        win=found.timing is not None and wins(found.timing, stage.calibration, lab.settings.win_floor),
+        inputs_seed=found.inputs_seed,
+        busy=found.reason if found.status == "busy" else "",
+        artifact=found.artifact,
     )
     lab.confirm(confirmation)
     lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
     return confirmation
 
 
-def _why_unbuilt(built: NotBuilt, stage: Stage) -> str:
+def _why_unbuilt(found: TrialRecord, stage: Stage) -> str:
     """The candidate's own words only where they cannot tell of a shape that is kept back."""
-    if built.dims is None or built.dims in stage.shapes:
-        return built.reason
-    return f"{built.status} at a shape that is kept back, though not at the tuned and the edge shapes"
+    if found.failed_at is None or found.failed_at in stage.shapes:
+        return found.reason
+    return f"{found.status} at a shape that is kept back, though not at the tuned and the edge shapes"
 
 
-def _common(lab: Lab, stage: Stage, idea: Idea) -> dict[str, Any]:
+def _common(lab: Lab, stage: Stage, idea: Idea, found: TrialRecord) -> dict[str, Any]:
     source = sha256_hex(idea.candidate.text.encode())
     proposal = Proposal(source=source, name=idea.candidate.name, params=idea.params, why=idea.why, origin=idea.origin)
     return {
@@ -167,10 +149,11 @@ def _common(lab: Lab, stage: Stage, idea: Idea) -> dict[str, Any]:
         "task": stage.task.name,
         "dims": stage.dims,
         "proposal": proposal,
-        "tier": lab.tier,
+        "tier": found.tier,
         "seed": lab.settings.seed,
-        "device": lab.environment["device"],
-        "environment": lab.environment["digest"],
+        "device": found.device,
+        "environment": found.environment,
+        "wall_s": found.wall_s,
     }
 
 

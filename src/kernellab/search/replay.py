@@ -6,38 +6,34 @@ import random
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.base import Candidate, NotBuilt
-from kernellab.core.errors import UsageError
+from kernellab.build.base import Candidate
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.one_artifact import same_parts
+from kernellab.evaluate.request import Clocking, Judging
+from kernellab.evaluate.stage import Stage
+from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.measure.bench import Busy
-from kernellab.search.archive import AnyTrial, Archive, well_formed
-from kernellab.search.lab import Lab, genesis, task_of
-from kernellab.search.one_artifact import same_parts
-from kernellab.search.stage import Stage
+from kernellab.search.archive import AnyTrial
+from kernellab.search.lab import Lab, task_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
 _APART = 1.15
+_KEPT = {"effort", "device", "target", "threads", "sample_s", "build_timeout_s"}
 
 
 def read_trials(folder: Path) -> list[AnyTrial]:
-    return Archive.read(folder).trials
+    return Run(folder).trials
 
 
 def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str, Any]:
     """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
     require_sound(folder)
-    trials = read_trials(folder)
-    if not 0 <= number < len(trials):
-        raise UsageError(
-            f"run {folder} has no trial {number}", f"it has trials 0 to {len(trials) - 1}" if trials else "it has none"
-        )
-    trial = trials[number]
+    trial = Run(folder).trial(number)
     with _lab(folder, emit, trial.task) as lab:
         stage = lab.stage(trial.dims, confirming=False)
         try:
@@ -54,8 +50,9 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
 
 def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, Any]]:
     """Measure `count` of a run's trials again: published ones first, then some at random."""
-    trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial)]
-    published = {e.body.get("trial") for e in read_entries(folder) if e.kind == "result"}
+    run = Run(folder)
+    trials = [t for t in run.trials if isinstance(t, MeasuredTrial)]
+    published = {result.trial for result in run.records(kinds.RESULT)}
     random.Random(0).shuffle(trials)
     chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
     rows = []
@@ -81,25 +78,17 @@ def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[
 
 def _lab(folder: Path, emit: Listener, name: str) -> Lab:
     """For the run's own task, or for another built-in one that its record names (a study may have several)."""
-    with well_formed(folder):
-        task, locator = task_of(folder)
-        if task.name != name:
-            task, locator = load_task(name), name
-        recorded = genesis(folder)["settings"]
-        kept = {
-            k: recorded[k]
-            for k in ("effort", "device", "target", "threads", "sample_s", "build_timeout_s")
-            if k in recorded
-        }
-        settings, with_torch = Settings(**kept), _with_torch(folder)
-    return Lab(settings, task, locator, emit, with_torch)
+    run = Run(folder)
+    task, locator = task_of(folder)
+    if task.name != name:
+        task, locator = load_task(name), name
+    settings = Settings(**run.genesis.settings.model_dump(include=_KEPT))
+    return Lab(settings, task, locator, emit, _with_torch(run))
 
 
-def _with_torch(folder: Path) -> bool:
+def _with_torch(run: Run) -> bool:
     """Whether torch's own baselines were asked then: a ratio over another baseline is another figure."""
-    names = (
-        n for e in read_entries(folder) if e.kind == "calibration" for n in (*e.body["baselines"], *e.body["failed"])
-    )
+    names = (name for c in run.calibrations for name in (*c.baselines, *c.failed))
     return any(n.startswith("torch") and n != "torch.eager" for n in names)
 
 
@@ -112,25 +101,23 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
         "recorded": trial.status,
     }
     candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
-    built = lab.builder.build(stage.task, candidate, dict(trial.proposal.params), stage.shapes)
-    if isinstance(built, NotBuilt):
-        return {**row, "status": built.status, "reason": built.reason, "agrees": isinstance(trial, FailedTrial)}
-    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, built.artifact)
-    seed = (
-        bytes.fromhex(trial.inputs_seed) if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else b"\0" * 32
-    )
-    verdict = stage.judge_again(built, seed)
-    outcome = verdict if isinstance(verdict, Rejected) else stage.measure(built, 0.0)
-    if isinstance(outcome, Rejected):
+    seed = trial.inputs_seed if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else bytes(32).hex()
+    asked = {"judging": Judging(inputs_seed=seed), "clocking": Clocking(how="race")}
+    found = lab.evaluate(lab.request(stage.dims, candidate, trial.proposal.params, **asked))
+    if found.artifact is None:
+        return {**row, "status": found.status, "reason": found.reason, "agrees": isinstance(trial, FailedTrial)}
+    row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, found.artifact)
+    if found.rejected is not None:
         agrees = isinstance(trial, (RejectedTrial, DuplicateTrial))
-        return {**row, "status": "rejected", "reason": f"{outcome.cause}: {outcome.reason}", "agrees": agrees}
-    if isinstance(outcome, Busy):  # right, as it was, or it would be no measured trial
+        return {**row, "status": "rejected", "reason": f"{found.rejected.cause}: {found.reason}", "agrees": agrees}
+    outcome = found.timing
+    if outcome is None:  # right, as it was, or it would be no measured trial
         agrees = isinstance(trial, (MeasuredTrial, BusyTrial, DuplicateTrial))
-        return {**row, "status": "busy", "reason": outcome.reason, "agrees": agrees}
+        return {**row, "status": "busy", "reason": found.reason, "agrees": agrees}
     row |= {"status": "measured", "reason": "", "speedup": outcome.speedup, "speedup_low": outcome.speedup_low,
             "speedup_high": outcome.speedup_high, "baseline": outcome.baseline}  # fmt: skip
-    if not isinstance(verdict, Rejected):
-        row |= {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
+    if found.passed is not None:
+        row |= {"max_abs_err": found.passed.max_abs_err, "max_ulp": found.passed.max_ulp}
     if isinstance(trial, MeasuredTrial):
         then = trial.timing
         apart = max(outcome.speedup / then.speedup, then.speedup / outcome.speedup)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernellab.core.records import Confirmation, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial, Timing
+from kernellab.ledger import kinds
+from kernellab.ledger.records import FIGURES, AnyResult, Calibration, Published, Unpublished
+from kernellab.measure.winning import too_busy
 from kernellab.search.archive import AnyTrial
-from kernellab.search.stage import too_busy
 
-Status = Literal["better", "busy", "nothing-better", "nothing-verified"]
+__all__ = ["BEST", "FIGURES", "best_facts", "best_name", "plain", "summarise"]
+
+Status = Literal["better", "busy", "nothing-better"]
 _HINT = "end what else runs here, or let --wait wait for it"
 BEST = "best-"
-FIGURES = ("speedup", "speedup_low", "speedup_high", "latency_s", "gb_per_s", "of_floor", "of_memory_floor")
 
 
-@dataclass(frozen=True)
-class Result:
-    """`data` is what the ledger and --json carry."""
-
-    status: Status
-    reason: str
-    data: dict[str, Any]
+def plain(result: AnyResult) -> dict[str, Any]:
+    """What the ledger and --json carry."""
+    return kinds.RESULT.plain(result)
 
 
 def best_name(dims: Mapping[str, int]) -> str:
@@ -36,32 +34,32 @@ def best_facts(trial: MeasuredTrial, result: Mapping[str, Any]) -> dict[str, Any
 
 
 def summarise(
-    where: str, threads: int, trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation],
-    calibration: Mapping[str, Any],
-) -> Result:  # fmt: skip
-    """The confirmed trial with the best lower bound, or why there is none."""
+    where: str, facts: Mapping[str, Any], trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation],
+    calibration: Calibration,
+) -> AnyResult:  # fmt: skip
+    """The confirmed trial with the best lower bound, or why there is none. `facts`: task, dims, dtype and threads."""
     held = [c for c in confirmed if c.timing is not None]
     busy = next((c.busy for c in confirmed if c.busy), "")
     if not held and busy:
         reason = f"{where}: right, but nothing can be said of the speed: {busy}; {_HINT}"
-        return Result("busy", reason, {"status": "busy", "reason": reason, "threads": threads, "trial": None})
+        return Unpublished(**facts, status="busy", reason=reason, trial=None)
     if not held:
         why = _why_nothing(trials, confirmed)
         reason = f"{where}: no candidate passed: {why}"
-        data = {"status": "nothing-verified", "reason": reason, "threads": threads, "trial": None}
-        return Result("nothing-verified", reason, data)
+        return Unpublished(**facts, status="nothing-verified", reason=reason, trial=None)
     best = max(held, key=lambda c: (c.win, c.timing.speedup_low if c.timing else 0.0))
     timing, verdict = best.timing, best.verdict
     assert timing is not None
     assert isinstance(verdict, Passed)
     status, reason = _status(where, best, timing, calibration)
-    figures = {name: getattr(timing, name) for name in FIGURES}
-    accuracy = {"max_abs_err": verdict.max_abs_err, "max_ulp": verdict.max_ulp}
-    facts = {"status": status, "reason": reason, "threads": threads, "trial": best.trial, "win": best.win}
-    return Result(status, reason, {**facts, "baseline": timing.baseline, **figures, **accuracy})
+    return Published(
+        **facts, status=status, reason=reason, trial=best.trial, win=best.win, baseline=timing.baseline,
+        **{name: getattr(timing, name) for name in FIGURES},
+        max_abs_err=verdict.max_abs_err, max_ulp=verdict.max_ulp,
+    )  # fmt: skip
 
 
-def _status(where: str, best: Confirmation, timing: Timing, calibration: Mapping[str, Any]) -> tuple[Status, str]:
+def _status(where: str, best: Confirmation, timing: Timing, calibration: Calibration) -> tuple[Status, str]:
     figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
     if best.win:
         return "better", f"{where}: trial {best.trial} beats the fastest baseline: {figure}"

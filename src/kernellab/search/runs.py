@@ -22,26 +22,29 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
+from kernellab.core.targets import devices, platform_facts
+from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
-from kernellab.ledger.entry import END, GENESIS
-from kernellab.ledger.journal import read_entries, refuse_other_key
+from kernellab.ledger.journal import refuse_other_key
 from kernellab.ledger.keys import PublicKey, load_or_create_key
+from kernellab.ledger.records import AnyResult, End, Published
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
-from kernellab.search.archive import well_formed
-from kernellab.search.course import Course, Question, search
-from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
+from kernellab.search.lab import Budget, Lab, candidates_of, task_of
 from kernellab.search.loop import search_shape
 from kernellab.search.memory.warm import place, warm_start
+from kernellab.search.on_request import sanitize_candidate
 from kernellab.search.replay import read_trials
-from kernellab.search.result import Result, best_facts, best_name
-from kernellab.search.scientist.mind import keep_templates
+from kernellab.search.result import best_facts, best_name, plain
+from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
-from kernellab.search.second_look import sanitize_candidate
-from kernellab.search.workshop import choose_device
+from kernellab.search.shape_by_shape import Question, SearchRequest, search
+from kernellab.targets.base import platform
+from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
@@ -67,7 +70,7 @@ class Outcome:
     tier: str
     trust: Trust
     ledger_root: str
-    results: tuple[Result, ...]
+    results: tuple[AnyResult, ...]
     extras: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -80,7 +83,7 @@ class Outcome:
 
     def data(self) -> dict[str, Any]:
         """The object that --json ends with: the headline shape's figures, then every shape."""
-        head = next(r for r in self.results if r.status == self.status)
+        head = plain(next(r for r in self.results if r.status == self.status))
         keys = (
             "max_abs_err",
             "max_ulp",
@@ -100,13 +103,13 @@ class Outcome:
         )
         return {
             "status": self.status,
-            "reason": head.reason,
+            "reason": head["reason"],
             "trust": self.trust,
             "tier": self.tier,
-            **{k: head.data.get(k) for k in keys},
+            **{k: head.get(k) for k in keys},
             "run": str(self.folder),
             "ledger_root": self.ledger_root,
-            "shapes": [r.data for r in self.results],
+            "shapes": [plain(r) for r in self.results],
             **self.extras,
         }
 
@@ -154,7 +157,9 @@ def run_search(
         _refuse_nothing(task, candidates, question)
         lab.begin(folder, chosen, candidates, "search", science=question.data(), files=question.files())
         keep_templates(folder, question.templates)
-        return _end_of(lab, search(lab, chosen, candidates, Course(question, borrowed=borrowed, profiled=profiled)))
+        return _end_of(
+            lab, search(lab, chosen, candidates, SearchRequest(question, borrowed=borrowed, profiled=profiled))
+        )
 
 
 def _refuse_nothing(task: Task, candidates: Sequence[Candidate], question: Question) -> None:
@@ -171,7 +176,7 @@ def known_candidates(
     """The task on the device that suits it, and every candidate there is for it: built in, its own, and the given ones."""
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
-    builtin = [device for device in ("cpu", "cuda") if builtin_candidates(task.name, device)]
+    builtin = [device for device in devices() if builtin_candidates(task.name, device)]
     settings = choose_device(settings, own, builtin, task.name)
     task = task.on(settings.device)
     return task, settings, [*builtin_candidates(task.name, settings.device), *own]
@@ -194,13 +199,13 @@ def carried_over(
 
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
     """`klab resume`: go on where the ledger ends. A run that has ended is only read: nothing of its folder changes."""
-    body = genesis(folder)
+    asked = Run(folder).genesis
     if not extra_trials and (outcome := _read_ended(folder)) is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return outcome
-    if extra_trials and body["purpose"] == "try":
+    if extra_trials and asked.purpose == "try":
         raise UsageError(f"{folder} holds the trial of one candidate", "start a search with 'klab run' for more trials")
-    settings = Settings(**body["settings"])
+    settings = Settings(**asked.settings.model_dump())
     task, locator = task_of(folder)
     candidates = candidates_of(folder)
     with Lab(settings, task, locator, emit) as lab:
@@ -212,12 +217,12 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
                 {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"], "task": task.name},
             )
         )
-        shapes = [in_order(d, task) for d in body["shapes"]]
-        if body["purpose"] == "try":
-            return _try(lab, shapes[0], candidates[0], body["params"], _finished(folder, task))
-        question = Question.of(folder, body.get("science"))
-        course = Course(question, {} if extra_trials else _finished(folder, task), extra_trials)
-        return _end_of(lab, search(lab, shapes, candidates, course))
+        shapes = [in_order(d, task) for d in asked.shapes]
+        if asked.purpose == "try":
+            return _try(lab, shapes[0], candidates[0], asked.params, _finished(folder, task))
+        question = Question.of(folder, asked.science)
+        request = SearchRequest(question, {} if extra_trials else _finished(folder, task), extra_trials)
+        return _end_of(lab, search(lab, shapes, candidates, request))
 
 
 def try_candidate(
@@ -235,7 +240,7 @@ def try_candidate(
     `sanitized`: let compute-sanitizer look at it too; what it finds overrules the verdict.
     """
     settings = choose_device(settings, [candidate])
-    if sanitized and settings.device != "cuda":
+    if sanitized and platform(settings.device).sanitizer() is None:
         raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
                          "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
@@ -259,7 +264,7 @@ def with_defaults(builder: Builder, candidate: Candidate, params: dict[str, Para
 
 
 def _try(
-    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, Result],
+    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult],
     sanitized: bool = False,
 ) -> Outcome:  # fmt: skip
     assert lab.ledger is not None
@@ -287,30 +292,30 @@ def default_folder(name: str, base: Path | None = None) -> Path:
     return folder
 
 
-def _end_of(lab: Lab, found: tuple[list[Result], dict[str, Any]]) -> Outcome:
+def _end_of(lab: Lab, found: tuple[list[AnyResult], dict[str, Any]]) -> Outcome:
     assert lab.ledger is not None
     return _end(lab, lab.ledger.folder, tuple(found[0]), found[1])
 
 
-def _end(lab: Lab, folder: Path, results: tuple[Result, ...], extras: dict[str, Any] | None = None) -> Outcome:
+def _end(lab: Lab, folder: Path, results: tuple[AnyResult, ...], extras: dict[str, Any] | None = None) -> Outcome:
     assert lab.ledger is not None
     for result in results:
-        if result.data.get("win"):
-            trial = lab.archive.trials[result.data["trial"]]
+        if isinstance(result, Published) and result.win:
+            trial = lab.archive.trials[result.trial]
             assert isinstance(trial, MeasuredTrial)
             _write_best(lab, folder, trial, result)
-    lab.append("end", {"results": [r.data for r in results], **({"extras": extras} if extras else {})})
+    lab.append(kinds.END, End(results=list(results), **({"extras": extras} if extras else {})))
     outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results, extras or {})
     lab.emit(Event("end", outcome.status, outcome.data()))
     return outcome
 
 
-def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: Result) -> None:
+def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: AnyResult) -> None:
     """The winning source with its parameters, for people; the ledger stays the authority."""
     assert lab.store is not None
     name = best_name(in_order(trial.dims, lab.task))
     keep_file(folder, f"{name}.py", lab.store.get(trial.proposal.source))
-    keep_file(folder, f"{name}.json", json.dumps(best_facts(trial, result.data), indent=2).encode() + b"\n")
+    keep_file(folder, f"{name}.json", json.dumps(best_facts(trial, plain(result)), indent=2).encode() + b"\n")
 
 
 def _own_candidate(locator: str) -> list[Candidate]:
@@ -321,14 +326,9 @@ def _own_candidate(locator: str) -> list[Candidate]:
     return [Candidate(carve(text), Path(locator).stem)] if "def launch" in text else []
 
 
-def _finished(folder: Path, task: Task) -> dict[str, Result]:
+def _finished(folder: Path, task: Task) -> dict[str, AnyResult]:
     """Shapes whose result is recorded already."""
-    found = {}
-    for entry in read_entries(folder):
-        if entry.kind == "result":
-            body = dict(entry.body)
-            found[dims_label(in_order(body["dims"], task))] = Result(body["status"], body["reason"], body)
-    return found
+    return {dims_label(in_order(r.dims, task)): r for r in Run(folder).results}
 
 
 def _read_ended(folder: Path) -> Outcome | None:
@@ -338,14 +338,12 @@ def _read_ended(folder: Path) -> Outcome | None:
         return None
     refuse_other_key(folder, PublicKey(bytes.fromhex(found.public_key)), load_or_create_key())
     task, _ = task_of(folder)
-    started = [e.body for e in read_entries(folder) if e.kind in (GENESIS, "resume")]
-    end = [e.body for e in read_entries(folder) if e.kind == END][-1]
-    with well_formed(folder):
-        bodies = [{**r, "dims": in_order(r["dims"], task)} for r in end["results"]]
-        results = tuple(Result(body["status"], body["reason"], body) for body in bodies)
-        trust: Trust = "device-only" if started[0]["settings"]["device"] == "cuda" else "native"
-        extras = {**end.get("extras", {}), "already_finished": True}
-        return Outcome(folder, started[-1]["environment"]["tier"], trust, found.root, results, extras)
+    run = Run(folder)
+    end = run.records(kinds.END)[-1]
+    results = tuple(r.model_copy(update={"dims": in_order(r.dims, task)}) for r in end.results)
+    trust = platform_facts(run.genesis.settings.device).trust
+    extras = {**end.extras, "already_finished": True}
+    return Outcome(folder, run.environments[-1].record.tier, trust, found.root, results, extras)
 
 
 def describe_task(task: Task) -> dict[str, Any]:
@@ -358,5 +356,5 @@ def describe_task(task: Task) -> dict[str, Any]:
         "tune": [dims_label(d) for d in task.tune],
         "distributions": list(task.distributions),
         "baselines": list(task.baselines),
-        "candidates": [c.name for d in ("cpu", "cuda") for c in builtin_candidates(task.name, d)],
+        "candidates": [c.name for d in devices() for c in builtin_candidates(task.name, d)],
     }

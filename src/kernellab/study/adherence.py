@@ -4,8 +4,7 @@ that were announced. Entries are given in the order of the ledger; what is wrong
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial
 from kernellab.measure.stats import replicated_speedup
@@ -13,6 +12,7 @@ from kernellab.study.design import inputs_of, key_of_trial
 from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence, Examination
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.plan import Planned
+from kernellab.study.registration import Registration
 from kernellab.tasks.spec import dims_label
 
 
@@ -73,11 +73,11 @@ class PlanAudit:
 class LoanAudit:
     """The trials of other runs: as many as were announced, of the runs that were named, the best few of a shape."""
 
-    def __init__(self, hypothesis: Hypothesis, body: Mapping[str, Any]) -> None:
+    def __init__(self, hypothesis: Hypothesis, said: Registration) -> None:
         self._id = hypothesis.id
-        self._loans = body["loans"]
-        self._others = {o["run"]: o for o in body["others"]}
-        self._named_twice = len(self._others) != len(body["others"])
+        self._loans = said.loans
+        self._others = {other.run: other for other in said.others}
+        self._named_twice = len(self._others) != len(said.others)
         self._taken: Counter[tuple[str, int]] = Counter()
         self._places: Counter[tuple[str, str, str]] = Counter()
 
@@ -88,7 +88,7 @@ class LoanAudit:
         self._places[place] += 1
         if said.study != self._id:
             yield f"borrows trial {trial.trial} for another study, {said.study}"
-        if other is None or (other["root"], other["device"]) != (said.root, trial.device):
+        if other is None or (other.root, other.device) != (said.root, trial.device):
             yield f"borrows trial {trial.trial} of run {said.run}, which was not registered with this root and device"
         if self._taken[said.run, trial.trial] > 1:
             yield f"borrows trial {trial.trial} of run {said.run} a second time"

@@ -10,14 +10,14 @@ from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.records import MeasuredTrial
 from kernellab.ledger.check import require_sound
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
-from kernellab.search.lab import genesis
 from kernellab.search.replay import read_trials
-from kernellab.study.design import Cell, Ward, key_of_trial
+from kernellab.study.design import Cell, StudyTask, key_of_trial
 from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence
 from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.register import Other
+from kernellab.study.registration import OtherRun
 from kernellab.tasks.spec import dims_label, in_order
 
 
@@ -27,23 +27,23 @@ class Loan:
     candidate: Candidate
 
 
-def described(folder: Path) -> Other:
-    body, found = genesis(folder), require_sound(folder, signed=True)
-    return Other(run=found.run, root=found.root, device=str(body["environment"]["device"]))
+def described(folder: Path) -> OtherRun:
+    found = require_sound(folder, signed=True)
+    return OtherRun(run=found.run, root=found.root, device=Run(folder).start.environment.device)
 
 
-def lend(folder: Path, study: str, wards: Sequence[Ward]) -> list[Loan]:
+def lend(folder: Path, study: str, study_tasks: Sequence[StudyTask]) -> list[Loan]:
     """The best kernels of another run at each shape of the population, by the lower bound of their speed-up."""
     found, store = require_sound(folder, signed=True), Store(folder)
     trials = [t for t in read_trials(folder) if isinstance(t, MeasuredTrial) and not t.timing.disturbed]
     chosen: dict[int, MeasuredTrial] = {}
-    for ward in wards:
-        for dims in ward.shapes:
-            here = [t for t in trials if t.task == ward.task.name and t.dims == dims]
+    for study_task in study_tasks:
+        for dims in study_task.shapes:
+            here = [t for t in trials if t.task == study_task.task.name and t.dims == dims]
             best = sorted(here, key=lambda t: -t.timing.speedup_low)[:A_SHAPE]
             chosen |= {t.trial: t for t in best}
     if not chosen:
-        wanted = "; ".join(f"{w.task.name} {', '.join(dims_label(d) for d in w.shapes)}" for w in wards)
+        wanted = "; ".join(f"{w.task.name} {', '.join(dims_label(d) for d in w.shapes)}" for w in study_tasks)
         raise UsageError(f"{folder} has no measured trial at a shape of this hypothesis", f"it asks for {wanted}")
     return [
         Loan(
@@ -74,17 +74,17 @@ def refuse_same_device(others: Sequence[Path], device: str) -> None:
             )
 
 
-def borrowed_cells(evidence: Evidence, ward: Ward, hypothesis: Hypothesis, device: str) -> list[Cell]:
+def borrowed_cells(evidence: Evidence, study_task: StudyTask, hypothesis: Hypothesis, device: str) -> list[Cell]:
     """What to measure here: the kernels of this task that were borrowed from another device."""
     groups: dict[str, list[MeasuredTrial]] = {}
     for trial in (b.trial for b in evidence.borrowed):
-        if trial.task == ward.task.name and trial.device != device:
-            groups.setdefault(dims_label(in_order(trial.dims, ward.task)), []).append(trial)
+        if trial.task == study_task.task.name and trial.device != device:
+            groups.setdefault(dims_label(in_order(trial.dims, study_task.task)), []).append(trial)
     cells = []
     for trials in groups.values():
         once = {key_of_trial(t, seed=0): t for t in trials}
         ideas = tuple(_idea(t, evidence, hypothesis) for t in once.values())
-        cells += [Cell(in_order(trials[0].dims, ward.task), seed, ideas) for seed in hypothesis.seeds]
+        cells += [Cell(in_order(trials[0].dims, study_task.task), seed, ideas) for seed in hypothesis.seeds]
     return cells
 
 

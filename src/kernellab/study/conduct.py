@@ -13,41 +13,45 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
+from kernellab.core.records import AnyTrial, FailedTrial, dump
 from kernellab.core.settings import Settings
+from kernellab.core.targets import devices
+from kernellab.evaluate.request import Judging
+from kernellab.evaluate.stage import Stage
+from kernellab.ledger import kinds
 from kernellab.ledger.check import check
+from kernellab.ledger.records import End
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
-from kernellab.search.lab import TASK_FILE, Lab, genesis
+from kernellab.search.lab import TASK_FILE, Lab
 from kernellab.search.loop import step
-from kernellab.search.stage import Stage
-from kernellab.search.workshop import choose_device
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
-    Ward,
+    StudyTask,
     borrows,
     cells_of,
     inputs_of,
     key_of,
     key_of_trial,
     refuse_unknown,
-    wards_of,
+    study_tasks_of,
 )
-from kernellab.study.evidence import Examination
+from kernellab.study.evidence import BORROWED, EXAMINATION, Examination
 from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.judgement import StudyVerdict, judge
+from kernellab.study.judgement import VERDICT, StudyVerdict, judge
 from kernellab.study.library import read
-from kernellab.study.register import STUDY, VERDICT, Spaces, read_study, refuse_changed, registration
+from kernellab.study.register import PURPOSE, read_study, refuse_changed
+from kernellab.study.registration import STUDY, Registration, Spaces, registration
+from kernellab.targets.base import platform
+from kernellab.targets.choose import choose_device, processor
 from kernellab.tasks.spec import dims_label
-from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.controls import prove
-from kernellab.verify.judge import Judge
 
-PURPOSE = "study"
 HYPOTHESIS_FILE = "hypothesis.toml"
 
 
@@ -76,9 +80,8 @@ class Replicates(Archive):
 
     first: int = 0
 
-    def twin(self, task: str, dims: dict[str, int], artifact: str) -> MeasuredTrial | RejectedTrial | None:
-        here = Archive(self.trials[self.first :])
-        return here.twin(task, dims, artifact)
+    def known(self, task: str, dims: dict[str, int]) -> dict[str, int]:
+        return Archive(self.trials[self.first :]).known(task, dims)
 
     def incumbent(self, task: str, dims: dict[str, int]) -> float:
         return 0.0
@@ -91,83 +94,87 @@ def run_study(
     hypothesis = read(path)
     if (folder / "ledger.jsonl").exists():
         registered = read_study(folder)
-        if registered.body is not None:
-            refuse_changed(hypothesis, registered.body, str(path))
-            _refuse_other_terms(folder, registered.body, hypothesis, path, settings, others)
+        if registered.registration is not None:
+            refuse_changed(hypothesis, registered.registration, str(path))
+            _refuse_other_terms(folder, registered.registration, hypothesis, path, settings, others)
             emit(Event("note", f"{folder} holds this study already: going on with it"))
             return resume_study(folder, emit)
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
     device = settings.device if settings.device != "auto" else _auto(hypothesis)
-    wards = wards_of(hypothesis, device, path.parent)
-    files = {w.locator for w in wards if w.locator.endswith(".py")}
+    study_tasks = study_tasks_of(hypothesis, device, path.parent)
+    files = {w.locator for w in study_tasks if w.locator.endswith(".py")}
     if len(files) > 1:
         raise UsageError("a study has one task file at most", "make a study of each, or use built-in tasks")
-    candidates = _distinct([c for w in wards for c in w.candidates])
+    candidates = _distinct([c for w in study_tasks for c in w.candidates])
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
-    for ward in wards:
-        prove(ward.task)
+    for study_task in study_tasks:
+        prove(study_task.task)
     if others and not borrows(hypothesis, device):
         raise UsageError(f"hypothesis {hypothesis.id} compares with no other run", "leave --other out")
     refuse_repeated(others)
-    lent = [loan for other in others for loan in lend(other, hypothesis.id, wards)]
-    with Lab(settings, wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+    lent = [loan for other in others for loan in lend(other, hypothesis.id, study_tasks)]
+    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
         spaces: Spaces = {}
         if borrows(hypothesis, device):
             refuse_same_device(others, lab.environment["device"])
         else:
-            spaces = _spaces(lab, hypothesis, wards)
-        shapes = list({dims_label(d): d for w in wards for d in w.shapes}.values())
+            spaces = _spaces(lab, hypothesis, study_tasks)
+        shapes = list({dims_label(d): d for w in study_tasks for d in w.shapes}.values())
         lab.begin(folder, shapes, candidates, PURPOSE, files={HYPOTHESIS_FILE: path.read_bytes()})
         known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
         lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
         for loan in lent:
-            lab.keep(loan.candidate, None)
-            lab.append("borrowed", loan.record)
-        return _conduct(lab, hypothesis, wards)
+            lab.keep(loan.candidate.text.encode())
+            lab.append(BORROWED, loan.record)
+        return _conduct(lab, hypothesis, study_tasks)
 
 
 def resume_study(folder: Path, emit: Listener = silent) -> Report:
     """Go on where the ledger ends; a finished study is only read."""
     registered = read_study(folder)
-    hypothesis, body = registered.hypothesis, registered.body
-    if hypothesis is None or body is None:
+    hypothesis, terms = registered.hypothesis, registered.registration
+    if hypothesis is None or terms is None:
         raise UsageError(f"{folder} holds no study", "'klab study run' starts one; 'klab resume' goes on with a search")
     copy = folder / HYPOTHESIS_FILE
     if copy.exists():
-        refuse_changed(read(copy), body, str(copy))
+        refuse_changed(read(copy), terms, str(copy))
     if registered.verdict is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return Report(hypothesis, registered.verdict, folder, check(folder).root)
-    if len(registered.evidence.borrowed) != body["loans"]:
+    if len(registered.evidence.borrowed) != terms.loans:
         raise UsageError(
             f"{folder} was cut off while its study was being registered", "start it again with another --out"
         )
-    start = genesis(folder)
-    wards = _as_recorded(hypothesis, body, folder)
-    with Lab(Settings(**start["settings"]), wards[0].task, wards[0].locator, emit, hypothesis.torch) as lab:
+    settings = Settings(**Run(folder).genesis.settings.model_dump())
+    study_tasks = _as_recorded(hypothesis, terms, folder)
+    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
         lab.archive = Replicates()
         lab.reopen(folder)
         text = f"going on with {len(lab.archive.trials)} trials"
         emit(Event("start", text, {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"],
                                    "task": lab.task.name}))  # fmt: skip
-        return _conduct(lab, hypothesis, wards)
+        return _conduct(lab, hypothesis, study_tasks)
 
 
 def _refuse_other_terms(
-    folder: Path, body: dict[str, Any], hypothesis: Hypothesis, path: Path, settings: Settings, others: Sequence[Path]
+    folder: Path,
+    registered: Registration,
+    hypothesis: Hypothesis,
+    path: Path,
+    settings: Settings,
+    others: Sequence[Path],
 ) -> None:
     """Asked for again on other terms than it was registered on: the folder cannot answer that."""
-    then = Settings(**genesis(folder)["settings"])
-    device = body["device"]
-    wards = wards_of(hypothesis, device, path.parent)
-    now = {c.name: sha256_hex(c.text.encode()) for w in wards for c in w.candidates}
+    then, device = Run(folder).genesis.settings, registered.device
+    study_tasks = study_tasks_of(hypothesis, device, path.parent)
+    now = {c.name: sha256_hex(c.text.encode()) for w in study_tasks for c in w.candidates}
     differs = {
         f"--device {device}": settings.device not in ("auto", device),
         f"--threads {then.threads}": settings.threads != then.threads,
         f"--target {then.target or 'of its own'}": settings.target != then.target,
-        "other runs to compare with": [described(o).run for o in others] != [o["run"] for o in body["others"]],
-        "other candidate files": now != body["candidates"],
+        "other runs to compare with": [described(o).run for o in others] != [o.run for o in registered.others],
+        "other candidate files": now != registered.candidates,
     }
     terms = [words for words, other in differs.items() if other]
     if terms:
@@ -176,39 +183,39 @@ def _refuse_other_terms(
         )
 
 
-def _conduct(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Report:
+def _conduct(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Report:
     assert lab.ledger is not None
     folder = lab.ledger.folder
-    for number, ward in enumerate(wards):
-        with _lent(lab, ward, hypothesis, borrow=number > 0) as working:
-            for cell in _cells(working, hypothesis, ward):
-                _run_cell(working, hypothesis, ward, cell)
+    for number, study_task in enumerate(study_tasks):
+        with _lent(lab, study_task, hypothesis, borrow=number > 0) as working:
+            for cell in _cells(working, hypothesis, study_task):
+                _run_cell(working, hypothesis, study_task, cell)
     registered = read_study(folder)
     verdict = judge(hypothesis, registered.evidence, lab.settings.device)
     lab.append(VERDICT, verdict)
-    lab.append("end", {"results": []})
+    lab.append(kinds.END, End(results=[]))
     lab.emit(Event("end", verdict.verdict, dump(verdict)))
     return Report(hypothesis, verdict, folder, lab.ledger.root)
 
 
-def _cells(lab: Lab, hypothesis: Hypothesis, ward: Ward) -> list[Cell]:
+def _cells(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask) -> list[Cell]:
     assert lab.ledger is not None
     if borrows(hypothesis, lab.settings.device):
-        return borrowed_cells(read_study(lab.ledger.folder).evidence, ward, hypothesis, lab.environment["device"])
-    return cells_of(hypothesis, ward.population, ward.shapes, _recipes(lab, ward))
+        return borrowed_cells(read_study(lab.ledger.folder).evidence, study_task, hypothesis, lab.environment["device"])
+    return cells_of(hypothesis, study_task.population, study_task.shapes, _recipes(lab, study_task))
 
 
-def _spaces(lab: Lab, hypothesis: Hypothesis, wards: Sequence[Ward]) -> Spaces:
+def _spaces(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Spaces:
     """What the candidates say may be tried; what is wrong with the plan is said here, before anything is registered."""
-    plan = [(ward, _recipes(lab, ward)) for ward in wards]
+    plan = [(study_task, _recipes(lab, study_task)) for study_task in study_tasks]
     refuse_unknown(hypothesis, lab.settings.device, plan)
-    for ward, recipes in plan:
-        cells_of(hypothesis, ward.population, ward.shapes, recipes)
+    for study_task, recipes in plan:
+        cells_of(hypothesis, study_task.population, study_task.shapes, recipes)
     return {recipe.name: recipe.space for _, recipes in plan for recipe in recipes}
 
 
-def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
-    recipes, unusable = load_recipes(lab.builder, ward.candidates)
+def _recipes(lab: Lab, study_task: StudyTask) -> list[Recipe]:
+    recipes, unusable = load_recipes(lab.builder, study_task.candidates)
     if unusable:
         raise UsageError(
             "; ".join(f"candidate {n} is unusable: {r}" for n, r in unusable.items()), "see docs/candidates.md"
@@ -217,12 +224,12 @@ def _recipes(lab: Lab, ward: Ward) -> list[Recipe]:
 
 
 @contextmanager
-def _lent(lab: Lab, ward: Ward, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
+def _lent(lab: Lab, study_task: StudyTask, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
     """The laboratory itself for the first task; for any other one a laboratory of its own that writes the same record."""
     if not borrow:
         yield lab
         return
-    with Lab(lab.settings, ward.task, ward.locator, lab.emit, hypothesis.torch) as other:
+    with Lab(lab.settings, study_task.task, study_task.locator, lab.emit, hypothesis.torch) as other:
         other.ledger, other.store, other.archive = lab.ledger, lab.store, lab.archive
         try:
             yield other
@@ -230,29 +237,29 @@ def _lent(lab: Lab, ward: Ward, hypothesis: Hypothesis, borrow: bool) -> Iterato
             other.ledger = None
 
 
-def _run_cell(lab: Lab, hypothesis: Hypothesis, ward: Ward, cell: Cell) -> None:
+def _run_cell(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell) -> None:
     lab.settings = lab.settings.model_copy(update={"seed": cell.seed})
     assert isinstance(lab.archive, Replicates)
     done = {key_of_trial(t): t for t in lab.archive.trials}
-    mine = [(idea, done.get(key_of(ward.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
+    mine = [(idea, done.get(key_of(study_task.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
     left = [idea for idea, trial in mine if trial is None]
-    unexamined = [t for _, t in mine if t is not None and _missing(lab, ward, t)]
+    unexamined = [t for _, t in mine if t is not None and _missing(lab, study_task, t)]
     if not left and not unexamined:
         return
     lab.archive.first = min((t.trial for _, t in mine if t is not None), default=len(lab.archive.trials))
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
-    text = f"{ward.task.name} {dims_label(cell.dims)}, {replicate}"
+    text = f"{study_task.task.name} {dims_label(cell.dims)}, {replicate}"
     lab.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
     stage = lab.stage(cell.dims, confirming=False)
     try:
         for trial in unexamined:
-            idea = Idea(_candidate(ward, trial.proposal.name), dict(trial.proposal.params), "")
-            _examine(lab, hypothesis, ward, stage, trial, _build(lab, stage, idea))
-        with Ahead(_Listed(left), partial(_build, lab, stage), lab.workshop.build_jobs) as ahead:
+            idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")
+            _examine(lab, hypothesis, study_task, trial, idea)
+        with Ahead(_Listed(left), partial(_build, lab, stage), lab.device.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
-                _examine(lab, hypothesis, ward, stage, step(lab, stage, *found), found[1])
+                _examine(lab, hypothesis, study_task, step(lab, stage, found[0]), found[0])
     finally:
         stage.close()
 
@@ -271,41 +278,37 @@ class _Listed:
 
 
 def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    return lab.builder.build(stage.task, idea.candidate, idea.params, stage.shapes)
+    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
-def _missing(lab: Lab, ward: Ward, trial: AnyTrial) -> list[str]:
+def _missing(lab: Lab, study_task: StudyTask, trial: AnyTrial) -> list[str]:
     """The distributions under which a recorded trial has not been examined yet."""
-    if isinstance(trial, FailedTrial) or not ward.examined:
+    if isinstance(trial, FailedTrial) or not study_task.examined:
         return []
     assert lab.ledger is not None
     seen = {e.distribution for e in read_study(lab.ledger.folder).evidence.examinations if e.trial == trial.trial}
-    return [d for d in ward.examined if d not in seen]
+    return [d for d in study_task.examined if d not in seen]
 
 
-def _examine(
-    lab: Lab, hypothesis: Hypothesis, ward: Ward, stage: Stage, trial: AnyTrial, built: Built | NotBuilt
-) -> None:
+def _examine(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, trial: AnyTrial, idea: Idea) -> None:
     """One verdict a distribution, rejected trials too: how far off they are is the question. The inputs follow from the
     hypothesis and the replicate's seed, so that anyone can draw them again."""
-    if isinstance(built, NotBuilt):
-        return
-    device = lab.workshop.rig.device
-    for distribution in _missing(lab, ward, trial):
-        seed = inputs_of(hypothesis, stage.task.name, trial.dims, trial.seed, distribution)
-        with CaseTable(stage.task, [Case(stage.dims, distribution, "tune")], seed, device) as table:
-            verdict = Judge(device).verify(built, table, "screen")
-        lab.append("examination", Examination(
-            study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
-            inputs_seed=seed.hex(), verdict=verdict,
-        ))  # fmt: skip
+    for distribution in _missing(lab, study_task, trial):
+        seed = inputs_of(hypothesis, trial.task, trial.dims, trial.seed, distribution).hex()
+        judging = Judging(distribution=distribution, inputs_seed=seed)
+        found = lab.evaluate(lab.request(trial.dims, idea.candidate, idea.params, judging=judging))
+        if found.verdict is not None:
+            lab.append(EXAMINATION, Examination(
+                study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
+                inputs_seed=seed, verdict=found.verdict,
+            ))  # fmt: skip
 
 
-def _candidate(ward: Ward, name: str) -> Candidate:
-    return next(c for c in ward.candidates if c.name == name)
+def _candidate(study_task: StudyTask, name: str) -> Candidate:
+    return next(c for c in study_task.candidates if c.name == name)
 
 
-def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> list[Ward]:
+def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path) -> list[StudyTask]:
     """The population again, with the candidates as they were registered; files are the copies in the run folder."""
     store = Store(folder)
     kept = folder / "candidates"
@@ -316,23 +319,23 @@ def _as_recorded(hypothesis: Hypothesis, body: dict[str, Any], folder: Path) -> 
             "candidates": [c if not c.endswith(".py") else str((kept / Path(c).name).resolve()) for c in p.candidates],
         }) for p in hypothesis.population
     ]})  # fmt: skip
-    for name, sha in body["candidates"].items():
+    for name, sha in registered.candidates.items():
         (kept / f"{name}.py").write_bytes(store.get(sha))
-    wards = wards_of(plain, body["device"], folder)
-    for ward in wards:
-        for candidate in ward.candidates:
-            if sha256_hex(candidate.text.encode()) != body["candidates"].get(candidate.name):
+    study_tasks = study_tasks_of(plain, registered.device, folder)
+    for study_task in study_tasks:
+        for candidate in study_task.candidates:
+            if sha256_hex(candidate.text.encode()) != registered.candidates.get(candidate.name):
                 raise UsageError(f"candidate {candidate.name} is not the one that was registered",
                                  "use the version of kernellab that started the study")  # fmt: skip
-    return wards
+    return study_tasks
 
 
 def _auto(hypothesis: Hypothesis) -> str:
-    """The GPU where there is one and the hypothesis speaks of it, else the processor."""
-    from kernellab.run import driver
-
+    """An accelerator where there is one and the hypothesis speaks of it, else the processor."""
     kinds = {p.device for p in hypothesis.population}
-    return "cuda" if "cuda" in kinds and (kinds == {"cuda"} or driver.present()) else "cpu"
+    spoken_of = [found for found in map(platform, devices()) if found.accelerator and found.kind in kinds]
+    here = next((found.kind for found in spoken_of if len(kinds) == 1 or found.present()), "")
+    return here or processor().kind
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:

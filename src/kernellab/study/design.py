@@ -29,7 +29,7 @@ _MOST = 1_000_000
 
 
 @dataclass(frozen=True)
-class Ward:
+class StudyTask:
     """One task of a population with its shapes and candidates. `locator` finds the task again."""
 
     population: Population
@@ -52,7 +52,7 @@ class Cell:
     ideas: tuple[Idea, ...]
 
 
-def wards_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Ward]:
+def study_tasks_of(hypothesis: Hypothesis, device: str, home: Path) -> list[StudyTask]:
     """The population on this kind of device; `home`: the folder in which files are looked for."""
     found = []
     for population in hypothesis.on(device):
@@ -65,7 +65,9 @@ def wards_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Ward]:
             if unknown:
                 raise UsageError(f"task {task.name} has no distribution '{unknown[0]}'",
                                  f"it has: {', '.join(task.distributions)}")  # fmt: skip
-            found.append(Ward(population, task.on(device), locator, shapes, _candidates(population, task.name, home)))
+            found.append(
+                StudyTask(population, task.on(device), locator, shapes, _candidates(population, task.name, home))
+            )
     if not found:
         known = ", ".join(sorted({p.device for p in hypothesis.population}))
         raise UsageError(
@@ -96,16 +98,16 @@ def cells_of(
     return cells
 
 
-def refuse_unknown(hypothesis: Hypothesis, device: str, plan: Sequence[tuple[Ward, Sequence[Recipe]]]) -> None:
+def refuse_unknown(hypothesis: Hypothesis, device: str, plan: Sequence[tuple[StudyTask, Sequence[Recipe]]]) -> None:
     """Parameters and choices that the hypothesis names and no candidate has: it would speak of what is never tried."""
     every: dict[str, list[Param]] = {}
-    for ward, recipes in plan:
+    for study_task, recipes in plan:
         known: dict[str, list[Param]] = {}
         for recipe in recipes:
             for name, choices in recipe.space.items():
                 known.setdefault(name, []).extend(choices)
                 every.setdefault(name, []).extend(choices)
-        population = ward.population
+        population = study_task.population
         for name in [*population.space, *filter(None, [population.vary])]:
             _refuse_name(name, [], known, f"population on '{device}'")
     for part in hypothesis.parts(device):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from kernellab.core.records import (
-    TRIAL,
     AnyTrial,
     BusyTrial,
     Dims,
@@ -26,6 +26,7 @@ from kernellab.core.records import (
     RejectedTrial,
     Verdict,
 )
+from kernellab.ledger.kinds import EntryKind
 from kernellab.search.memory.specimen import Reader, Specimen, no_text, recall
 from kernellab.tasks.spec import dims_label
 
@@ -59,6 +60,12 @@ class Borrowed(Record):
     trial: MeasuredTrial
 
 
+EXAMINATION = EntryKind("examination", TypeAdapter(Examination))
+BORROWED = EntryKind("borrowed", TypeAdapter(Borrowed))
+Witness = AnyTrial | Examination | Borrowed
+"""A record that is evidence in a study."""
+
+
 @dataclass
 class Evidence:
     """`read` gives a source's text, where the run's store is at hand."""
@@ -68,14 +75,14 @@ class Evidence:
     borrowed: list[Borrowed] = field(default_factory=list)
     read: Reader = no_text
 
-    def take(self, kind: str, body: Mapping[str, Any]) -> None:
-        """One entry of the ledger; kinds that are no evidence pass by."""
-        if kind == "trial":
-            self.trials.append(TRIAL.validate_python(body))
-        elif kind == "examination":
-            self.examinations.append(Examination.model_validate(body))
-        elif kind == "borrowed":
-            self.borrowed.append(Borrowed.model_validate(body))
+    def take(self, witness: Witness) -> None:
+        """One more, in the order of the ledger."""
+        if isinstance(witness, Examination):
+            self.examinations.append(witness)
+        elif isinstance(witness, Borrowed):
+            self.borrowed.append(witness)
+        else:
+            self.trials.append(witness)
 
     def where(self, wanted: Mapping[str, Param]) -> Evidence:
         """Only trials with these parameter values, and what belongs to them."""

@@ -14,10 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kernellab.core.ids import digest
 from kernellab.core.records import Param
-from kernellab.core.settings import EffortName
+from kernellab.core.settings import DeviceName, EffortName
 
 Words = Annotated[str, Field(min_length=1)]
-DeviceKind = Literal["cpu", "cuda"]
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
@@ -45,7 +44,7 @@ class Population(Strict):
     distributions   examine every trial under each of these, one verdict a distribution
     """
 
-    device: DeviceKind
+    device: DeviceName
     tasks: Annotated[list[Words], Field(min_length=1)]
     shapes: Annotated[list[Words], Field(min_length=1)]
     dtypes: list[Words] = []
@@ -73,7 +72,7 @@ class Part(Strict):
     on which kind of device the prediction is made: recipes of another kind have parameters of their own."""
 
     name: Words
-    device: DeviceKind | None = None
+    device: DeviceName | None = None
     prediction: Words
     statistic: Words
     options: dict[str, Any] = {}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from kernellab.core.records import Record
+from kernellab.ledger.kinds import EntryKind
 from kernellab.study.evidence import Evidence
 from kernellab.study.finding import Finding, NotTestable
 from kernellab.study.hypothesis import Hypothesis, Part
@@ -46,6 +49,9 @@ class StudyVerdict(Record):
     trials: list[int]
     reason: str
     parts: list[PartVerdict]
+
+
+VERDICT = EntryKind("study-verdict", TypeAdapter(StudyVerdict))
 
 
 def judge(hypothesis: Hypothesis, evidence: Evidence, device: str) -> StudyVerdict:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
+from kernellab.ledger.records import Genesis
 from kernellab.propose.recipe import Recipe
 from kernellab.study.design import borrows, cells_of, key_of, key_of_trial
 from kernellab.study.evidence import Evidence
 from kernellab.study.hypothesis import Hypothesis, Population
+from kernellab.study.registration import Registration
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, parse_dims
 
@@ -29,22 +31,22 @@ _MOST_CHOICES = 10_000
 _VERSION = "use the version of kernellab that made the study"
 
 
-def planned(hypothesis: Hypothesis, body: Mapping[str, Any], start: Mapping[str, Any], evidence: Evidence) -> Planned:
-    """`body`: the registration; `start`: the run's first entry. Refused in words where the record is not enough."""
+def planned(hypothesis: Hypothesis, registered: Registration, start: Genesis, evidence: Evidence) -> Planned:
+    """`start`: the run's first entry. Refused in words where the record is not enough."""
     found: Planned = {}
-    device = str(body["device"])
+    device = registered.device
     used: set[str] = set()
     for population, task, shapes in _wards(hypothesis, device, start):
         if borrows(hypothesis, device):
-            keys = _borrowed(hypothesis, task, shapes, evidence, str(start["environment"]["device"]))
+            keys = _borrowed(hypothesis, task, shapes, evidence, start.environment.device)
         else:
-            recipes = _recipes(hypothesis, population, task, body, evidence)
+            recipes = _recipes(hypothesis, population, task, registered, evidence)
             used |= {r.name for r in recipes}
             cells = cells_of(hypothesis, population, shapes, recipes)
             keys = (key_of(task, cell.dims, cell.seed, idea) for cell in cells for idea in cell.ideas)
         for key in keys:
             found.setdefault(key, set()).update(population.distributions)
-    unused = set(body["candidates"]) - used
+    unused = set(registered.candidates) - used
     if unused and not borrows(hypothesis, device):
         raise UsageError(f"candidate {min(unused)} is registered, and no population speaks of it", _VERSION)
     return found
@@ -84,16 +86,14 @@ class _Ranges(ast.NodeTransformer):
         return ast.copy_location(ast.List([ast.Constant(v) for v in values], ast.Load()), node)
 
 
-def _wards(
-    hypothesis: Hypothesis, device: str, start: Mapping[str, Any]
-) -> Iterator[tuple[Population, str, Sequence[Dims]]]:
+def _wards(hypothesis: Hypothesis, device: str, start: Genesis) -> Iterator[tuple[Population, str, Sequence[Dims]]]:
     """Each task of the population with its shapes. A task file is not run: the run's first entry names it and its shapes."""
     for population in hypothesis.on(device):
         for name, dtype in itertools.product(population.tasks, population.dtypes or [""]):
             if name.endswith(".py"):
-                if start["task"]["builtin"]:
+                if start.task.builtin:
                     raise UsageError(f"the record does not name the task of {name}", _VERSION)
-                yield population, str(start["task"]["name"]), _recorded_shapes(population, start["shapes"])
+                yield population, start.task.name, _recorded_shapes(population, start.shapes)
             else:
                 task = load_task(name, dtype)
                 yield population, task.name, [parse_dims(s, task) for s in population.shapes]
@@ -110,9 +110,9 @@ def _recorded_shapes(population: Population, shapes: Sequence[Dims]) -> list[Dim
 
 
 def _recipes(
-    hypothesis: Hypothesis, population: Population, task: str, body: Mapping[str, Any], evidence: Evidence
+    hypothesis: Hypothesis, population: Population, task: str, registered: Registration, evidence: Evidence
 ) -> list[Recipe]:
-    texts = {name: evidence.read(sha) for name, sha in body["candidates"].items()}
+    texts = {name: evidence.read(sha) for name, sha in registered.candidates.items()}
     gone = [name for name, text in texts.items() if not text]
     if gone:
         raise UsageError(f"the source of candidate {gone[0]} is not in the store", "bring it back from a copy")
@@ -123,19 +123,19 @@ def _recipes(
     missing = [n for n in names if n not in texts]
     if missing:
         raise UsageError(f"candidate {missing[0]} of the hypothesis is not registered", _VERSION)
-    return [Recipe(Candidate(texts[n], n), _space(n, texts[n], body), "") for n in names]
+    return [Recipe(Candidate(texts[n], n), _space(n, texts[n], registered), "") for n in names]
 
 
 def _name(candidate: str) -> str:
     return Path(candidate).stem if candidate.endswith(".py") else candidate
 
 
-def _space(name: str, text: str, body: Mapping[str, Any]) -> dict[str, list[Param]]:
+def _space(name: str, text: str, registration: Registration) -> dict[str, list[Param]]:
     said = stated(text, "SPACE")
     if not isinstance(said, dict | None):
         raise UsageError(f"the SPACE of candidate {name} is no mapping", _VERSION)
     states = None if said is None else [[k, list(v)] for k, v in said.items() if v]
-    registered = body["spaces"].get(name) if "spaces" in body else states
+    registered = states if registration.spaces is None else registration.spaces.get(name)
     if registered is None:
         raise UsageError(f"candidate {name} computes its SPACE, and the registration does not say it", _VERSION)
     if states not in (None, registered):

@@ -1,99 +1,59 @@
-"""The ledger's side of a study: what is written before the first trial, and what an auditor derives again afterwards."""
+"""The ledger's side of a study: what a folder holds of one, and what an auditor derives again."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kernellab.core.errors import UsageError
-from kernellab.core.records import TRIAL, Param, Record, dump
-from kernellab.ledger.journal import read_entries
+from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
+from kernellab.ledger.records import AnyGenesis, End, Genesis, Resume
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.memory.specimen import reader_of
 from kernellab.study.adherence import LoanAudit, PlanAudit
-from kernellab.study.evidence import Borrowed, Evidence, Examination
+from kernellab.study.evidence import BORROWED, EXAMINATION, Borrowed, Evidence, Examination, Witness
 from kernellab.study.hypothesis import Hypothesis, changes, difference
-from kernellab.study.judgement import StudyVerdict, judge
+from kernellab.study.judgement import VERDICT, StudyVerdict, judge
 from kernellab.study.library import checked
 from kernellab.study.plan import planned
+from kernellab.study.registration import STUDY, Registration, registration
 
-STUDY, VERDICT = "study", "study-verdict"
-Spaces = Mapping[str, Mapping[str, Sequence[Param]]]
-"""For each candidate the choices of its parameters."""
-
-
-class Other(Record):
-    """A run of another device that a study compares with: its name, root and device."""
-
-    run: str
-    root: str
-    device: str
+PURPOSE = "study"
 
 
 @dataclass
 class Registered:
     """What a run folder holds of a study."""
 
-    body: dict[str, Any] | None = None
+    registration: Registration | None = None
     hypothesis: Hypothesis | None = None
     verdict: StudyVerdict | None = None
     evidence: Evidence = field(default_factory=Evidence)
 
 
-def registration(
-    hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: list[Other], loans: int,
-    spaces: Spaces | None,
-) -> dict[str, Any]:  # fmt: skip
-    """The body of the "study" entry: readable by itself, with the whole file and its digest.
-
-    `loans`: how many trials of the other runs follow as "borrowed" entries. `spaces`: the choices of every candidate, in
-    their order, which decides what a sample of them is (None: a record from before they were written down).
-    """
-    first = hypothesis.parts(device)[0]
-    return {
-        "id": hypothesis.id,
-        "title": hypothesis.title,
-        "claim": hypothesis.claim,
-        "statistic": first.statistic,
-        "prediction": first.prediction,
-        "rule": first.rule.words(hypothesis.level),
-        "n": hypothesis.sample,
-        "level": hypothesis.level,
-        "seeds": hypothesis.seeds,
-        "device": device,
-        "candidates": dict(candidates),
-        "others": [dump(o) for o in others],
-        "loans": loans,
-        "digest": hypothesis.digest,
-        "hypothesis": hypothesis.content(),
-        **({} if spaces is None else {"spaces": {k: [[p, c] for p, c in v.items()] for k, v in spaces.items()}}),
-    }
-
-
 def read_study(folder: Path) -> Registered:
     """The study of a run folder; `hypothesis` is None where the folder holds another kind of run."""
-    found = Registered(evidence=Evidence(read=reader_of(Store(folder))))
-    for entry in read_entries(folder):
-        if entry.kind == STUDY:
-            found.body = dict(entry.body)
-            found.hypothesis = checked(found.body["hypothesis"], f"the hypothesis registered in {folder}")
-        elif entry.kind == VERDICT:
-            found.verdict = StudyVerdict.model_validate(entry.body)
-        else:
-            found.evidence.take(entry.kind, entry.body)
+    run = Run(folder)
+    evidence = Evidence(run.trials, run.records(EXAMINATION), run.records(BORROWED), reader_of(run.store))
+    found = Registered(evidence=evidence)
+    if registered := run.records(STUDY):
+        found.registration = registered[-1]
+        found.hypothesis = checked(found.registration.hypothesis, f"the hypothesis registered in {folder}")
+    if verdicts := run.records(VERDICT):
+        found.verdict = verdicts[-1]
     return found
 
 
-def refuse_changed(hypothesis: Hypothesis, body: Mapping[str, Any], where: str) -> None:
+def refuse_changed(hypothesis: Hypothesis, registered: Registration, where: str) -> None:
     """A hypothesis that was changed after its registration is another hypothesis."""
-    if hypothesis.digest == body["digest"]:
+    if hypothesis.digest == registered.digest:
         return
-    lines = difference(dict(body["hypothesis"]), hypothesis.content())
+    lines = difference(registered.hypothesis, hypothesis.content())
     raise UsageError(
-        f"{where} was changed after hypothesis {body['id']} was registered: " + "; ".join(lines),
+        f"{where} was changed after hypothesis {registered.id} was registered: " + "; ".join(lines),
         "a changed hypothesis is a new one: give it another --out; or put back what was registered",
     )
 
@@ -112,8 +72,8 @@ class StudyAudit:
     def __init__(self, folder: Path) -> None:
         self._evidence = Evidence(read=reader_of(Store(folder)))
         self._hypothesis: Hypothesis | None = None
-        self._start: dict[str, Any] = {}
-        self._body: dict[str, Any] = {}
+        self._start: AnyGenesis | None = None
+        self._registration: Registration | None = None
         self._devices: set[str] = set()
         self._loans: LoanAudit | None = None
         self._plan: PlanAudit | None = None
@@ -122,84 +82,100 @@ class StudyAudit:
         self._before = 0
         self.figures = 0
 
-    def problems(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
-        if kind == "run":
-            self._start = body
-        if kind in ("run", "resume") and self._start.get("purpose") == "study":
-            self._devices.add(str(body["environment"]["device"]))
-        if kind == STUDY:
-            yield from self._study(body)
-        elif kind == VERDICT:
-            yield from self._verdict(body)
-        elif kind == "end" and self._start.get("purpose") == "study" and not self._judged:
-            yield "the study ends without a verdict"
-        elif kind in ("trial", "examination", "borrowed"):
-            yield from self._entry(kind, body)
+    def problems(self, record: object) -> Iterator[str]:
+        match record:
+            case Genesis():
+                self._start = record
+                self._devices.add(record.environment.device)
+            case Resume():
+                self._devices.add(record.environment.device)
+            case Registration():
+                yield from self._study(record)
+            case StudyVerdict():
+                yield from self._verdict(record)
+            case End():
+                if self._start is not None and self._start.purpose == PURPOSE and not self._judged:
+                    yield "the study ends without a verdict"
+            case Examination() | Borrowed() | FailedTrial() | RejectedTrial() | DuplicateTrial():
+                yield from self._entry(record)
+            case MeasuredTrial() | BusyTrial():
+                yield from self._entry(record)
 
-    def _entry(self, kind: str, body: dict[str, Any]) -> Iterator[str]:
+    def _entry(self, witness: Witness) -> Iterator[str]:
         if self._hypothesis is None or self._loans is None:
-            self._before += kind == "trial"
+            self._before += not isinstance(witness, (Examination, Borrowed))
             return
         if self._judged:
             yield "comes after the verdict"
-        self._evidence.take(kind, body)
-        if kind == "borrowed":
+        self._evidence.take(witness)
+        if isinstance(witness, Borrowed):
             self.figures += 3
             if self._evidence.trials:
                 yield "borrows after the first trial"
-            yield from self._loans.taken(Borrowed.model_validate(body))
+            yield from self._loans.taken(witness)
             return
         yield from self._derive(self._hypothesis)
-        if kind == "trial" and body["device"] not in self._devices:
-            yield f"is of {body['device']}, and the run of {', '.join(sorted(self._devices))}"
-        if self._plan is not None and kind == "trial":
-            yield from self._plan.trial(TRIAL.validate_python(body))
-        elif self._plan is not None:
-            yield from self._plan.examination(Examination.model_validate(body))
+        if isinstance(witness, Examination):
+            yield from self._plan.examination(witness) if self._plan is not None else ()
+            return
+        if witness.device not in self._devices:
+            yield f"is of {witness.device}, and the run of {', '.join(sorted(self._devices))}"
+        if self._plan is not None:
+            yield from self._plan.trial(witness)
 
     def _derive(self, hypothesis: Hypothesis) -> Iterator[str]:
         """The plan, once the loans are there; where the record is not enough for it, that is said once."""
         if self._plan is not None or self._unplanned:
             return
         try:
-            found = planned(hypothesis, self._body, self._start, self._evidence)
+            found = planned(hypothesis, *self._terms(), self._evidence)
             self._plan = PlanAudit(hypothesis, found, self._evidence)
         except UsageError as fault:
             self._unplanned = True
             yield f"the registered plan cannot be derived, so no trial can be held against it: {fault.what}"
 
-    def _study(self, body: dict[str, Any]) -> Iterator[str]:
+    def _terms(self) -> tuple[Registration, Genesis]:
+        """What the study was registered as, in a run that was begun as one."""
+        if self._registration is None or not isinstance(self._start, Genesis):
+            raise UsageError("the run's first entry says nothing of a task", "see 'klab audit'")
+        return self._registration, self._start
+
+    def _study(self, said: Registration) -> Iterator[str]:
         if self._hypothesis is not None:
             yield "registers a second hypothesis in one run"
         if self._before:
             yield f"registers a hypothesis after {self._before} trials"
         try:
-            self._hypothesis = checked(body["hypothesis"], "the registered hypothesis")
+            self._hypothesis = checked(said.hypothesis, "the registered hypothesis")
         except UsageError as fault:
             yield fault.what
             return
-        self._body, self._loans = body, LoanAudit(self._hypothesis, body)
-        yield from self._registered(self._hypothesis, body)
+        self._registration, self._loans = said, LoanAudit(self._hypothesis, said)
+        yield from self._registered(self._hypothesis, said)
 
-    def _registered(self, hypothesis: Hypothesis, body: dict[str, Any]) -> Iterator[str]:
+    def _registered(self, hypothesis: Hypothesis, said: Registration) -> Iterator[str]:
         """Everything that the entry says beside the hypothesis has to follow from it and from the run's first entry."""
-        if body["digest"] != hypothesis.digest:
+        if said.digest != hypothesis.digest:
             yield "the digest is not that of the registered hypothesis"
         start = self._start
-        sources = {c["name"]: c["source"] for c in start["candidates"]}
-        others = [Other.model_validate(o) for o in body["others"]]
-        spaces = {k: dict(v) for k, v in body["spaces"].items()} if "spaces" in body else None
-        wanted = registration(hypothesis, start["settings"]["device"], sources, others, body["loans"], spaces)
-        for place, derived, said in changes(wanted, body):
+        if not isinstance(start, Genesis):
+            yield "is registered in a run whose first entry says nothing of a task"
+            return
+        sources = {c.name: c.source for c in start.candidates}
+        wanted = registration(hypothesis, start.settings.device, sources, said.others, said.loans, said.choices)
+        for place, derived, stated in changes(STUDY.plain(wanted), STUDY.plain(said)):
             if place != "digest" and not place.startswith("hypothesis."):
-                yield f"{place} is {said!r}, the registered hypothesis and the run say {derived!r}"
-        terms = {"effort": hypothesis.effort, "seed": hypothesis.seeds[0]}
-        for name, value in terms.items():
-            if start["settings"][name] != value:
-                yield f"the run has {name} {start['settings'][name]!r}, the registered hypothesis {value!r}"
+                yield f"{place} is {stated!r}, the registered hypothesis and the run say {derived!r}"
+        terms = {
+            "effort": (start.settings.effort, hypothesis.effort),
+            "seed": (start.settings.seed, hypothesis.seeds[0]),
+        }
+        for name, (has, registered) in terms.items():
+            if has != registered:
+                yield f"the run has {name} {has!r}, the registered hypothesis {registered!r}"
 
-    def _verdict(self, body: dict[str, Any]) -> Iterator[str]:
-        if self._hypothesis is None or self._loans is None:
+    def _verdict(self, said: StudyVerdict) -> Iterator[str]:
+        if self._hypothesis is None or self._loans is None or self._registration is None:
             yield "gives a verdict on a hypothesis that was never registered"
             return
         if self._judged:
@@ -209,8 +185,8 @@ class StudyAudit:
         yield from self._loans.whole()
         if self._plan is not None:
             yield from self._plan.whole()
-        wanted = dump(judge(self._hypothesis, self._evidence, str(self._body["device"])))
+        wanted = dump(judge(self._hypothesis, self._evidence, self._registration.device))
         self.figures += 3 * len(wanted["parts"])
-        for place, derived, said in changes(wanted, dict(body)):
-            if not _alike(derived, said):
-                yield f"the recorded trials and the rule give another verdict: {place} is {said!r}, derived {derived!r}"
+        for place, derived, stated in changes(wanted, dump(said)):
+            if not _alike(derived, stated):
+                yield f"the recorded trials and the rule give another verdict: {place} is {stated!r}, derived {derived!r}"

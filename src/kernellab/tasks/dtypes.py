@@ -75,6 +75,14 @@ def in_float32(function: Callable[..., None], inputs: int) -> Callable[..., None
     return widened
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """A task's family and the short name of its dtype: "softmax_bf16" is ("softmax", "bf16"), "softmax" float32."""
+    for short in PRECISIONS.values():
+        if name.endswith(f"_{short}"):
+            return name.removesuffix(f"_{short}"), short
+    return name, PRECISIONS["float32"]
+
+
 def variant_name(family: str, dtype: str) -> str:
     """ "softmax", "softmax_bf16", "softmax_f16": the float32 task bears the family's name."""
     return family if dtype == "float32" else f"{family}_{PRECISIONS[dtype]}"

@@ -10,7 +10,7 @@ import traceback
 from types import ModuleType
 
 from kernellab.core.errors import TaskRefused, UsageError
-from kernellab.tasks.dtypes import PRECISIONS, variant_name
+from kernellab.tasks.dtypes import PRECISIONS, split_name, variant_name
 from kernellab.tasks.spec import Task
 
 
@@ -49,7 +49,7 @@ def _precision(dtype: str) -> str:
 def _variant(name: str, wanted: str) -> str:
     if not wanted:
         return name
-    family = next((name.removesuffix(f"_{s}") for s in PRECISIONS.values() if name.endswith(f"_{s}")), name)
+    family, _ = split_name(name)
     variant = variant_name(family, wanted)
     if name not in (family, variant):
         raise UsageError(f"'{name}' is not a {wanted} task", f"write '{family}' with that dtype, or leave it out")

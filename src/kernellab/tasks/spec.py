@@ -16,7 +16,8 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
-from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype
+from kernellab.core.targets import platform_facts
+from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype, split_name
 from kernellab.tasks.tunable import Tunable
 
 Dims = dict[str, int]
@@ -24,8 +25,22 @@ Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
 
 _GROUPS = ("tune", "held_out", "edge")
+ON_GPU = "cuda"
+"""The key of a task's shapes for GPUs of any kind; the word is part of every fingerprint."""
 
-__all__ = ["DTYPES", "Array", "Buffer", "Dims", "Draw", "Sizes", "Task", "Tunable", "dims_label", "parse_dims"]
+__all__ = [
+    "DTYPES",
+    "ON_GPU",
+    "Array",
+    "Buffer",
+    "Dims",
+    "Draw",
+    "Sizes",
+    "Task",
+    "Tunable",
+    "dims_label",
+    "parse_dims",
+]
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,8 @@ class Task:
                 "torch" is run eager, as a CUDA graph and compiled; other names are vendor paths, run as they are.
                 In both, a Tunable is a function with knobs, tried at every setting of them.
     tune, held_out, edge   shapes searched on, shapes no proposer sees, odd and tiny shapes
-    sizes       other shapes for a kind of device ("cuda"); `on(kind)` is the task with those
+    sizes       other shapes for a kind of device (ON_GPU); `on(kind)` is the task with those
+    quick       a shape large enough to time and small enough to judge often (default: the smallest of `tune`)
     distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
     scale       float64 magnitude of the terms behind each output element, where cancellation makes |output| too
                 small a yardstick for rounding error (default: |output|); tasks/sums.py has it for sums
@@ -112,6 +128,7 @@ class Task:
     halo: int | None = None
     sizes: Mapping[str, Sizes] = field(default_factory=dict)
     gpu_baselines: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    quick: Dims | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
@@ -127,11 +144,20 @@ class Task:
 
     def on(self, kind: str) -> Task:
         """The task with its shapes for this kind of device: a copy, or itself where it has none of its own."""
-        sizes = self.sizes.get(kind)
+        sizes = self.sizes.get(kind) or self.sizes.get(platform_facts(kind).sizes if self.sizes else "")
         if sizes is None:
             return self
         # `plain` excuses one running sum over everything, which no kernel of such a device does
         return replace(self, tune=sizes.tune, held_out=sizes.held_out, edge=sizes.edge, plain=None)
+
+    @property
+    def family(self) -> str:
+        """What it shares with its variants of other dtypes."""
+        return split_name(self.name)[0]
+
+    @property
+    def quick_shape(self) -> Dims:
+        return self.quick or min(self.tune, key=self.least_bytes)
 
     @property
     def dim_names(self) -> tuple[str, ...]:
@@ -261,6 +287,8 @@ def _check(task: Task) -> None:
     _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")
     for kind, sizes in task.sizes.items():
         _check_shapes(task, sizes, f"{kind} ")
+    if task.quick is not None:
+        _check_shapes(task, Sizes((task.quick,), task.held_out, task.edge), "quick ")
     rows = {tuple(b.extents[:1]) for b in (*task.inputs, *task.outputs)}
     if task.halo is not None and (task.halo < 0 or len(rows) != 1 or not rows <= {(n,) for n in task.dim_names}):
         raise _refusal(task, "has a halo, but its buffers do not share a first axis that is a dim", "drop halo=")

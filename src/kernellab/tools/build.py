@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Built, Candidate, NotBuilt
-from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
+from kernellab.core.targets import backend_of, home_of, language
 from kernellab.propose.prompts import summarise
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
+from kernellab.targets.base import platform
 from kernellab.tasks.spec import Task
-from kernellab.tools.desk import Desk, as_spec
+from kernellab.tools.context import ToolContext, as_spec
 from kernellab.tools.records import Backend, Compiled, NotCompiled, Spec
 from kernellab.tools.workspace import KERNEL_ID, Kernel
 
@@ -31,42 +32,41 @@ def compile(
     *,
     spec: Spec | str | None = None,
     params: Mapping[str, Param] | None = None,
-    desk: Desk | None = None,
+    context: ToolContext | None = None,
 ) -> Compiled | NotCompiled:
     """`src`: the id of a kernel, the text of a candidate file, or a Path to one. `spec`: what it is for; a kernel knows.
 
     `flags` go behind the file's own FLAGS, into the source that is kept, judged and published; the same list of harmless
     ones is allowed. `params` are choices of its SPACE; the first ones stand for those not given.
     """
-    desk = desk or Desk()
-    text, name, wanted = _source(desk, src, spec)
+    context = context or ToolContext()
+    text, name, wanted = _source(context, src, spec)
     found = backend_of(text)
     if backend not in ("auto", found):
         raise UsageError(f"this source is {found}, not {backend}", "see docs/candidates.md for what tells them apart")
-    if flags and found == "triton":
-        raise UsageError(
-            "Triton takes no compiler flags", "leave flags out: num_warps and the like belong into launch()"
-        )
+    written = language(found)
+    if flags and written.no_flags:
+        raise UsageError(f"{written.title} takes no compiler flags", written.no_flags)
     if flags:
         text += _FLAGS.format(flags=[str(f) for f in flags])
-    task, locator = desk.locate(wanted)
-    kernel = desk.workspace.keep_kernel(text, name, wanted, found)
-    with desk.workspace.lab:
-        desk.deadline.check()
+    task, locator = context.locate(wanted)
+    kernel = context.workspace.keep_kernel(text, name, wanted, found)
+    with context.workspace.lab:
+        context.deadline.check()
         made = construct(
-            locator, Candidate(text, kernel.name), desk.choose(), desk.dims(wanted, task), dict(params or {}),
-            () if found == "c" else ("ptx",), discreet=True,
+            locator, Candidate(text, kernel.name), context.choose(), context.dims(wanted, task), dict(params or {}),
+            platform(home_of(found)).listings[:1], discreet=True,
         )  # fmt: skip
-    return _kept(desk, kernel, task, locator, made)
+    return _kept(context, kernel, task, locator, made)
 
 
-def _source(desk: Desk, src: str | Path, spec: Spec | str | None) -> tuple[str, str, Spec]:
+def _source(context: ToolContext, src: str | Path, spec: Spec | str | None) -> tuple[str, str, Spec]:
     """The text, its name, and what it is for."""
     if isinstance(src, Path):
         candidate = read_candidate(src)
     elif KERNEL_ID.fullmatch(src):
-        kernel = desk.workspace.kernel(src)
-        return desk.workspace.candidate(kernel).text, kernel.name, kernel.spec if spec is None else as_spec(spec)
+        kernel = context.workspace.kernel(src)
+        return context.workspace.candidate(kernel).text, kernel.name, kernel.spec if spec is None else as_spec(spec)
     else:
         candidate = Candidate(src, "kernel")
     if spec is None:
@@ -74,16 +74,15 @@ def _source(desk: Desk, src: str | Path, spec: Spec | str | None) -> tuple[str, 
     return candidate.text, candidate.name, as_spec(spec)
 
 
-def _kept(desk: Desk, kernel: Kernel, task: Task, locator: str, made: Construction) -> Compiled | NotCompiled:
+def _kept(context: ToolContext, kernel: Kernel, task: Task, locator: str, made: Construction) -> Compiled | NotCompiled:
     common: dict[str, Any] = {"kernel": kernel.id, "backend": made.backend, "task": made.task, "params": made.params}
-    desk.workspace.keep_log(kernel, made.built.log)
+    context.workspace.keep_log(kernel, made.built.log)
     if isinstance(made.built, NotBuilt):
-        failure = summarise(made.built, desk.workspace.candidate(kernel).text)
+        failure = summarise(made.built, context.workspace.candidate(kernel).text)
         return NotCompiled(status=made.built.status, reason=f"{failure.cause}: {failure.summary}", **common)
     built: Built = made.built
-    device = "cpu" if made.backend == "c" else "cuda"
-    kept = desk.workspace.keep_artifact(
-        kernel, built, made.listing, task=locator, fingerprint=task.on(device).fingerprint(), dims=made.dims,
+    kept = context.workspace.keep_artifact(
+        kernel, built, made.listing, task=locator, fingerprint=task.on(made.device).fingerprint(), dims=made.dims,
         params=made.params, backend=made.backend, target=made.target,
     )  # fmt: skip
     artifact, plan = built.artifact, built.timed.plan

@@ -1,4 +1,4 @@
-"""A tool's arguments as a strict record that can be run at a desk: what MCP receives and what a plan holds are these.
+"""A tool's arguments as a strict record that can be run at a context: what MCP receives and what a plan holds are these.
 
 Wrong types and unknown names are refused by name, with the nearest name that there is.
 """
@@ -16,7 +16,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.records import Param, Record
 from kernellab.search.memory.select import TAU, Scheme
 from kernellab.tools import build, generate, judge, memory, tasks
-from kernellab.tools.desk import Desk
+from kernellab.tools.context import ToolContext
 from kernellab.tools.records import Backend, Spec, Strategy
 
 M = TypeVar("M", bound=BaseModel)
@@ -36,7 +36,7 @@ class Call(BaseModel):
     about: ClassVar[str]
     long: ClassVar[bool] = True
 
-    def run(self, desk: Desk) -> Record:
+    def run(self, context: ToolContext) -> Record:
         raise NotImplementedError
 
 
@@ -45,8 +45,8 @@ class ListTasks(Call):
     about = "The tasks there are: dtypes, shapes that are timed, built-in recipes. Start here."
     long = False
 
-    def run(self, desk: Desk) -> Record:
-        return tasks.list_tasks(desk.files)
+    def run(self, context: ToolContext) -> Record:
+        return tasks.list_tasks(context.files)
 
 
 class GenerateKernel(Call):
@@ -62,9 +62,9 @@ class GenerateKernel(Call):
     backend: Backend = "auto"
     base: Short = ""
 
-    def run(self, desk: Desk) -> Record:
+    def run(self, context: ToolContext) -> Record:
         return generate.generate_kernel(
-            self.spec, self.meta_space, self.strategy, backend=self.backend, base=self.base, desk=desk
+            self.spec, self.meta_space, self.strategy, backend=self.backend, base=self.base, context=context
         )
 
 
@@ -81,8 +81,8 @@ class Compile(Call):
     spec: Spec | None = None
     params: dict[Short, Param] = {}
 
-    def run(self, desk: Desk) -> Record:
-        return build.compile(self.src, self.backend, self.flags, spec=self.spec, params=self.params, desk=desk)
+    def run(self, context: ToolContext) -> Record:
+        return build.compile(self.src, self.backend, self.flags, spec=self.spec, params=self.params, context=context)
 
 
 class Verify(Call):
@@ -97,8 +97,10 @@ class Verify(Call):
     tol: float | None = None
     timeout_s: float = 0.0
 
-    def run(self, desk: Desk) -> Record:
-        return judge.verify(self.artifact, self.reference, self.dtype, self.tol, timeout_s=self.timeout_s, desk=desk)
+    def run(self, context: ToolContext) -> Record:
+        return judge.verify(
+            self.artifact, self.reference, self.dtype, self.tol, timeout_s=self.timeout_s, context=context
+        )
 
 
 class Benchmark(Call):
@@ -113,8 +115,8 @@ class Benchmark(Call):
     timeout_s: float = 0.0
     vram_gb: float = 0.0
 
-    def run(self, desk: Desk) -> Record:
-        return judge.benchmark(self.artifact, self.shapes, self.repeats, self.timeout_s, self.vram_gb, desk=desk)
+    def run(self, context: ToolContext) -> Record:
+        return judge.benchmark(self.artifact, self.shapes, self.repeats, self.timeout_s, self.vram_gb, context=context)
 
 
 class ContrastiveSelect(Call):
@@ -130,8 +132,8 @@ class ContrastiveSelect(Call):
     tau: float = TAU
     seed: int = 0
 
-    def run(self, desk: Desk) -> Record:
-        return memory.contrastive_select(desk.workspace.run(self.db), self.n, self.scheme, self.tau, seed=self.seed)
+    def run(self, context: ToolContext) -> Record:
+        return memory.contrastive_select(context.workspace.run(self.db), self.n, self.scheme, self.tau, seed=self.seed)
 
 
 class Best(Call):
@@ -141,9 +143,9 @@ class Best(Call):
     run_name: Annotated[Short, Field(alias="run")] = ""
     task: Short = ""
 
-    def run(self, desk: Desk) -> Record:
-        names = [self.run_name] if self.run_name else desk.workspace.runs()
-        return memory.best([desk.workspace.run(name) for name in names], self.task)
+    def run(self, context: ToolContext) -> Record:
+        names = [self.run_name] if self.run_name else context.workspace.runs()
+        return memory.best([context.workspace.run(name) for name in names], self.task)
 
 
 class Explain(Call):
@@ -155,8 +157,8 @@ class Explain(Call):
     run_name: Annotated[Short, Field(alias="run")]
     trial: int | None = None
 
-    def run(self, desk: Desk) -> Record:
-        return memory.explain(desk.workspace.run(self.run_name), self.trial)
+    def run(self, context: ToolContext) -> Record:
+        return memory.explain(context.workspace.run(self.run_name), self.trial)
 
 
 CALLS: tuple[type[Call], ...] = (

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kernellab.build.router import backend_of
 from kernellab.core.records import BusyTrial, DuplicateTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.targets import backend_of, language
 from kernellab.propose.prompts import summarise
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.archive import AnyTrial
@@ -36,7 +36,7 @@ def reason_of(trial: AnyTrial, source: str) -> str:
     if isinstance(trial, BusyTrial):
         return f"busy: {trial.reason}"
     failure = summarise(trial, source)
-    if failure.cause == "does not compile" and backend_of(source) != "triton":  # which compiles for every shape anew
+    if failure.cause == "does not compile" and not language(backend_of(source)).each_shape:
         return failure.summary
     return f"{trial.status}: {_without_numbers(trial.reason)}"
 

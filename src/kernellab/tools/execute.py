@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.router import backend_of
 from kernellab.core.errors import (
     EXIT_BETTER,
     EXIT_BUSY,
@@ -20,12 +19,13 @@ from kernellab.core.errors import (
 )
 from kernellab.core.records import Record, dump
 from kernellab.core.settings import Settings
+from kernellab.core.targets import backend_of, devices
 from kernellab.propose.recipe import read_candidate
-from kernellab.run import driver
-from kernellab.search.workshop import open_workshop
+from kernellab.targets.base import platform
+from kernellab.targets.choose import AUTO, processor
 from kernellab.tasks.builtin import TASKS
 from kernellab.tools.calls import Call, checked
-from kernellab.tools.desk import Desk
+from kernellab.tools.context import ToolContext
 from kernellab.tools.plan import CompileStep, Plan, place, read_plan, references
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, check_threads
 from kernellab.tools.records import Benchmarked
@@ -100,8 +100,8 @@ def execute(path: Path, files: Mapping[str, str], settings: Mapping[str, Any] | 
     given = {**(settings or {}), "threads": plan.quotas.threads}
     chosen = {**given, **({"device": plan.device} if plan.device != "auto" else {})}
     deadline = Deadline(plan.quotas.timeout_s)
-    desk = Desk(Workspace(folder), files, chosen, deadline=deadline)
-    environment = _environment(desk, device)
+    context = ToolContext(Workspace(folder), files, chosen, deadline=deadline)
+    environment = _environment(context, device)
     if plan.environment and plan.environment != environment:
         raise EnvironmentFault(f"the plan is for environment {plan.environment[:16]}..., this is {environment[:16]}...",
                                "run it where it was made, or leave 'environment' empty")  # fmt: skip
@@ -109,7 +109,7 @@ def execute(path: Path, files: Mapping[str, str], settings: Mapping[str, Any] | 
     results = _Results()
     done = Executed(plan, folder, environment, ())
     for step in plan.steps:
-        row = _outcome(desk, plan, folder, step, results)
+        row = _outcome(context, plan, folder, step, results)
         results.rows.append(row)
         done = replace(done, results=tuple(results.rows))
         write_whole(folder / RESULTS, _lines(done))
@@ -118,17 +118,17 @@ def execute(path: Path, files: Mapping[str, str], settings: Mapping[str, Any] | 
     return done
 
 
-def _outcome(desk: Desk, plan: Plan, folder: Path, step: Any, results: _Results) -> dict[str, Any]:
+def _outcome(context: ToolContext, plan: Plan, folder: Path, step: Any, results: _Results) -> dict[str, Any]:
     """One step as a row of the results; the quota of seconds is the only thing that stops it half-way."""
     head = {"tool": step.tool, "id": step.id}
     try:
-        record = _call(desk, plan, folder, step, results).run(desk)
+        record = _call(context, plan, folder, step, results).run(context)
     except TimeSpent as spent:
         return {**head, "status": "out-of-time", "reason": spent.what}
     return {**head, "status": _status(record), **{k: v for k, v in dump(record).items() if k != "status"}}
 
 
-def _call(desk: Desk, plan: Plan, folder: Path, step: Any, results: _Results) -> Call:
+def _call(context: ToolContext, plan: Plan, folder: Path, step: Any, results: _Results) -> Call:
     """The step as a call, with references and files in place of their names."""
     given = step.model_dump(exclude={"tool", "id", "file"}, by_alias=True)
     for argument in ("src", "artifact", "db", "base"):
@@ -137,7 +137,7 @@ def _call(desk: Desk, plan: Plan, folder: Path, step: Any, results: _Results) ->
             given[argument] = results.refer(value[1:], argument)
     if isinstance(step, CompileStep) and step.file and step.spec is not None:
         candidate = read_candidate(folder / step.file)
-        kept = desk.workspace.keep_kernel(candidate.text, candidate.name, step.spec, backend_of(candidate.text))
+        kept = context.workspace.keep_kernel(candidate.text, candidate.name, step.spec, backend_of(candidate.text))
         given["src"] = kept.id
     if step.tool == "benchmark":
         given["vram_gb"] = _tighter(given["vram_gb"], plan.quotas.vram_gb)
@@ -156,19 +156,23 @@ def _status(record: Record) -> str:
 
 
 def _device(plan: Plan) -> str:
-    if plan.device == "auto":
-        return "cuda" if driver.present() else "cpu"
-    if plan.device == "cuda" and not driver.present():
+    known = [platform(kind) for kind in devices()]
+    if plan.device == AUTO:
+        here = [found.kind for found in known if found.accelerator and found.present()]
+        return here[0] if here else processor().kind
+    wanted = platform(plan.device)
+    if not wanted.present():
         raise EnvironmentFault(
-            "the plan is for a GPU, and none answers here", "run it on such a machine, or on device 'cpu'"
+            f"the plan is for {wanted.place}, and none answers here",
+            f"run it on such a machine, or on device '{processor().kind}'",
         )
-    return plan.device
+    return wanted.kind
 
 
-def _environment(desk: Desk, device: str) -> str:
+def _environment(context: ToolContext, device: str) -> str:
     """The digest that every trial of this plan will carry."""
-    settings: Settings = desk.choose(device=device)
-    workshop = open_workshop(settings, TASKS["softmax"], torch=False)
+    settings: Settings = context.choose(device=device)
+    workshop = platform(device).open(settings, TASKS["softmax"], torch=False)
     workshop.close()
     return str(workshop.environment["digest"])
 

@@ -12,24 +12,26 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from kernellab.build.base import Candidate
-from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.core.settings import Science, load_science
+from kernellab.core.targets import backend_of, default_language, devices, home_of
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.records import End, Environment, Genesis, RunSettings, TaskFacts
 from kernellab.ledger.store import Store
 from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
 from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
-from kernellab.propose.prompts.render import Backend as Language
 from kernellab.propose.recipe import Recipe, builtin_candidates
-from kernellab.run import driver
 from kernellab.search.construct import read_recipes
 from kernellab.search.lab import TASK_FILE
+from kernellab.targets.base import platform
+from kernellab.targets.choose import processor
 from kernellab.tasks.spec import Task
-from kernellab.tools.desk import Desk, as_spec
+from kernellab.tools.context import ToolContext, as_spec
 from kernellab.tools.records import Backend, Generated, NotGenerated, Space, Spec, Strategy
 from kernellab.tools.tasks import brief_of
 from kernellab.tools.workspace import Kernel
@@ -44,36 +46,38 @@ def generate_kernel(
     *,
     backend: Backend = "auto",
     base: str = "",
-    desk: Desk | None = None,
+    context: ToolContext | None = None,
 ) -> Generated | NotGenerated:
     """`strategy`: a built-in "recipe", or a model that "write"s a kernel or "translate"s the reference into a first one.
 
     `meta_space` takes the place of the source's own choices, name by name; the first choice is the one that is tried.
-    `base`: the recipe to take, or the id of a kernel that a model is to better. The model is the desk's, or KLAB_MODEL.
+    `base`: the recipe to take, or the id of a kernel that a model is to better. The model is the context's, or KLAB_MODEL.
     """
-    desk, wanted = desk or Desk(), as_spec(spec)
-    task, locator = desk.locate(wanted)
+    context, wanted = context or ToolContext(), as_spec(spec)
+    task, locator = context.locate(wanted)
     space = {str(name): list(choices) for name, choices in (meta_space or {}).items()}
     empty = [name for name, choices in space.items() if not choices or not name.isidentifier()]
     if empty:
         raise UsageError(f"meta_space has no choices for '{empty[0]}'", 'write {"NAME": [choice, ...]}')
     language = _language(task, backend)
     if strategy == "recipe":
-        return _from_recipe(desk, wanted, task, language, space, base)
-    return _Asked(desk, wanted, task, locator, language, space).ask(strategy, base)
+        return _from_recipe(context, wanted, task, language, space, base)
+    return _Asked(context, wanted, task, locator, language, space).ask(strategy, base)
 
 
-def _language(task: Task, backend: Backend) -> Language:
+def _language(task: Task, backend: Backend) -> str:
     """Asked for, or what this machine can run and there are recipes for."""
     if backend != "auto":
         return backend
-    if driver.present() and builtin_candidates(task.name, "cuda"):
-        return "triton"
-    return "c"
+    for kind in devices():
+        found = platform(kind)
+        if found.accelerator and found.present() and builtin_candidates(task.name, kind):
+            return default_language(kind)
+    return default_language(processor().kind)
 
 
-def _from_recipe(desk: Desk, spec: Spec, task: Task, language: Language, space: Space, base: str) -> Generated:
-    made = [c for c in builtin_candidates(task.name, DEVICE_OF[language]) if backend_of(c.text) == language]
+def _from_recipe(context: ToolContext, spec: Spec, task: Task, language: str, space: Space, base: str) -> Generated:
+    made = [c for c in builtin_candidates(task.name, home_of(language)) if backend_of(c.text) == language]
     named = [c for c in made if base in ("", c.name, c.name.removesuffix(f"_{language}"))]
     names = tuple(c.name for c in made)
     if not named:
@@ -85,19 +89,19 @@ def _from_recipe(desk: Desk, spec: Spec, task: Task, language: Language, space: 
         raise UsageError(
             what, f"there are: {', '.join(names)}" if names else "strategy 'translate' asks a model for a first one"
         )
-    with desk.workspace.lab:
-        recipes, _ = read_recipes(named, desk.choose())
+    with context.workspace.lab:
+        recipes, _ = read_recipes(named, context.choose())
     fitting = [r for r in recipes if set(space) <= set(r.space)]
     if not fitting:
         known = "; ".join(f"{r.name}: {', '.join(r.space) or 'none'}" for r in recipes)
         raise UsageError(f"no recipe has all of the parameters {', '.join(space)}", f"their names: {known}")
     return _generated(
-        desk, spec, task, fitting[0], space, "recipe", others=tuple(n for n in names if n != fitting[0].name)
+        context, spec, task, fitting[0], space, "recipe", others=tuple(n for n in names if n != fitting[0].name)
     )
 
 
 def _generated(
-    desk: Desk, spec: Spec, task: Task, recipe: Recipe, space: Space, origin: str, others: tuple[str, ...] = (),
+    context: ToolContext, spec: Spec, task: Task, recipe: Recipe, space: Space, origin: str, others: tuple[str, ...] = (),
     tokens: int = 0, folder: str = "", ledger_root: str = "",
 ) -> Generated:  # fmt: skip
     """The source with its choices written out at its end, so that it means the same wherever it goes."""
@@ -106,7 +110,7 @@ def _generated(
     if merged != recipe.space:
         text = f"{text.rstrip()}\n\nSPACE = {merged!r}  # the choices that were asked for\n"
     backend = backend_of(text)
-    kernel = desk.workspace.keep_kernel(text, recipe.name, spec, backend, merged, recipe.why, origin)
+    kernel = context.workspace.keep_kernel(text, recipe.name, spec, backend, merged, recipe.why, origin)
     return Generated(
         kernel=kernel.id, name=kernel.name, backend=backend, task=task.name, space=merged,
         params={k: v[0] for k, v in merged.items()}, why=recipe.why, others=others, tokens=tokens, folder=folder,
@@ -118,36 +122,36 @@ class _Asked:
     """One question to a model, asked again where its reply cannot be read."""
 
     def __init__(
-        self, desk: Desk, spec: Spec, task: Task, locator: str, language: Language, space: Space
+        self, context: ToolContext, spec: Spec, task: Task, locator: str, language: str, space: Space
     ) -> None:  # fmt: skip
-        self._desk = desk
+        self._context = context
         self._spec = spec
         self._task = task
         self._locator = locator
-        self._language: Language = language
+        self._language: str = language
         self._space = space
 
     def ask(self, strategy: Strategy, base: str) -> Generated | NotGenerated:
-        science = load_science({"model": self._desk.model or None})
+        science = load_science({"model": self._context.model or None})
         if not science.model:
             raise UsageError(f"strategy '{strategy}' needs a model, and none is named",
                              "set KLAB_MODEL or give --model, as openai:NAME@URL; strategy 'recipe' needs none")  # fmt: skip
         brief = self._brief(base)
         model = open_model(science.model)
-        folder = self._desk.workspace.new_run(f"generate-{self._task.name}")
+        folder = self._context.workspace.new_run(f"generate-{self._task.name}")
         with ExitStack() as stack:
-            ledger = Ledger.create(folder, self._genesis(science, strategy), load_or_create_key())
+            ledger = Ledger.create(folder, kinds.GENESIS.plain(self._genesis(science, strategy)), load_or_create_key())
             stack.callback(ledger.close)
             if isinstance(model, SdkClient):
                 stack.enter_context(model)
             if self._locator.endswith(".py"):
                 shutil.copyfile(self._locator, folder / TASK_FILE)
-            account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._desk.deadline.limit), load_prices())
-            recorded = Recorded(model, Journal(Store(folder), ledger.append), account, random.Random(0))
+            account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._context.deadline.limit), load_prices())
+            recorded = Recorded(model, Journal(Store(folder), ledger.write), account, random.Random(0))
             author = Author(recorded, model.name, PromptBook(), science.max_tokens, science.temperature,
                             science.prompt_tokens)  # fmt: skip
             answers, fault = self._replies(author, strategy, brief)
-            ledger.append("end", {"results": []})
+            ledger.write(kinds.END, End(results=[]))
             root = ledger.root
         return self._outcome(answers, fault, account.spent.tokens, folder, root)
 
@@ -156,8 +160,10 @@ class _Asked:
         answers: list[Answer] = []
         try:
             while len(answers) < _ATTEMPTS and not (answers and isinstance(answers[-1].value, CodeReply)):
-                self._desk.deadline.check()
-                answers.append(author.ask(kind, brief, len(answers), unread=answers, cancel=self._desk.deadline.cancel))
+                self._context.deadline.check()
+                answers.append(
+                    author.ask(kind, brief, len(answers), unread=answers, cancel=self._context.deadline.cancel)
+                )
         except ModelFault as fault:
             if fault.stops:
                 raise
@@ -177,23 +183,26 @@ class _Asked:
             )
         why = " ".join(value.think.split())[:400]
         recipe = Recipe(Candidate(value.source, f"{self._task.name}_{answers[-1].kind}"), value.space, why)
-        return _generated(self._desk, self._spec, self._task, recipe, self._space, "llm", tokens=tokens, folder=str(folder),
-                          ledger_root=root)  # fmt: skip
+        return _generated(
+            self._context, self._spec, self._task, recipe, self._space, "llm",
+            tokens=tokens, folder=str(folder), ledger_root=root,
+        )  # fmt: skip
 
     def _brief(self, base: str) -> Brief:
         brief = brief_of(self._task, self._language)
         if not base:
             return brief
-        kernel: Kernel = self._desk.workspace.kernel(base)
-        text = self._desk.workspace.candidate(kernel).text
+        kernel: Kernel = self._context.workspace.kernel(base)
+        text = self._context.workspace.candidate(kernel).text
         facts = KernelFacts(kernel.id, text, {k: v[0] for k, v in kernel.space.items()}, "untried", why=kernel.why)
         return Brief(brief.task, brief.device, brief.backend, base=facts)
 
-    def _genesis(self, science: Science, strategy: str) -> dict[str, object]:
-        task = self._task
-        return {
-            "purpose": "generate", "params": {"strategy": strategy, "backend": self._language},
-            "settings": self._desk.choose().model_dump(mode="json"), "science": science.model_dump(mode="json"),
-            "task": {"name": task.name, "fingerprint": task.fingerprint(), "builtin": not self._locator.endswith(".py")},
-            "environment": {}, "shapes": [], "candidates": [], "missing_baselines": {},
-        }  # fmt: skip
+    def _genesis(self, science: Science, strategy: str) -> Genesis:
+        task, builtin = self._task, not self._locator.endswith(".py")
+        return Genesis(
+            purpose="generate", params={"strategy": strategy, "backend": self._language},
+            settings=RunSettings.model_validate(self._context.choose().model_dump()),
+            science=science.model_dump(mode="json"),
+            task=TaskFacts(name=task.name, fingerprint=task.fingerprint(), builtin=builtin),
+            environment=Environment(), shapes=[], candidates=[], missing_baselines={},
+        )  # fmt: skip

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.errors import UsageError
 from kernellab.core.records import (
     BusyTrial,
-    Confirmation,
     Dims,
     FailedTrial,
     MeasuredTrial,
@@ -20,21 +18,23 @@ from kernellab.core.records import (
     RejectedTrial,
 )
 from kernellab.core.settings import Settings
+from kernellab.core.targets import home_of, language
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import Published
+from kernellab.ledger.run import Run
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.replay import read_trials
 from kernellab.search.runs import Outcome, try_candidate
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
-from kernellab.tools.desk import Desk
+from kernellab.tools.context import ToolContext
 from kernellab.tools.discreet import reason_of
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
 from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
 from kernellab.tools.workspace import Kept
 
 REPEATS = 41
+_TIMED = {"speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp"}
 
 
 def verify(
@@ -44,7 +44,7 @@ def verify(
     tol: float | None = None,
     *,
     timeout_s: float = 0.0,
-    desk: Desk | None = None,
+    context: ToolContext | None = None,
 ) -> Verification:
     """The judge's full verdict: every edge shape, held-out shapes, repeatability, and the outputs of timed calls.
 
@@ -52,18 +52,18 @@ def verify(
     ULP that is accepted. It tightens the task's own error budget and never loosens it: where more is asked for, the
     task's budget holds, and the note says so.
     """
-    desk = desk or Desk()
+    context = context or ToolContext()
     if tol is not None and not (math.isfinite(tol) and tol >= 0):
         raise UsageError(f"a tolerance of {tol} ULP makes no sense", "give a number from 0 on, or none")
-    kept = desk.workspace.artifact(artifact)
-    _task(desk, kept, reference, dtype)
-    deadline = desk.deadline.sooner(timeout_s)
-    folder = desk.workspace.new_run(f"verify-{kept.id}")
+    kept = context.workspace.artifact(artifact)
+    _task(context, kept, reference, dtype)
+    deadline = context.deadline.sooner(timeout_s)
+    folder = context.workspace.new_run(f"verify-{kept.id}")
     try:
-        outcome = _tried(desk, kept, desk.choose(effort="quick"), folder, kept.dims, deadline)
+        outcome = _tried(context, kept, context.choose(effort="quick"), folder, kept.dims, deadline)
     except TimeSpent as spent:
         return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(folder))
-    return _verification(kept, folder, outcome, tol, desk)
+    return _verification(kept, folder, outcome, tol, context)
 
 
 def benchmark(
@@ -73,21 +73,21 @@ def benchmark(
     timeout_s: float = 0.0,
     vram_gb: float = 0.0,
     *,
-    desk: Desk | None = None,
+    context: ToolContext | None = None,
 ) -> Benchmarked:
     """Speed-up over the fastest baseline at each shape (default: the one it was compiled for); judged first, in full.
 
     `repeats`: at least so many paired samples in the confirmation, which says how much effort is spent. `timeout_s`
     and `vram_gb` are quotas for the whole call and for one candidate's buffers.
     """
-    desk = desk or Desk()
+    context = context or ToolContext()
     effort = effort_for(repeats)
-    kept = desk.workspace.artifact(artifact)
-    task = _task(desk, kept, "", "")
-    check_memory(vram_gb, DEVICE_OF[kept.backend])
+    kept = context.workspace.artifact(artifact)
+    task = _task(context, kept, "", "")
+    check_memory(vram_gb, home_of(kept.backend))
     wanted = [parse_dims(shape, task) for shape in shapes] or [kept.dims]
-    deadline = desk.deadline.sooner(timeout_s)
-    settings = desk.choose(effort=effort, vram_gb=vram_gb or None)
+    deadline = context.deadline.sooner(timeout_s)
+    settings = context.choose(effort=effort, vram_gb=vram_gb or None)
     rows: list[Timed | NotTimed] = []
     for dims in {dims_label(d): d for d in wanted}.values():
         over = over_memory(task, dims, vram_gb)
@@ -97,44 +97,45 @@ def benchmark(
         elif late:
             rows.append(NotTimed(status="out-of-time", shape=dims_label(dims), reason="no time was left for it"))
         else:
-            rows.append(_row(desk, kept, settings, dims, deadline))
+            rows.append(_row(context, kept, settings, dims, deadline))
     return Benchmarked(artifact=kept.id, effort=effort, rows=tuple(rows))
 
 
-def _row(desk: Desk, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
-    folder, shape = desk.workspace.new_run(f"bench-{kept.id}"), dims_label(dims)
+def _row(context: ToolContext, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
+    folder, shape = context.workspace.new_run(f"bench-{kept.id}"), dims_label(dims)
     try:
-        outcome = _tried(desk, kept, settings, folder, dims, deadline)
+        outcome = _tried(context, kept, settings, folder, dims, deadline)
     except TimeSpent as spent:
         return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(folder))
-    data = outcome.results[0].data
+    (result,) = outcome.results
     if outcome.status == "nothing-verified":
-        refused = _refusal(kept, folder, desk)
+        refused = _refusal(kept, folder, context)
         why = f"{refused.cause}: {refused.reason}"
         return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
-    if outcome.status == "busy":
-        return NotTimed(status="busy", shape=shape, reason=without_paths(data["reason"]), **_record(folder))
-    names = ("speedup", "speedup_low", "speedup_high", "baseline", "gb_per_s", "of_floor", "max_ulp")
+    if result.status == "busy" or not isinstance(result, Published):
+        return NotTimed(status="busy", shape=shape, reason=without_paths(result.reason), **_record(folder))
     return Timed(
         status="better" if outcome.status == "better" else "nothing-better", shape=shape,
-        latency_us=data["latency_s"] * 1e6, **{n: data[n] for n in names}, **_record(folder),
+        latency_us=result.latency_s * 1e6, **result.model_dump(include=_TIMED), **_record(folder),
     )  # fmt: skip
 
 
-def _tried(desk: Desk, kept: Kept, settings: Settings, folder: Path, dims: Dims, deadline: Deadline) -> Outcome:
-    candidate = desk.workspace.candidate(desk.workspace.kernel(kept.kernel))
-    with desk.workspace.lab:
+def _tried(
+    context: ToolContext, kept: Kept, settings: Settings, folder: Path, dims: Dims, deadline: Deadline
+) -> Outcome:
+    candidate = context.workspace.candidate(context.workspace.kernel(kept.kernel))
+    with context.workspace.lab:
         deadline.check()
         return try_candidate(kept.task, candidate, settings, folder, dims, dict(kept.params), deadline)
 
 
-def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
+def _task(context: ToolContext, kept: Kept, reference: str, dtype: str) -> Task:
     """The artifact's task, which must be the one that it was compiled for."""
-    task = load_task(kept.task).on(DEVICE_OF[kept.backend])
+    task = load_task(kept.task).on(home_of(kept.backend))
     if task.fingerprint() != kept.fingerprint:
         raise UsageError(f"the task '{task.name}' has changed since {kept.id} was compiled", "compile it again")
     if reference or dtype:
-        asked, _ = desk.locate(Spec(task=reference or kept.task, dtype=dtype))
+        asked, _ = context.locate(Spec(task=reference or kept.task, dtype=dtype))
         if asked.name != task.name:
             raise UsageError(
                 f"{kept.id} was compiled for {task.name}, not for {asked.name}", "compile it for that task"
@@ -142,14 +143,14 @@ def _task(desk: Desk, kept: Kept, reference: str, dtype: str) -> Task:
     return task
 
 
-def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None, desk: Desk) -> Verification:
+def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None, context: ToolContext) -> Verification:
     if outcome.status == "nothing-verified":
-        return _refusal(kept, folder, desk)
-    verdict = _confirmations(folder)[-1].verdict
-    trial = read_trials(folder)[0]
+        return _refusal(kept, folder, context)
+    run = Run(folder)
+    verdict, trial = run.confirmations[-1].verdict, run.trials[0]
     assert isinstance(verdict, Passed)
     assert isinstance(trial, (MeasuredTrial, BusyTrial))
-    if kept.backend == "c" and trial.artifact.code != kept.artifact.code:
+    if language(kept.backend).same_code and trial.artifact.code != kept.artifact.code:
         return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
                        "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip
     if tol is not None and tol < verdict.budget_ulp and verdict.max_ulp > tol:
@@ -168,23 +169,19 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
                     **figures, **_record(folder))  # fmt: skip
 
 
-def _refusal(kept: Kept, folder: Path, desk: Desk) -> Refused:
+def _refusal(kept: Kept, folder: Path, context: ToolContext) -> Refused:
     """From the trial or its confirmation, whichever said no."""
-    trial = read_trials(folder)[0]
-    confirmed = _confirmations(folder)
+    run = Run(folder)
+    trial = run.trials[0]
     if isinstance(trial, FailedTrial):
-        source = desk.workspace.candidate(desk.workspace.kernel(kept.kernel)).text
+        source = context.workspace.candidate(context.workspace.kernel(kept.kernel)).text
         return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source), **_record(folder))
-    verdict = trial.verdict if isinstance(trial, RejectedTrial) else confirmed[-1].verdict
+    verdict = trial.verdict if isinstance(trial, RejectedTrial) else run.confirmations[-1].verdict
     assert isinstance(verdict, Rejected)
     return Refused(
         artifact=kept.id, cause=verdict.cause, reason=without_paths(verdict.reason), case=verdict.case,
         max_ulp=verdict.max_ulp, **_record(folder),
     )  # fmt: skip
-
-
-def _confirmations(folder: Path) -> list[Confirmation]:
-    return [Confirmation.model_validate(e.body) for e in read_entries(folder) if e.kind == "confirmation"]
 
 
 def _record(folder: Path) -> dict[str, Any]:

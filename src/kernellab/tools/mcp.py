@@ -22,7 +22,7 @@ from kernellab.core.version import VERSION
 from kernellab.propose.models.keys import Key, Scrubber
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.tools.calls import CALLS, Call, read_call
-from kernellab.tools.desk import Desk
+from kernellab.tools.context import ToolContext
 from kernellab.tools.quota import Deadline
 from kernellab.tools.replies import Answer, answer
 from kernellab.tools.resources import TEMPLATES, Shelf, links_of
@@ -36,11 +36,11 @@ contrastive_select show what was tried. You are never told the held-out shapes t
 
 
 class Hands:
-    """Runs calls at a desk and words their answers. Has no notion of the protocol."""
+    """Runs calls at a context and words their answers. Has no notion of the protocol."""
 
-    def __init__(self, desk: Desk, token: str = "") -> None:
-        self._desk = desk
-        self.shelf = Shelf(desk)
+    def __init__(self, context: ToolContext, token: str = "") -> None:
+        self._context = context
+        self.shelf = Shelf(context)
         self._scrub = Scrubber.of_environment()
         if token:
             self._scrub = self._scrub.plus(Key("KLAB_MCP_TOKEN", token))
@@ -49,8 +49,8 @@ class Hands:
         """Blocks. Every foreseen failure is an answer: what, and how to mend it."""
         try:
             call = read_call(name, arguments)
-            desk = replace(self._desk, deadline=Deadline(self._desk.deadline.seconds, cancel))
-            record = call.run(desk)
+            context = replace(self._context, deadline=Deadline(self._context.deadline.seconds, cancel))
+            record = call.run(context)
             return self._answer(record)
         except KlabError as fault:
             return self._refusal(fault.what, fault.fix)

@@ -7,15 +7,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Confirmation, MeasuredTrial, Passed
+from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
-from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import Published
+from kernellab.ledger.run import Run, place_of, well_formed
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.archive import AnyTrial, Archive, well_formed
 from kernellab.search.lab import task_of
 from kernellab.search.memory import select
 from kernellab.search.memory.contrast import contrast
@@ -28,6 +28,7 @@ from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explan
 
 MOST = 16
 _CONTRAST_TOKENS = 160
+_PUBLISHED = {"task", "status", "speedup", "speedup_low", "speedup_high", "baseline", "trial"}
 
 
 def contrastive_select(
@@ -73,21 +74,20 @@ def explain(run: str | Path, trial: int | None = None) -> Explanation:
     """One trial in words; without a number the confirmed best, or the last one."""
     folder = Path(run)
     ledger = require_sound(folder)
-    archive = Archive.read(folder)
-    if not archive.trials:
+    found = Run(folder)
+    if not found.trials:
         raise UsageError(f"run {folder.name} holds no trials", "klab resume goes on with a run that was cut")
-    trials, confirmed = archive.trials, {c.trial: c for c in archive.confirmations}
-    entries = [(e.kind, dict(e.body)) for e in read_entries(folder)]
-    number = trial if trial is not None else _headline(entries, trials)
+    trials, confirmed = found.trials, {c.trial: c for c in found.confirmations}
+    number = trial if trial is not None else _headline(found)
     if not 0 <= number < len(trials):
         raise UsageError(f"run {folder.name} has no trial {number}", f"it has trials 0 to {len(trials) - 1}")
-    specimens = recall(trials, reader_of(Store(folder)))
+    specimens = recall(trials, reader_of(found.store))
     chosen = specimens[number]
     top = _best_beside(specimens, chosen)
     words = [
         *_what(chosen),
         *_verdict(chosen, confirmed.get(number)),
-        *_time(chosen, confirmed.get(number), entries),
+        *_time(chosen, confirmed.get(number), found),
     ]
     if top is not None and top.number != number:
         words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top)}")
@@ -119,19 +119,15 @@ def _told(specimen: Specimen) -> Specimen:
 
 def _confirmed_rows(folder: Path) -> list[BestRow]:
     """A run's results that rest on a confirmation, the last one for each shape."""
+    run = Run(folder)
+    published = [result for result in run.results if isinstance(result, Published)]
+    if not published:
+        return []
+    task, _ = task_of(folder)
     rows: dict[str, BestRow] = {}
-    trials: list[AnyTrial] | None = None
-    task = None
-    for entry in read_entries(folder):
-        body = entry.body
-        if entry.kind != "result" or body.get("trial") is None or "dims" not in body:
-            continue
-        trials = trials if trials is not None else read_trials(folder)
-        task = task or task_of(folder)[0]
-        proposal, shape = trials[body["trial"]].proposal, dims_label(in_order(body["dims"], task))
-        figures = {
-            k: body[k] for k in ("task", "status", "speedup", "speedup_low", "speedup_high", "baseline", "trial")
-        }
+    for result in published:
+        proposal, shape = run.trials[result.trial].proposal, dims_label(in_order(result.dims, task))
+        figures = result.model_dump(include=_PUBLISHED)
         rows[shape] = BestRow(**figures, shape=shape, run=folder.name, name=proposal.name, params=dict(proposal.params))
     return list(rows.values())
 
@@ -140,9 +136,9 @@ def _rank(row: BestRow) -> tuple[bool, float]:
     return row.status == "better", row.speedup_low
 
 
-def _headline(entries: Sequence[tuple[str, dict[str, Any]]], trials: Sequence[AnyTrial]) -> int:
-    named = [t for kind, body in entries if kind == "result" and isinstance(t := body.get("trial"), int)]
-    return named[-1] if named else trials[-1].trial
+def _headline(run: Run) -> int:
+    named = [result.trial for result in run.records(kinds.RESULT) if isinstance(result, Published)]
+    return named[-1] if named else run.trials[-1].trial
 
 
 def _best_beside(specimens: Sequence[Specimen], chosen: Specimen) -> Specimen | None:
@@ -180,15 +176,14 @@ def _passed(verdict: Passed) -> str:
     return f"{verdict.cases} cases, error up to {verdict.max_ulp:.3g} ULP of {verdict.budget_ulp:.3g} allowed, {again}"
 
 
-def _time(
-    chosen: Specimen, confirmation: Confirmation | None, entries: Sequence[tuple[str, dict[str, Any]]]
-) -> list[str]:
+def _time(chosen: Specimen, confirmation: Confirmation | None, run: Run) -> list[str]:
     """The confirmation's clock where there is one: a trial's is for ranking."""
     timing = confirmation.timing if confirmation is not None and confirmation.timing is not None else chosen.timing
     if timing is None:
         return []
-    calibrations = [b for k, b in entries if k == "calibration" and b.get("dims") == chosen.trial.dims]
-    bound = calibrations[-1].get("bound", "memory") if calibrations else "memory"
+    place = place_of(chosen.trial.task, chosen.trial.dims)
+    bounds = [c.bound for c in run.calibrations if place_of(c.task, c.dims) == place]
+    bound = bounds[-1] if bounds else "memory"
     near = "near it" if timing.of_floor > 0.8 else "half of it or better" if timing.of_floor > 0.5 else "far from it"
     return [
         f"time: {_duration(timing.latency_s)} a call, {timing.speedup:.3f}x of {timing.baseline} "

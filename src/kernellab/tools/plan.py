@@ -13,7 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from kernellab.core.choices import OneOf
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import devices
 from kernellab.tools import calls
 from kernellab.tools.calls import Call, checked
 from kernellab.tools.quota import LONGEST_S
@@ -88,7 +90,7 @@ class Plan(_Part):
     environment: Annotated[
         str, Field(pattern=r"^([0-9a-f]{64})?$", validation_alias=AliasChoices("environment", "image"))
     ] = ""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Annotated[str, OneOf(lambda: ["auto", *devices()])] = "auto"
     inputs: Annotated[tuple[str, ...], Field(max_length=64)] = ()
     artifact_dir: str
     quotas: Quotas = Quotas()

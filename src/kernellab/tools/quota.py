@@ -11,6 +11,7 @@ from threading import Event as Flag
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.settings import EFFORTS
+from kernellab.targets.base import platform
 from kernellab.tasks.spec import Dims, Task
 
 LONGEST_S = 24 * 3600.0
@@ -75,11 +76,7 @@ def effort_for(repeats: int) -> str:
 
 def memory_gb(device: str) -> float:
     """Of the GPU, or of this machine where candidates run on the processor."""
-    if device == "cuda":
-        from kernellab.run import driver
-
-        return float(driver.Context().properties().memory_bytes) / 1e9
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return platform(device).memory_gb()
 
 
 def check_memory(vram_gb: float, device: str) -> None:
@@ -87,7 +84,8 @@ def check_memory(vram_gb: float, device: str) -> None:
         raise UsageError(f"a quota of {vram_gb} GB makes no sense", "give 0 (none) or more")
     have = memory_gb(device) if vram_gb else 0.0
     if vram_gb > have:
-        place = "the GPU" if device == "cuda" else "this machine"
+        found = platform(device)
+        place = f"the {found.title}" if found.accelerator else "this machine"
         raise UsageError(
             f"a quota of {vram_gb:g} GB is above what {place} has: {have:.1f} GB", f"ask for {have:.1f} at most"
         )

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kernellab.core.choices import OneOf
 from kernellab.core.records import Cause, Dims, Param, Record, Trust
+from kernellab.core.targets import backends
 
-Backend = Literal["auto", "c", "triton", "cuda"]
+Backend = Annotated[str, OneOf(lambda: ["auto", *backends()])]
 Strategy = Literal["recipe", "write", "translate"]
 Space = dict[str, list[Param]]
 

@@ -12,18 +12,16 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Record, dump
-from kernellab.ledger.journal import read_entries
+from kernellab.core.targets import backends, home_of, languages
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.propose.prompts.render import Backend
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.archive import AnyTrial
 from kernellab.search.memory.specimen import reader_of
-from kernellab.search.replay import read_trials
-from kernellab.tools.desk import Desk
+from kernellab.targets.base import platform
+from kernellab.tools.context import ToolContext
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
     Benchmarked,
@@ -62,7 +60,7 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}"
 class Shelf:
     """Reads addresses. Replies that were cut are kept until so many others were."""
 
-    desk: Desk
+    context: ToolContext
     _replies: OrderedDict[str, str] = field(default_factory=OrderedDict)
     _count: int = 0
 
@@ -76,7 +74,7 @@ class Shelf:
 
     def read(self, uri: str) -> str:
         routes: dict[str, Callable[..., str]] = {
-            rf"klab://task/({_NAME})/(c|triton|cuda)": self._task,
+            rf"klab://task/({_NAME})/({'|'.join(backends())})": self._task,
             rf"klab://kernel/({_ID})/(source|log)": self._kernel,
             rf"klab://artifact/({_ID})/(source|listing)": self._artifact,
             rf"klab://run/({_NAME})/ledger": self._ledger,
@@ -92,41 +90,41 @@ class Shelf:
     def listed(self) -> list[Link]:
         """Tasks, and the ledgers of the last runs."""
         tasks = [Link(f"klab://task/{name}/c", f"{name}: the task and the C format") for name in self._names()]
-        return tasks + [Link(f"klab://run/{n}/ledger", f"{n}: ledger") for n in self.desk.workspace.runs()[-20:]]
+        return tasks + [Link(f"klab://run/{n}/ledger", f"{n}: ledger") for n in self.context.workspace.runs()[-20:]]
 
     def _names(self) -> list[str]:
         from kernellab.tasks.builtin import TASKS
 
-        return [*TASKS, *(self.desk.files or {})]
+        return [*TASKS, *(self.context.files or {})]
 
-    def _task(self, name: str, backend: Backend) -> str:
-        return guide(self.desk.locate(Spec(task=name))[0], backend)
+    def _task(self, name: str, backend: str) -> str:
+        return guide(self.context.locate(Spec(task=name))[0], backend)
 
     def _kernel(self, id: str, part: str) -> str:
-        kernel = self.desk.workspace.kernel(id)
-        text = self.desk.workspace.candidate(kernel).text if part == "source" else self.desk.workspace.log(kernel)
+        kernel = self.context.workspace.kernel(id)
+        text = self.context.workspace.candidate(kernel).text if part == "source" else self.context.workspace.log(kernel)
         return without_paths(text) if part == "log" else text
 
     def _artifact(self, id: str, part: str) -> str:
-        kept: Kept = self.desk.workspace.artifact(id)
-        kernel = self.desk.workspace.kernel(kept.kernel)
+        kept: Kept = self.context.workspace.artifact(id)
+        kernel = self.context.workspace.kernel(kept.kernel)
         if part == "source":
-            return self.desk.workspace.candidate(kernel).text
-        return without_paths(self.desk.workspace.listing(kept)) or "there is no listing of a C kernel"
+            return self.context.workspace.candidate(kernel).text
+        return without_paths(self.context.workspace.listing(kept)) or "there is no listing of a C kernel"
 
     def _ledger(self, name: str) -> str:
-        folder = self.desk.workspace.run(name)
+        folder = self.context.workspace.run(name)
         lines = [{"seq": e.seq, "kind": e.kind, "time": e.time, "body": entry_shown(dict(e.body))}
-                 for e in read_entries(folder)]  # fmt: skip
+                 for e in Run(folder).entries]  # fmt: skip
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
 
     def _trial(self, name: str, number: str) -> str:
-        folder = self.desk.workspace.run(name)
-        return json.dumps(entry_shown(dump(_numbered(folder, number))), indent=1)
+        folder = self.context.workspace.run(name)
+        return json.dumps(entry_shown(dump(Run(folder).trial(int(number)))), indent=1)
 
     def _trial_source(self, name: str, number: str) -> str:
-        folder = self.desk.workspace.run(name)
-        return reader_of(Store(folder))(_numbered(folder, number).proposal.source) or "the source was pruned"
+        folder = self.context.workspace.run(name)
+        return reader_of(Store(folder))(Run(folder).trial(int(number)).proposal.source) or "the source was pruned"
 
     def _reply(self, number: str) -> str:
         if number not in self._replies:
@@ -134,25 +132,21 @@ class Shelf:
         return self._replies[number]
 
 
-def _numbered(folder: Path, number: str) -> AnyTrial:
-    trials = read_trials(folder)
-    if int(number) >= len(trials):
-        raise UsageError(f"run {folder.name} has no trial {number}", f"it has {len(trials)}")
-    return trials[int(number)]
-
-
 def links_of(record: Record) -> list[Link]:
     """What a result points to."""
     match record:
         case TaskList():
-            return [Link(f"klab://task/{t.name}/c", f"{t.name}: the task and the C format") for t in record.tasks]
+            first = languages()[0]
+            about = f"the task and the {first.title} format"
+            return [Link(f"klab://task/{t.name}/{first.name}", f"{t.name}: {about}") for t in record.tasks]
         case Generated():
             return [Link(f"klab://kernel/{record.kernel}/source", "the source")]
         case NotCompiled():
             return [Link(f"klab://kernel/{record.kernel}/{part}", part) for part in ("source", "log")]
         case Compiled():
-            gpu = [Link(f"klab://artifact/{record.artifact}/listing", "the listing")] if record.backend != "c" else []
-            return [Link(f"klab://artifact/{record.artifact}/source", "the source"), *gpu]
+            listed = bool(platform(home_of(record.backend)).listings)
+            links = {"source": "the source", **({"listing": "the listing"} if listed else {})}
+            return [Link(f"klab://artifact/{record.artifact}/{part}", about) for part, about in links.items()]
         case Verified() | Refused():
             return _ledgers([record.folder])
         case Benchmarked():

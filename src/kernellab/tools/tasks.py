@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kernellab.build.router import DEVICE_OF, backend_of
-from kernellab.core.hardware import cpu_model
+from kernellab.core.targets import backend_of, devices, home_of
 from kernellab.propose.prompts import Brief, DeviceFacts, PromptBook, TaskFacts, Withheld, shown
-from kernellab.propose.prompts.render import Backend
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.construct import DEFAULT_TARGET
-from kernellab.search.gauntlet import family
+from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label
@@ -23,8 +20,8 @@ _EXAMPLE = re.compile(r"```python\n.*?```", re.DOTALL)
 def list_tasks(files: Mapping[str, str] | None = None) -> TaskList:
     """A line for each family of built-in tasks, and for each task file."""
     lines = [
-        _line(TASKS[name], [t for n, t in TASKS.items() if family(n) == name])
-        for name in dict.fromkeys(map(family, TASKS))
+        _line(TASKS[name], [t for t in TASKS.values() if t.family == name])
+        for name in dict.fromkeys(t.family for t in TASKS.values())
     ]
     for path in (files or {}).values():
         task = load_task(path)
@@ -33,7 +30,7 @@ def list_tasks(files: Mapping[str, str] | None = None) -> TaskList:
 
 
 def _line(task: Task, variants: list[Task]) -> TaskLine:
-    kernels = [c for device in ("cpu", "cuda") for c in builtin_candidates(task.name, device)]
+    kernels = [c for device in devices() for c in builtin_candidates(task.name, device)]
     return TaskLine(
         name=task.name,
         about=shown(task.about, Withheld.of(task)),
@@ -45,16 +42,14 @@ def _line(task: Task, variants: list[Task]) -> TaskLine:
     )
 
 
-def brief_of(task: Task, backend: Backend) -> Brief:
+def brief_of(task: Task, backend: str) -> Brief:
     """The facts that a writer gets: of the shapes, those that are tuned for alone."""
-    device = DEVICE_OF[backend]
-    facts = (
-        DeviceFacts.of(cpu_model(), "cpu", 1) if device == "cpu" else DeviceFacts.of("an NVIDIA GPU", DEFAULT_TARGET, 0)
-    )
-    return Brief(task=TaskFacts.of(task, device), device=facts, backend=backend)
+    found = platform(home_of(backend))
+    facts = DeviceFacts.of(found.here(), found.architecture, 0 if found.accelerator else 1)
+    return Brief(task=TaskFacts.of(task, found.kind), device=facts, backend=backend)
 
 
-def guide(task: Task, backend: Backend) -> str:
+def guide(task: Task, backend: str) -> str:
     """The task, its accuracy rule and the candidate format, for a writer who is no model of ours."""
     text = PromptBook().render("write", brief_of(task, backend)).user
     problem = text.partition("# Your part")[0].strip()

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from kernellab.build.base import Built
+from kernellab.core.records import dump
+from kernellab.ledger.records import SanitizerError
 from kernellab.run.alone import Watched, Work, find_tool, version_of, watch, write
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.spec import Task, dims_label
@@ -26,7 +28,7 @@ from kernellab.verify.cases import Case
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
 TIMEOUT_S = 120.0
-_NAME = "compute-sanitizer"
+NAME = "compute-sanitizer"
 _FOUND = 9
 _DISTRIBUTIONS = 2
 _PADDING = 4096
@@ -43,28 +45,11 @@ _FRAME = re.compile(r"^\s+Device Frame:\s*(?:0x[0-9a-fA-F]+ in )?(.+)$")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What one tool found: how many errors, the first of them, and the kernel it lies in."""
-
-    tool: str
-    count: int
-    message: str
-    kernel: str
-
-    def __str__(self) -> str:
-        where = f" in {self.kernel}" if self.kernel else ""
-        return f"{self.tool}{where}: {self.message} ({self.count} error{'' if self.count == 1 else 's'})"
-
-    def data(self) -> dict[str, Any]:
-        return {"tool": self.tool, "count": self.count, "message": self.message, "kernel": self.kernel}
-
-
-@dataclass(frozen=True)
 class Sanitized:
     """`unfinished`: tools that came to no end, and why; they say nothing about the candidate."""
 
     tools: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[SanitizerError, ...]
     unfinished: dict[str, str] = field(default_factory=dict)
     version: str = ""
     cases: tuple[str, ...] = ()
@@ -72,7 +57,7 @@ class Sanitized:
     def data(self) -> dict[str, Any]:
         return {
             "tools": list(self.tools),
-            "findings": [f.data() for f in self.findings],
+            "findings": [dump(f) for f in self.findings],
             "unfinished": self.unfinished,
             "version": self.version,
             "cases": list(self.cases),
@@ -81,7 +66,7 @@ class Sanitized:
 
 def missing() -> str:
     """Why candidates cannot be sanitized here, or ''."""
-    return "" if find_tool(_NAME) else f"there is no {_NAME} on the PATH, in /usr/local/cuda/bin or in CUDA_HOME/bin"
+    return "" if find_tool(NAME) else f"there is no {NAME} on the PATH, in /usr/local/cuda/bin or in CUDA_HOME/bin"
 
 
 def sanitizer_cases(task: Task) -> list[Case]:
@@ -93,8 +78,8 @@ def sanitize(
     built: Built, task: Task, cases: Sequence[Case], tools: Sequence[str] = TOOLS, timeout_s: float = TIMEOUT_S
 ) -> Sanitized:
     """Replay the cases under each tool in turn. The artifact needs a plan for every case's shape."""
-    program = find_tool(_NAME)
-    findings: list[Finding] = []
+    program = find_tool(NAME)
+    findings: list[SanitizerError] = []
     unfinished: dict[str, str] = {}
     seed = np.frombuffer(os.urandom(32), np.uint32).tolist()
     with tempfile.TemporaryDirectory(prefix="klab-sanitize-") as name:
@@ -108,7 +93,7 @@ def sanitize(
         for tool in tools:
             watched = watch(_command(program, tool), folder, timeout_s)
             found = read_report(tool, watched)
-            if isinstance(found, Finding):
+            if isinstance(found, SanitizerError):
                 findings.append(found)
             elif found:
                 unfinished[tool] = found
@@ -123,19 +108,19 @@ def _command(program: str, tool: str) -> list[str]:
     return [program, "--tool", tool, *own, "--error-exitcode", str(_FOUND), "--print-limit", "20"]
 
 
-def read_report(tool: str, watched: Watched) -> Finding | str:
+def read_report(tool: str, watched: Watched) -> SanitizerError | str:
     """What the tool found, '' where it found nothing, or why it came to no verdict (a text)."""
     lines = _LINE.findall(watched.out + "\n" + watched.err)
     first, kernel = _first(lines)
     count = _count(lines)
     if first:
-        return Finding(tool, max(count or 1, 1), first, kernel)
+        return SanitizerError(tool=tool, count=max(count or 1, 1), message=first, kernel=kernel)
     if watched.code is None:
         return "did not finish in time and was ended"
     if count is None or watched.code not in (0, _FOUND):
         return f"ended with code {watched.code}: {watched.last}"
     # Counted and not understood (a newer tool words things anew): better a finding too many than one too few.
-    return Finding(tool, count, _other(lines), "") if count else ""
+    return SanitizerError(tool=tool, count=count, message=_other(lines), kernel="") if count else ""
 
 
 def _count(lines: Sequence[str]) -> int | None:

@@ -18,6 +18,7 @@ from kernellab.build.abilities import (
 )
 from kernellab.build.base import Built
 from kernellab.build.bundle import Bundle, pack
+from kernellab.core.targets import backends
 
 pytestmark = pytest.mark.backend_c
 COUNTS = """#include <time.h>
@@ -43,7 +44,7 @@ def test_an_artifact_carries_its_list(build: Callable[..., Built]) -> None:
     ],
 )  # fmt: skip
 def test_inline_assembly_is_found_by_its_word(text: str, has: bool, build: Callable[..., Built]) -> None:
-    assert (INLINE_ASSEMBLY in abilities_of(build().timed.code, text)) is has
+    assert (INLINE_ASSEMBLY in abilities_of("c", build().timed.code, text)) is has
 
 
 def test_a_record_that_says_else_than_the_code_is_found(build: Callable[..., Built]) -> None:
@@ -81,11 +82,12 @@ def test_a_list_costs_little_beside_a_build(build: Callable[..., Built]) -> None
     code = build(COUNTS).timed.code
     from_code.cache_clear()
     started = time.process_time()
-    from_code(code)
+    from_code("c", code)
     assert time.process_time() - started < 0.1  # of this process's own time, whatever else runs here
 
 
 def test_garbage_is_an_error_in_words() -> None:
-    for garbage in (b"", b"\x7fELF", b"nonsense", pack(Bundle((b"no cubin",), {}))):
-        with pytest.raises(ValueError):
-            from_code(garbage)
+    for backend in backends():
+        for garbage in (b"", b"\x7fELF", b"nonsense", pack(Bundle((b"no cubin",), {}))):
+            with pytest.raises(ValueError):
+                from_code(backend, garbage)

@@ -24,9 +24,9 @@ from kernellab.build.bundle import unpack
 from kernellab.build.cache import CodeCache
 from kernellab.build.cuda import CudaBuilder
 from kernellab.build.exchange import MAX_STATIC
-from kernellab.build.router import backend_of
 from kernellab.build.triton import TritonBuilder
 from kernellab.core.records import Cause
+from kernellab.core.targets import backend_of
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims

@@ -9,7 +9,7 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.certify.c_text import CKernel, Launch, body_of, read_c_kernel, work_of
 from kernellab.certify.certificate import Certificate
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.lift import Lifted, LiftedStep
 from kernellab.core.errors import EnvironmentFault
 from kernellab.tasks.builtin import TASKS

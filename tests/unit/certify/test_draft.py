@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernellab.certify.certificate import Certificate
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.draft import shapes_of
-from kernellab.certify.evidence import prove_trial
 from kernellab.ledger.check import check
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Task
@@ -22,7 +22,7 @@ def test_binds_everything_the_claim_rests_on(issued: tuple[Certificate, Path], c
     assert certificate.speed.speedup_low == proof.timing.speedup_low
     assert certificate.speed.pairs == len(proof.timing.candidate_s)
     assert certificate.accuracy.budget_ulp == proof.verdict.budget_ulp
-    assert certificate.environment == proof.genesis["environment"]
+    assert certificate.environment == proof.genesis.environment.facts
     assert (certificate.evidence.run, certificate.evidence.root) == (check(copied).run, check(copied).root)
     assert certificate.subject.fingerprint == TASKS["softmax"].fingerprint()
     assert certificate.shapes.timed == {"M": 96, "N": 64}

@@ -16,7 +16,7 @@ import pytest
 
 from kernellab.certify import write_package
 from kernellab.certify.certificate import Certificate, write_certificate
-from kernellab.certify.export import Form, Order, export, take_order
+from kernellab.certify.export import Form, Order, _place, export, take_order
 from kernellab.certify.history import REVIEWS, review
 from kernellab.certify.issue import certify
 from kernellab.certify.known_answers import drawn_again
@@ -345,3 +345,11 @@ def test_an_error_on_the_way_leaves_nothing(promoted: Path, tmp_path: Path, monk
         export([promoted], "module", tmp_path / "here" / "out")
     monkeypatch.undo()
     assert left(tmp_path / "here") == []
+
+
+def test_a_package_may_be_read_by_everybody_and_appears_whole(tmp_path: Path) -> None:
+    _place(tmp_path / "new" / "package", {"a.txt": "one", "deep/b.txt": "two"})
+    place = tmp_path / "new" / "package"
+    assert place.stat().st_mode & 0o777 == 0o755
+    assert (place / "deep" / "b.txt").read_text() == "two"
+    assert [p.name for p in place.parent.iterdir()] == ["package"], "nothing is left aside"

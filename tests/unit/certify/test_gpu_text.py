@@ -12,12 +12,12 @@ from kernellab.build.base import Built, Candidate
 from kernellab.build.nvrtc_job import PROBLEM
 from kernellab.build.triton import missing
 from kernellab.certify.certificate import Certificate
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.issue import certify
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
 
 TRITON = '''"""Doubles."""
@@ -75,14 +75,14 @@ def test_a_file_without_launch_is_refused(gpu: Certificate) -> None:
 @pytest.fixture(scope="module")
 def build(home: Path) -> Iterator[Callable[..., Built]]:
     """Builds for a Hopper GPU; none is needed."""
-    sandbox, builder, _ = open_gpu_builders(Settings(build_timeout_s=60.0, cache=False), "sm_90", 132)
+    bench = platform("cuda").workbench(Settings(build_timeout_s=60.0, cache=False, target="sm_90"))
 
     def built(task: str, text: str, params: dict[str, object], dims: dict[str, int]) -> Built:
-        found = builder.build(TASKS[task].on("cuda"), Candidate(text, "candidate"), params, [dims])  # type: ignore[arg-type]
+        found = bench.builder.build(TASKS[task].on("cuda"), Candidate(text, "candidate"), params, [dims])  # type: ignore[arg-type]
         assert isinstance(found, Built), found
         return found
 
-    with sandbox:
+    with bench:
         yield built
 
 

@@ -75,3 +75,8 @@ def test_without_a_torch_expression_there_is_none(double_task: Task) -> None:
 
 def test_elements_count_inputs_and_outputs(double_task: Task) -> None:
     assert elements((*double_task.inputs, *double_task.outputs), {"N": 10}) == 20
+
+
+@pytest.mark.parametrize(("name", "there"), [("softmax", False), ("softmax_bf16", True), ("softmax_f16", False)])
+def test_bfloat16_is_mentioned_where_a_buffer_is_of_it(name: str, there: bool) -> None:
+    assert Interface(TASKS[name]).facts()["bfloat16"] is there

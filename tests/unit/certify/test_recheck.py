@@ -12,7 +12,7 @@ import pytest
 
 from kernellab.certify import recheck as module
 from kernellab.certify.certificate import Certificate, write_certificate
-from kernellab.certify.evidence import prove_trial
+from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.issue import certify
 from kernellab.certify.recheck import Recheck, _check_parts, environment_drift, recheck
 from kernellab.core.errors import LedgerFault, UsageError

@@ -20,6 +20,8 @@ from kernellab.core.records import (
     RejectedTrial,
     Timing,
 )
+from kernellab.ledger.records import Published, Unpublished
+from kernellab.search.result import plain
 
 COMMON: dict[str, Any] = {"task": "cube", "dims": {"N": 8}, "proposal": Proposal(source="ab" * 32, name="mine", params={"STEP": 2}),
                           "tier": "T1", "seed": 0, "device": "cpu", "environment": "cd" * 32}  # fmt: skip
@@ -49,8 +51,10 @@ TRIALS = [
 ]
 CONFIRMED = Confirmation(trial=0, task="cube", dims={"N": 8}, verdict=PASSED, timing=TIMING, win=True, inputs_seed="")
 REFUTED = Confirmation(trial=0, task="cube", dims={"N": 8}, verdict=REJECTED, win=False, inputs_seed="")
-RESULT = {"status": "better", "dims": {"N": 8}, "trial": 0, "speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "baseline": "numpy",
-          "threads": 1, "dtype": "float32", "latency_s": 1e-3, "of_floor": 0.5, "gb_per_s": 3.5, "max_ulp": 1.5, "max_abs_err": 1e-7}  # fmt: skip
+RESULT = Published(task="cube", dims={"N": 8}, dtype="float32", status="better", reason="a win", threads=1, trial=0, win=True,
+                   baseline="numpy", speedup=2.0, speedup_low=1.9, speedup_high=2.1, latency_s=1e-3, gb_per_s=3.5, of_floor=0.5,
+                   of_memory_floor=0.5, max_ulp=1.5, max_abs_err=1e-7)  # fmt: skip
+NOTHING = Unpublished(task="cube", dims={"N": 9}, status="nothing-verified", reason="none", threads=1, trial=None)
 STORY = [
     Event("start", "run 1 in here", {"task": "cube", "device": "[odd] device", "tier": "T1", "folder": "here"}),
     Event("stage", "cube N=8", {"dims": {"N": 8}, "trials": 4, "number": 0, "shapes": 1}),
@@ -62,7 +66,7 @@ STORY = [
     Event("confirming", "confirming trial 0", {"trial": 0}),
     Event("confirmation", "", {"confirmation": REFUTED, "threshold": 1.01}),
     Event("confirmation", "", {"confirmation": CONFIRMED, "threshold": 1.01}),
-    Event("result", "cube N=8: trial 0 beats", RESULT),
+    Event("result", "cube N=8: trial 0 beats", plain(RESULT)),
     Event("end", "better", {}),
 ]
 
@@ -134,8 +138,8 @@ def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_th
         results_table(
             [
                 RESULT,
-                {**RESULT, "status": "nothing-better"},
-                {"dims": {"N": 9}, "trial": None, "status": "nothing-verified"},
+                RESULT.model_copy(update={"status": "nothing-better"}),
+                NOTHING,
             ],
             wide=True,
         )
@@ -151,5 +155,7 @@ def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_th
 
 def test_the_setting_of_a_baselines_knobs_is_shown_with_its_name() -> None:
     text = io.StringIO()
-    Console(file=text, width=140).print(results_table([{**RESULT, "baseline": "triton-rows[num_warps=8]"}]))
+    Console(file=text, width=140).print(
+        results_table([RESULT.model_copy(update={"baseline": "triton-rows[num_warps=8]"})])
+    )
     assert "triton-rows[num_warps=8], f32" in text.getvalue()

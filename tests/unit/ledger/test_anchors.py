@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -88,3 +89,10 @@ def test_a_place_that_cannot_be_written_is_a_fault(run: Path, tmp_path: Path) ->
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(EnvironmentFault, match="is a file, not a folder"):
         add_anchor(tmp_path / "taken" / "anchors.jsonl", check(run))
+
+
+def test_an_anchor_is_on_the_disk_when_it_is_told(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, synced = tmp_path / "anchors", []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.pread(fd, 1 << 16, 0)))
+    add_anchor(file, check(run), noon)
+    assert synced == [file.read_bytes()]

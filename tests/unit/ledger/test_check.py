@@ -70,7 +70,11 @@ def test_an_edited_line_is_located_between_two_heads(run: Path, key: SigningKey,
         return lines
 
     rewrite(run / "ledger.jsonl", change)
-    assert_found(run, f"entries {seq}..{seq} were changed", f"head of size {seq + 1}")
+    later = f", nor do {9 - seq} later heads" if seq < 9 else ""
+    changed = (
+        f"entries {seq}..{seq} were changed after they were signed: the head of size {seq + 1} does not fit{later}"
+    )
+    assert check(run).problems == (changed,)
     assert_resume_refuses(run, key)
 
 
@@ -84,7 +88,7 @@ def test_an_edit_inside_a_batch_is_located_to_the_batch(tmp_path: Path, key: Sig
 
 def test_an_edited_genesis_no_longer_names_the_run(run: Path, key: SigningKey) -> None:
     rewrite(run / "ledger.jsonl", lambda x: [x[0].replace(b'"test"', b'"best"'), *x[1:]])
-    assert_found(run, "entry 0", "does not hash to the run id")
+    assert_found(run, "entry 0 does not start a run: its body does not hash to the run id ")
     assert_resume_refuses(run, key)
 
 
@@ -108,13 +112,13 @@ def test_an_entry_of_another_run_is_foreign(run: Path, tmp_path: Path, key: Sign
             other.append("trial", {"trial": number})
     foreign = (tmp_path / "other" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     rewrite(run / "ledger.jsonl", lambda x: [*x[:6], foreign[6], *x[7:]])
-    assert_found(run, "line 7", "foreign", other.run_id)
+    assert_found(run, f"ledger.jsonl line 7 is a foreign entry: of run {other.run_id}, not {check(run).run}")
     assert_resume_refuses(run, key)
 
 
 def test_a_deleted_line_is_missing(run: Path, key: SigningKey) -> None:
     rewrite(run / "ledger.jsonl", lambda x: [*x[:4], *x[6:]])
-    assert_found(run, "entries 4..5", "deleted")
+    assert_found(run, "entries 4..5 are missing: lines were deleted")
     assert_resume_refuses(run, key)
 
 
@@ -128,7 +132,7 @@ def test_a_ledger_without_its_genesis_starts_no_run(run: Path, key: SigningKey) 
 @pytest.mark.parametrize("kept", [9, 1])
 def test_a_truncated_ledger_is_shorter_than_its_heads(run: Path, key: SigningKey, kept: int) -> None:
     rewrite(run / "ledger.jsonl", lambda x: x[:kept])
-    assert_found(run, "truncated", "10 entries", f"{kept} are there")
+    assert_found(run, f"the ledger was truncated: a signed head counts 10 entries, {kept} are there")
     assert_resume_refuses(run, key)
 
 
@@ -141,7 +145,7 @@ def test_a_signed_last_line_cut_in_the_middle_is_truncation_not_a_torn_tail(run:
 
 def test_an_emptied_ledger_is_named(run: Path, key: SigningKey) -> None:
     (run / "ledger.jsonl").write_bytes(b"")
-    assert_found(run, "empty")
+    assert_found(run, "ledger.jsonl is empty: not even the run's first entry is there")
     assert_resume_refuses(run, key)
 
 
@@ -161,7 +165,7 @@ def test_a_line_that_is_no_entry_is_named(run: Path, key: SigningKey, line: byte
 
 def test_a_line_that_says_the_same_in_other_bytes_is_not_canonical(run: Path, key: SigningKey) -> None:
     rewrite(run / "ledger.jsonl", lambda x: [*x[:4], json.dumps(json.loads(x[4])).encode() + b"\n", *x[5:]])
-    assert_found(run, "line 5 is not canonical")
+    assert_found(run, "ledger.jsonl line 5 is not canonical JSON")
     assert_resume_refuses(run, key)
 
 
@@ -173,7 +177,9 @@ def test_a_number_that_is_no_number_is_not_canonical(run: Path, key: SigningKey)
 
 def test_a_head_with_a_changed_root_has_a_bad_signature(run: Path, key: SigningKey) -> None:
     rewrite(run / "heads.jsonl", lambda x: [*x[:4], edited(x[4], root="0" * 64), *x[5:]])
-    assert_found(run, "heads.jsonl line 5", "size 5", "bad signature")
+    assert_found(
+        run, f"heads.jsonl line 5 (size 5) has a bad signature: edited, or signed by another key than {key.fingerprint}"
+    )
     assert_resume_refuses(run, key)
 
 
@@ -207,14 +213,15 @@ def test_a_head_of_another_run_by_the_same_key_is_foreign(run: Path, tmp_path: P
         pass
     foreign = (tmp_path / "other" / "heads.jsonl").read_bytes()
     rewrite(run / "heads.jsonl", lambda x: [*x, foreign])
-    assert_found(run, "head of run", other.run_id)
+    assert_found(run, f"heads.jsonl line 11 is a head of run {other.run_id}, not {check(run).run}")
     assert_resume_refuses(run, key)
 
 
 @pytest.mark.parametrize("at", [3, 9])
 def test_heads_that_shrink_or_repeat_are_named(run: Path, key: SigningKey, at: int) -> None:
     rewrite(run / "heads.jsonl", lambda x: [*x, x[at]])
-    assert_found(run, f"head of size {at + 1}", "size 10")
+    what = "repeats" if at == 9 else "shrinks: it follows"
+    assert check(run).problems == (f"a head of size {at + 1} {what} size 10",)
     assert_resume_refuses(run, key)
 
 
@@ -234,12 +241,13 @@ def test_a_garbled_head_in_the_middle_is_named(run: Path, key: SigningKey) -> No
 
 def test_missing_heads_for_the_last_entries_are_named(run: Path) -> None:
     rewrite(run / "heads.jsonl", lambda x: x[:7])
-    assert_found(run, "entries 7..9", "no signed head")
+    assert check(run).problems == ("entries 7..9 have no signed head (a killed writer; klab resume adopts them)",)
 
 
 def test_a_run_stripped_of_all_heads_is_not_adopted(run: Path, key: SigningKey) -> None:
     (run / "heads.jsonl").unlink()
-    assert_found(run, "entries 0..9", "no signed head")
+    assert_found(run, "entries 0..9 have no signed head")
+    assert_found(run, "heads.jsonl has no good head at all, which no killed writer leaves behind")
     assert_resume_refuses(run, key)
 
 

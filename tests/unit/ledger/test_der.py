@@ -13,6 +13,15 @@ def test_a_value_of_any_length_is_read_as_it_was_written(held: bytes) -> None:
     assert (node.tag, node.held) == (der.OCTETS, held)
 
 
+@pytest.mark.parametrize(("size", "head"), [
+    (0, "0400"), (127, "047f"), (128, "048180"), (255, "0481ff"), (256, "04820100"), (65_535, "0482ffff"), (65_536, "0483010000"),
+])  # fmt: skip
+def test_lengths_are_written_in_their_shortest_form(size: int, head: str) -> None:
+    held = bytes(size)
+    assert der.value(der.OCTETS, held) == bytes.fromhex(head) + held
+    assert der.read(der.value(der.OCTETS, held)).held == held
+
+
 def test_object_identifiers_are_read_in_dots() -> None:
     assert der.read(bytes.fromhex("0609608648016503040201")).text() == "2.16.840.1.101.3.4.2.1"
     assert der.read(bytes.fromhex("06092a864886f70d010702")).text() == "1.2.840.113549.1.7.2"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -8,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
 from kernellab.core.ids import canonical_json, digest
+from kernellab.ledger import journal
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import Entry, Ledger, read_entries
 from kernellab.ledger.keys import SigningKey
@@ -210,3 +212,77 @@ def test_reading_refuses_what_is_missing_or_garbled(run: Path, tmp_path: Path) -
     with pytest.raises(LedgerFault, match="line 2") as fault:
         list(read_entries(run))
     assert "klab audit" in fault.value.fix
+
+
+class FullDisk:
+    """Refuses what is written to one of the files, or to be cut back, while it is `full`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, name: str) -> None:
+        self.full, self.stuck, self._name = False, False, name
+        self._write, self._cut = os.write, os.ftruncate
+        patch.setattr(os, "write", self.write)
+        patch.setattr(os, "ftruncate", self.cut)
+
+    def write(self, fd: int, data: bytes) -> int:
+        if self.full and os.readlink(f"/proc/self/fd/{fd}").endswith(self._name):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._write(fd, data)
+
+    def cut(self, fd: int, size: int) -> None:
+        if self.stuck:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        self._cut(fd, size)
+
+
+def test_what_a_batch_could_not_sign_is_signed_when_the_ledger_is_closed(
+    tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FullDisk(monkeypatch, "heads.jsonl")
+    ledger = Ledger.create(tmp_path / "run", {}, key)
+
+    def cut_short() -> None:
+        with ledger.batch():
+            ledger.append("trial", {"trial": 0})
+            disk.full = True
+
+    with pytest.raises(LedgerFault, match="No space left"):
+        cut_short()
+    assert check(tmp_path / "run").problems == (
+        "entries 1..1 have no signed head (a killed writer; klab resume adopts them)",
+    )
+    disk.full = False
+    ledger.close()
+    assert check(tmp_path / "run").problems == ()
+
+
+def test_bytes_that_cannot_be_cut_off_are_told_and_nothing_is_written_after_them(
+    tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FullDisk(monkeypatch, "heads.jsonl")
+    ledger = Ledger.create(tmp_path / "run", {}, key)
+    disk.full = disk.stuck = True
+    with pytest.raises(LedgerFault, match=r"heads.jsonl.*No space left"):
+        ledger.append("trial", {"trial": 0})
+    disk.full = False
+    with pytest.raises(LedgerFault, match=r"ledger.jsonl.*Input/output error"):
+        ledger.append("trial", {"trial": 0})
+    disk.stuck = False
+    ledger.append("trial", {"trial": 0})
+    ledger.close()
+    assert (check(tmp_path / "run").size, check(tmp_path / "run").problems) == (2, ())
+
+
+@pytest.mark.parametrize(("where", "step"), [(journal, "sync_folder"), (Path, "rename")], ids=["sync", "rename"])
+def test_a_run_that_could_not_be_begun_leaves_nothing_behind(
+    where: object, step: str, tmp_path: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, refuse)
+        with pytest.raises(EnvironmentFault, match="Input/output error"):
+            Ledger.create(tmp_path / "run", {}, key)
+    assert not [p for p in (tmp_path / "run").iterdir() if "jsonl" in p.name]
+    Ledger.create(tmp_path / "run", {}, key).close()
+    assert check(tmp_path / "run").problems == ()

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernellab.ledger.merkle import (
     EMPTY_ROOT,
     Frontier,
-    consistency_proof,
     inclusion_proof,
     leaf_hash,
     root_of,
-    verify_consistency,
     verify_inclusion,
 )
 
@@ -54,18 +52,6 @@ def naive_path(index: int, data: list[bytes]) -> list[bytes]:
     if index < k:
         return [*naive_path(index, data[:k]), naive_root(data[k:])]
     return [*naive_path(index - k, data[k:]), naive_root(data[:k])]
-
-
-def naive_subproof(size: int, data: list[bytes], whole: bool) -> list[bytes]:
-    """SUBPROOF of RFC 6962, section 2.1.2."""
-    if size == len(data):
-        return [] if whole else [naive_root(data)]
-    k = 1
-    while k * 2 < len(data):
-        k *= 2
-    if size <= k:
-        return [*naive_subproof(size, data[:k], whole), naive_root(data[k:])]
-    return [*naive_subproof(size - k, data[k:], False), naive_root(data[:k])]
 
 
 def hashes(data: list[bytes]) -> list[bytes]:
@@ -122,42 +108,19 @@ def test_a_changed_inclusion_proof_fails(data: list[bytes], draw: st.DataObject)
         assert not verify_inclusion(leaf, index, size, path[1:], root)
 
 
-@given(trees, st.data())
-def test_consistency_proofs_are_those_of_the_definition_and_verify(data: list[bytes], draw: st.DataObject) -> None:
-    old = draw.draw(st.integers(1, len(data)))
-    proof = consistency_proof(hashes(data), old)
-    assert proof == naive_subproof(old, data, True)
-    assert verify_consistency(old, len(data), naive_root(data[:old]), naive_root(data), proof)
-
-
-@given(trees, st.data())
-def test_a_changed_history_fails_its_consistency_proof(data: list[bytes], draw: st.DataObject) -> None:
-    assume(len(data) > 1)
-    old = draw.draw(st.integers(1, len(data) - 1))
-    proof = consistency_proof(hashes(data), old)
-    before, after = naive_root(data[:old]), naive_root(data)
-    assert not verify_consistency(old, len(data), flip(before), after, proof)
-    assert not verify_consistency(old, len(data), before, flip(after), proof)
-    assert not verify_consistency(old, len(data), before, after, [*proof, before])
-    assert not verify_consistency(old, len(data), before, after, proof[:-1])
-    at = draw.draw(st.integers(0, len(proof) - 1))
-    changed = [*proof[:at], flip(proof[at]), *proof[at + 1 :]]
-    assert not verify_consistency(old, len(data), before, after, changed)
-
-
-def test_every_tree_extends_the_empty_one_and_itself() -> None:
-    root = root_of(hashes(LEAVES))
-    assert consistency_proof(hashes(LEAVES), 0) == consistency_proof(hashes(LEAVES), 8) == []
-    assert verify_consistency(0, 8, EMPTY_ROOT, root, [])
-    assert verify_consistency(8, 8, root, root, [])
-    assert not verify_consistency(0, 8, root, root, [])
-    assert not verify_consistency(8, 8, root, EMPTY_ROOT, [])
-    assert not verify_consistency(9, 8, root, root, [])
-    assert not verify_consistency(3, 8, root, root, [])
-
-
 def test_proofs_about_what_is_not_there_are_refused() -> None:
     with pytest.raises(ValueError, match="no leaf 8"):
         inclusion_proof(hashes(LEAVES), 8)
-    with pytest.raises(ValueError, match="no tree of 9"):
-        consistency_proof(hashes(LEAVES), 9)
+
+
+def test_every_leaf_of_every_small_tree_is_proven_at_its_own_place_only() -> None:
+    leaves = [leaf_hash(bytes([n])) for n in range(40)]
+    for size in range(1, 41):
+        root = root_of(leaves[:size])
+        for index in range(size):
+            path = inclusion_proof(leaves[:size], index)
+            assert verify_inclusion(leaves[index], index, size, path, root), (size, index)
+            assert not verify_inclusion(leaves[index], index + 1, size, path, root), (size, index)
+            if path:
+                assert not verify_inclusion(leaves[index], index, size, path[:-1], root), (size, index)
+            assert not verify_inclusion(leaves[index], index, size, [*path, root], root), (size, index)

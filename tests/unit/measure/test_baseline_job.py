@@ -19,6 +19,23 @@ def _own_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
+def test_torch_gets_the_same_memory_its_threads_and_no_gradients() -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    try:
+        wrap = baseline_job._torch(1)
+        assert (torch.get_num_threads(), torch.is_grad_enabled()) == (1, False)
+        for dtype in ("float32", "bfloat16"):
+            array = np.zeros(4, dtype)
+            tensor = wrap(array)
+            tensor.fill_(2)
+            assert str(tensor.dtype) == f"torch.{dtype}"
+            assert array.tolist() == [2.0] * 4
+    finally:
+        torch.set_num_threads(before)
+        torch.set_grad_enabled(True)
+
+
 @pytest.mark.usefixtures("_own_path")
 def test_the_job_warms_up_reports_and_then_answers_commands() -> None:
     inputs, outputs = Arena("in", b"i" * 16), Arena("out", b"o" * 16)

@@ -9,6 +9,7 @@ from itertools import chain, cycle, repeat
 from typing import Any
 
 import pytest
+from tests.support.recorded import calibration
 from tests.support.scripted_runner import Compute, Script, ScriptedRunner, doubled
 
 from kernellab.build.base import Built
@@ -20,10 +21,10 @@ from kernellab.measure.rig import threads_cpus
 from kernellab.measure.ring import Ring
 from kernellab.measure.roofline import Floor
 from kernellab.measure.stats import replicated_speedup
+from kernellab.measure.winning import wins
 from kernellab.run import cpu
 from kernellab.run.base import WorkerFault
 from kernellab.sandbox.host import Sandbox
-from kernellab.search.stage import wins
 from kernellab.tasks.spec import Task
 
 pytestmark = pytest.mark.backend_c
@@ -32,7 +33,6 @@ EFFORT = Effort(least_pairs=5, trial_pairs=11, confirm_pairs=15, processes=3, na
 FLOOR = Floor(1e-6, 1e-6, "memory", 1)
 SLOTS = 16
 SAMPLE_S = 0.002
-CALM: dict[str, Any] = {"noise_floor": 0.0, "baselines": {"baseline": [[1.0], [1.0]]}}
 SPIN = """void k(const float *x, float *y, long n) {
     volatile long i = 0; while (i < %d) i++;
     for (long j = 0; j < n; j++) y[j] = 2 * x[j]; %s }"""
@@ -234,19 +234,19 @@ def test_a_process_that_is_disturbed_ends_the_confirmation_and_wins_nothing(ring
     assert timing.disturbed
     assert len(timing.processes) == 2
     assert timing.speedup_low > 1.01
-    assert not wins(timing, CALM, 1.01)
-    assert wins(timing.model_copy(update={"disturbed": False}), CALM, 1.01)
+    assert not wins(timing, calibration(), 1.01)
+    assert wins(timing.model_copy(update={"disturbed": False}), calibration(), 1.01)
 
 
 def test_a_win_does_not_rest_on_a_baseline_that_was_disturbed_when_it_was_chosen(ring: Ring) -> None:
     arms = ((scripted(ring, steady(0.001)), baseline(ring, steady(0.010))) for _ in range(3))
     timing = bench(ring).confirm(arms, EFFORT)
     assert isinstance(timing, Timing)
-    calm = {**CALM, "baselines": {"baseline": [[0.01], [0.01]], "other": [[0.009, 9.0], [0.01, 0.01]]}}
-    assert wins(timing, {**calm, "disturbed": ["baseline"]}, 1.01)
-    assert not wins(timing, {**calm, "disturbed": ["other"]}, 1.01)
-    calm["baselines"]["other"][0][0] = 0.011
-    assert wins(timing, {**calm, "disturbed": ["other"]}, 1.01)
+    baselines = {"baseline": [[0.01], [0.01]], "other": [[0.009, 9.0], [0.01, 0.01]]}
+    assert wins(timing, calibration(baselines=baselines, disturbed=["baseline"]), 1.01)
+    assert not wins(timing, calibration(baselines=baselines, disturbed=["other"]), 1.01)
+    baselines["other"][0][0] = 0.011
+    assert wins(timing, calibration(baselines=baselines, disturbed=["other"]), 1.01)
 
 
 def test_a_trial_clearly_slower_than_the_best_so_far_is_given_up_early(ring: Ring) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,37 @@ def test_a_file_that_cannot_be_read_is_none(content: str, path: Path) -> None:
     best = BestCeilings("cpu", 1, "text", path)
     assert best.at_least(64, BUSY) == BUSY
     assert best.at_least(64, CALM).copy == CALM.copy
+
+
+@pytest.mark.parametrize("name", ["copy", "read", "flops"])
+def test_sixteen_times_as_fast_is_believed_and_more_was_another_machine(name: str, path: Path) -> None:
+    now = Ceilings(1e9, 1e9, 1e9)
+    BestCeilings("cpu", 1, "text", path).at_least(64, replace(now, **{name: 16e9}))
+    assert getattr(BestCeilings("cpu", 1, "text", path).at_least(64, now), name) == 16e9
+    path.unlink()
+    BestCeilings("cpu", 1, "text", path).at_least(64, replace(now, **{name: 16.1e9}))
+    assert BestCeilings("cpu", 1, "text", path).at_least(64, now) == now
+
+
+@pytest.mark.parametrize("odd", [0.0, -1.0, float("inf"), 5, "5e9", None])
+def test_a_figure_that_is_no_positive_number_is_not_read(odd: object, path: Path) -> None:
+    best = BestCeilings("cpu", 1, "text", path)
+    best.at_least(64, CALM)
+    (name,) = json.loads(path.read_text())
+    path.write_text(json.dumps({name: {**asdict(CALM), "copy": odd}}))
+    assert best.at_least(64, BUSY) == BUSY
+    path.write_text(json.dumps({name: {**asdict(CALM), "disturbed": 0}}))
+    assert best.at_least(64, BUSY) == BUSY
+
+
+def test_what_is_known_already_is_not_written_again(path: Path) -> None:
+    best = BestCeilings("cpu", 1, "text", path)
+    best.at_least(64, CALM)
+    before = path.stat().st_ino
+    best.at_least(64, Ceilings(1e9, 1e9, 1e9))
+    assert path.stat().st_ino == before
+    best.at_least(128, BUSY)
+    assert len(json.loads(path.read_text())) == 2, "beside the others"
 
 
 def test_a_place_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> None:

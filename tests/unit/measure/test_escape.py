@@ -24,6 +24,11 @@ def test_what_is_no_share_or_no_number_is_refused(share: float, checks: int) -> 
         escape_probability(share, checks)
 
 
+def test_every_pair_of_a_confirmation_is_a_check() -> None:
+    assert {name: checks_of(effort) for name, effort in EFFORTS.items()} == {"quick": 111, "standard": 205, "full": 413}
+    assert SHARES == (0.5, 0.125, 0.0625, 0.015625)
+
+
 def test_more_effort_and_more_wrong_calls_leave_less_hope() -> None:
     counts = [checks_of(EFFORTS[name]) for name in ("quick", "standard", "full")]
     assert counts == sorted(set(counts))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from kernellab.core.records import Cause
 from kernellab.measure.gpu_baseline_job import WAYS, fault_of
-from kernellab.measure.gpu_baselines import BaselineRunner, Shared, available
-from kernellab.run.base import WorkerFault
+from kernellab.measure.gpu_baselines import BaselineRunner, Shared, _caches, available
+from kernellab.run.base import Sample, WorkerFault
 from kernellab.run.driver import DriverFault
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.tunable import variants
@@ -80,6 +81,60 @@ def test_where_a_shared_process_does_not_start_each_of_its_runners_hears_why() -
         with pytest.raises(WorkerFault, match="does not start: no memory"):
             runner.ready()
     assert (process.asked, process.ended) == (1, 1)
+
+
+class Asked(Quiet):
+    """A process that answers, and notes what it was asked, for how long and when."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[tuple[dict[str, Any], float, str]] = []
+
+    def ask(self, request: dict[str, Any], timeout_s: float, when: str) -> dict[str, Any]:
+        self.requests.append((request, timeout_s, when))
+        return {"seconds": "0.25"}
+
+
+class Gauges:
+    def __init__(self, *throttled: bool) -> None:
+        self._left = iter(throttled)
+        self.gauges = self
+
+    def throttled(self) -> bool:
+        return next(self._left)
+
+
+def test_a_baseline_prepares_a_call_once_and_in_its_own_time() -> None:
+    process: Any = Asked()
+    runner = BaselineRunner(NOBODY, Shared(process), "torch.eager")
+    runner.ready()
+    assert [runner.prepare(calls, timeout_s) for calls, timeout_s in (([0, 1], 5.0), ([1, 0], 5.0), ([2], 90.0))] == [
+        0.0
+    ] * 3
+    assert process.requests == [
+        ({"do": "prepare", "calls": calls, "variant": "torch.eager"}, timeout_s, "before a call")
+        for calls, timeout_s in (([0], 120.0), ([1], 60.0), ([2], 90.0))
+    ]
+    assert not runner.begin([3])
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, False), (True, False), (False, True)])
+def test_a_baselines_sample_is_disturbed_where_the_device_was_held_back(before: bool, after: bool) -> None:
+    process, device = Asked(), Gauges(before, after)
+    runner = BaselineRunner(device, Shared(process), "torch.eager")  # type: ignore[arg-type]
+    assert runner.run([4], 7.0) == Sample(0.25, before or after)
+    assert process.requests[-1] == ({"do": "run", "calls": [4], "variant": "torch.eager"}, 7.0, "during a call")
+
+
+def test_compiled_baselines_are_kept_where_the_next_run_finds_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = _caches()
+    assert found["TORCHINDUCTOR_CACHE_DIR"].startswith(str(tmp_path))
+    assert found["TORCHINDUCTOR_CACHE_DIR"].endswith("torch/inductor")
+    assert found["TRITON_CACHE_DIR"].endswith("torch/triton")
+    assert found["TORCHINDUCTOR_COMPILE_THREADS"] == "1"
 
 
 def test_a_task_without_gpu_baselines_has_none() -> None:

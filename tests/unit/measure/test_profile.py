@@ -12,7 +12,16 @@ from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, Step
 from kernellab.core.records import Artifact, Timing
-from kernellab.measure.profile import METRICS, NoCounters, from_timing, profile, read_csv, refusal
+from kernellab.measure.profile import (
+    METRICS,
+    KernelProfile,
+    NoCounters,
+    Profile,
+    from_timing,
+    profile,
+    read_csv,
+    refusal,
+)
 from kernellab.run.alone import Watched
 from kernellab.tasks.spec import Task
 
@@ -117,6 +126,64 @@ def test_what_bounds_a_kernel() -> None:
     busy = {"sm__throughput.avg.pct_of_peak_sustained_elapsed": ("%", "93.1")}
     assert read_csv(sheet(low))[0].bound == "memory latency"
     assert read_csv(sheet({**low, **busy}))[0].bound == "arithmetic and instruction throughput"
+
+
+@pytest.mark.parametrize(("dram", "sm", "bound"), [
+    (60.0, 99.0, "memory bandwidth"), (59.9, 60.0, "arithmetic and instruction throughput"), (59.9, 59.9, "barriers"),
+])  # fmt: skip
+def test_three_fifths_of_the_peak_is_saturated(dram: float, sm: float, bound: str) -> None:
+    assert KernelProfile("k", {"dram_pct": dram, "sm_pct": sm, "stall_barrier": 2.0, "stall_wait": 1.0}).bound == bound
+
+
+def test_where_nothing_was_counted_nothing_is_said_to_bind() -> None:
+    assert KernelProfile("k", {}).bound == "neither memory nor arithmetic"
+    assert Profile("ncu", kernels=(KernelProfile("a(int)", {}), KernelProfile("b(int)", {}))).lines() == [
+        "a is bound by neither memory nor arithmetic: 0 % of 2 launches", "occupancy: not counted", "warps wait for: not counted",
+    ]  # fmt: skip
+
+
+def test_spills_are_told_in_megabytes_and_the_longest_launch_speaks() -> None:
+    short = KernelProfile("short(int)", {"seconds": 1e-6})
+    long = KernelProfile(
+        "long(int)", {"seconds": 3e-6, "local_load_sectors": 100_000.0, "local_store_sectors": 50_000.0}
+    )
+    assert Profile("ncu", kernels=(short, long)).lines()[:2] == [
+        "long is bound by neither memory nor arithmetic: 3.0 us under the profiler, 75 % of 2 launches",
+        "4.8 MB of local memory traffic (spills)",
+    ]
+    uncounted = Profile("ncu", kernels=(short, KernelProfile("uncounted(int)", {})))
+    assert uncounted.lines()[0].endswith("1.0 us under the profiler, 100 % of 2 launches")
+    loads = KernelProfile("k", {"local_load_sectors": 31_250.0})
+    assert Profile("ncu", kernels=(loads,)).lines()[1] == "1 MB of local memory traffic (spills)"
+
+
+def test_rows_and_units_of_other_lengths_than_the_header_are_read_as_far_as_they_go() -> None:
+    metric = METRICS["registers"]
+    text = f'"ID","Kernel Name","{metric}"\n"",""\n"0","k","48","more"\n"1","short"\n"2","l","9"\n'
+    assert [(k.name, k.figures) for k in read_csv(text)] == [("k", {"registers": 48}), ("l", {"registers": 9})]
+    assert len(read_csv(f'"ID","Kernel Name","{metric}"\n"0","k","48"\n')) == 1, "without a row of units"
+
+
+@pytest.mark.parametrize("cell", ["inf", "-inf", "nan", "n/a", ""])
+def test_a_cell_that_is_no_number_is_not_counted(cell: str) -> None:
+    (kernel,) = read_csv(sheet({"gpu__time_duration.sum": ("ns", cell)}))
+    assert "seconds" not in kernel.figures
+
+
+def test_a_long_refusal_is_cut() -> None:
+    assert refusal(Watched(1, "", "x" * 500)) == "ncu gave no figures: " + "x" * 200
+
+
+@pytest.mark.parametrize(("memory", "arithmetic", "verdict"), [
+    (0.5, 0.5, "bound by memory bandwidth"), (0.49, 0.5, "bound by arithmetic"),
+    (0.49, 0.48, "near no floor; memory bandwidth is the nearer one"), (0.4, 0.49, "near no floor; arithmetic is the nearer one"),
+])  # fmt: skip
+def test_the_nearer_floor_binds_from_half_the_time_on(memory: float, arithmetic: float, verdict: str) -> None:
+    figures = {"of_memory_floor": memory, "of_arithmetic_floor": arithmetic, "gb_per_s": 12.34}
+    assert Profile("timing", figures=figures, reason="no GPU").lines() == [
+        f"{verdict} (from the clock alone: no GPU)", f"memory floor: {memory:.0%} of the time, at 12.3 GB/s".replace("%", " %"),
+        f"arithmetic floor: {arithmetic:.0%} of the time".replace("%", " %"),
+    ]  # fmt: skip
 
 
 FAKE = """#!/usr/bin/env python3

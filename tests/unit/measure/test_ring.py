@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernellab.measure import ring as measure_ring
 from kernellab.measure.base import SETS
 from kernellab.measure.ring import Ring, last_level_cache, slots_for
 from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
@@ -253,6 +254,29 @@ def test_a_write_outside_an_output_is_found() -> None:
         assert fault.cause == "out-of-bounds"
 
 
+def test_the_other_distributions_answers_are_made_once() -> None:
+    with ring() as it:
+        others = it.others()
+        assert others == len(STANDARD) - 1
+        for other in range(others):
+            filling = it.fill(0, 4, 0, other)
+            assert it.others() == others
+            answer(it, 0, 4, 0)
+            assert it.check(0, filling) == (None, 4)
+            assert sorted(filling.entries.values())[-1] == 8 + other, "one slot holds it"
+            assert sum(entry >= 8 for entry in filling.entries.values()) == 1
+
+
+def test_a_ring_without_a_pool_holds_one_draw_everywhere() -> None:
+    made = Ring(make(), {"N": 1024}, 4, SEED, 1 << 20, pool=False)
+    try:
+        first = contents(made, 0)
+        assert abs(first).max() > 0
+        assert all(np.array_equal(contents(made, n), first) for n in range(SETS * 4))
+    finally:
+        made.close()
+
+
 def test_slots_that_nobody_wrote_are_untouched_and_one_element_is_enough() -> None:
     with ring() as it:
         filling = it.fill(1, 4, 0)
@@ -292,6 +316,17 @@ def test_slots_make_a_sample_long_enough_within_memory() -> None:
     assert slots_for(task, {"N": 1024}, 0.004, 1.0) == 1
     assert slots_for(task, {"N": 16}, 0.004, 1e-9) == 512
     assert slots_for(task, {"N": 1 << 24}, 0.004, 1e-6) == 1
+    assert slots_for(task, {"N": 16}, 9.01e-5, 0.0) == 181, "no call takes less than half a microsecond"
+    assert slots_for(task, {"N": 16}, 1e-3, 0.5e-5) == 96
+    assert slots_for(task, {"N": 1 << 21}, 1.0, 1e-9) == 7, "known answers for two samples in 768 MiB"
+
+
+@pytest.mark.parametrize(("cache", "flushed"), [(1 << 20, 1 << 20), (64 << 20, 64 << 20), (1 << 30, 64 << 20)])
+def test_no_more_than_64_mib_are_read_to_flush_a_cache(
+    cache: int, flushed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure_ring, "last_level_cache", lambda: cache)
+    assert measure_ring.flush_size() == flushed
 
 
 def test_the_last_level_cache_has_a_plausible_size() -> None:

@@ -6,11 +6,20 @@ from typing import Any
 import pytest
 
 from kernellab.build.c import CBuilder
+from kernellab.core.errors import EnvironmentFault
 from kernellab.measure.rig import threads_cpus
 from kernellab.measure.ring import Ring
-from kernellab.measure.roofline import Ceilings, Fastest, fastest_of, floor_for, measure_ceilings
+from kernellab.measure.roofline import (
+    Ceilings,
+    Fastest,
+    ceiling_elements,
+    fastest_of,
+    floor_for,
+    floor_of,
+    measure_ceilings,
+)
 from kernellab.run import cpu
-from kernellab.run.base import Sample
+from kernellab.run.base import Sample, WorkerFault
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.builtin import TASKS
@@ -33,6 +42,82 @@ def test_the_measured_ceilings_are_positive_and_plausible(builder: CBuilder, sta
     assert 1e8 < found.read < 1e13
     assert 1e8 < found.flops < 1e13
     assert found.bytes_per_s == max(found.copy, found.read)
+
+
+class Clocked:
+    """A worker whose calls take so many seconds, and which notes what it is told to do."""
+
+    def __init__(self, seconds: float, preempted: bool = False, fault: WorkerFault | None = None) -> None:
+        self._sample, self._fault = (seconds, preempted), fault
+        self.told: list[tuple[str, int, float]] = []
+        self.closed = False
+
+    def prepare(self, calls: list[int], timeout_s: float) -> float:
+        self.told.append(("prepare", len(calls), timeout_s))
+        return 0.0
+
+    def run(self, calls: list[int], timeout_s: float, counted: bool = False) -> Sample:
+        assert counted
+        self.told.append(("run", len(calls), timeout_s))
+        if self._fault is not None:
+            raise self._fault
+        return Sample(self._sample[0] * len(calls), self._sample[1])
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.backend_c
+def test_ceilings_are_bytes_and_operations_over_the_fastest_calls_seconds(builder: CBuilder) -> None:
+    workers = [Clocked(0.002), Clocked(0.004), Clocked(0.5)]
+    left: Any = iter(workers)
+    n = 1 << 20
+    found = measure_ceilings(builder, lambda built, ring: next(left), 8 * n, 1 << 20, 3, 0.001)
+    assert found.copy == pytest.approx(2 * 4 * n / 0.002), "read and written"
+    assert found.read == pytest.approx(4 * n / 0.004)
+    assert found.flops == pytest.approx(3 * 2 * 8 * 8_000_000 / 0.5), "of all threads, a multiply and an add"
+    assert not found.disturbed
+    assert all(worker.closed for worker in workers)
+    for worker in workers:
+        assert [(what, timeout) for what, _, timeout in worker.told] == [("prepare", 30.0), ("run", 30.0)] * 12
+    assert workers[2].told[0][1] == 1, "a call of the peak is long enough by itself"
+    assert workers[0].told[0][1] > 1
+
+
+@pytest.mark.backend_c
+@pytest.mark.parametrize("busy", [0, 1, 2])
+def test_ceilings_are_disturbed_where_any_of_them_is(busy: int, builder: CBuilder) -> None:
+    workers: Any = iter([Clocked(0.01, preempted=n == busy) for n in range(3)])
+    assert measure_ceilings(builder, lambda built, ring: next(workers), 1 << 17, 1 << 20, 1, 1e-9).disturbed
+
+
+@pytest.mark.backend_c
+def test_an_own_kernel_that_breaks_off_is_the_machines_fault(builder: CBuilder) -> None:
+    worker: Any = Clocked(0.01, fault=WorkerFault("crash", "gone"))
+    with pytest.raises(EnvironmentFault, match="the laboratory's own copy kernel broke off: gone") as fault:
+        measure_ceilings(builder, lambda built, ring: worker, 1 << 17, 1 << 20, 1, 1e-9)
+    assert fault.value.fix == "try again when the machine is less busy"
+    assert worker.closed
+
+
+@pytest.mark.parametrize(("nbytes", "elements"), [
+    (0, 1 << 14), (1 << 17, 1 << 14), ((1 << 17) + 8 * 1023, 1 << 14), ((1 << 17) + 8 * 1024, (1 << 14) + 1024),
+    (512 << 20, 64 << 20), (1 << 40, 64 << 20),
+])  # fmt: skip
+def test_a_ceiling_is_taken_at_about_the_size_of_the_task(nbytes: int, elements: int) -> None:
+    assert ceiling_elements(nbytes) == elements
+
+
+@pytest.mark.parametrize(("moved", "written", "flops", "floor"), [
+    (300, 100, 0, (100 / 20e9 + 200 / 10e9, "memory")),
+    (150, 100, 0, (150 / 10e9, "memory")),
+    (50, 100, 0, (100 / 10e9, "memory")),
+    (100, 0, 500, (100 / 20e9, "memory")),  # as long as the arithmetic
+    (100, 0, 501, (501 / 100e9, "arithmetic")),
+])  # fmt: skip
+def test_the_floor_of_bytes_and_operations(moved: int, written: int, flops: int, floor: tuple[float, str]) -> None:
+    seconds, _, bound = floor_of(moved, written, flops, CEILINGS)
+    assert (seconds, bound) == (pytest.approx(floor[0]), floor[1])
 
 
 @pytest.mark.backend_c

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,6 +44,46 @@ def test_for_even_n_the_interval_holds_the_monte_carlo_one(n: int) -> None:
     assert found.low <= low + step
     assert found.high >= high - step
     assert found.low <= found.value <= found.high
+
+
+def exact_ranks(n: int, level: Fraction) -> tuple[int, int]:
+    """By whole numbers: the share of all n**n resamples whose lower (for the low end) or upper median is no larger than the
+    k-th value, for the first k at which it is enough."""
+
+    def reached(k: int, hits: int) -> Fraction:
+        counted = sum(math.comb(n, i) * k**i * (n - k) ** (n - i) for i in range(hits, n + 1))
+        return Fraction(counted, n**n)
+
+    tail = (1 - level) / 2
+    low = next(k for k in range(1, n + 1) if reached(k, (n + 1) // 2) >= tail)
+    high = next(k for k in range(1, n + 1) if reached(k, n // 2 + 1) >= 1 - tail)
+    return low - 1, high - 1
+
+
+@pytest.mark.parametrize("level", [Fraction(9, 10), Fraction(95, 100), Fraction(99, 100)])
+def test_the_ends_are_the_values_that_all_resamples_would_give(level: Fraction) -> None:
+    for n in range(1, 42):
+        found = estimate([float(v) for v in range(n)], float(level))
+        assert (found.low, found.high) == exact_ranks(n, level), n
+
+
+def test_the_ends_of_five_values_by_counting_every_resample() -> None:
+    medians = sorted(sorted(picked)[2] for picked in itertools.product(range(5), repeat=5))
+    share = [sum(m <= k for m in medians) / len(medians) for k in range(5)]
+    for level in (0.5, 0.8, 0.9, 0.95):
+        tail = (1 - level) / 2
+        low, high = (next(k for k in range(5) if share[k] >= p) for p in (tail, 1 - tail))
+        found = estimate([0.0, 1.0, 2.0, 3.0, 4.0], level)
+        assert (found.low, found.high) == (low, high)
+
+
+@pytest.mark.parametrize(("n", "usual", "wide"), [(3, (0, 2), (0, 2)), (5, (0, 4), (0, 4)), (11, (2, 8), (1, 9)),
+                                                  (31, (10, 20), (8, 22)), (111, (45, 65), (42, 68))])  # fmt: skip
+def test_the_ranks_that_published_intervals_rest_on(n: int, usual: tuple[int, int], wide: tuple[int, int]) -> None:
+    values = [float(v) for v in range(n)]
+    for level, ranks in ((0.95, usual), (0.99, wide)):
+        found = estimate(values, level)
+        assert (found.low, found.high) == ranks
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -149,6 +190,39 @@ def test_processes_that_disagree_widen_the_interval_by_students_quantile() -> No
     assert found.low == pytest.approx(2.2 * math.exp(-reach))
     assert found.high == pytest.approx(2.2 * math.exp(reach))
     assert found.n == 9
+
+
+def test_two_processes_have_students_quantile_of_one_degree_of_freedom() -> None:
+    found = replicated_speedup([1.0] * 4, [2.0, 2.0, 2.2, 2.2], [2, 2])
+    reach = 12.706 * (math.log(2.2 / 2.0) / math.sqrt(2)) / math.sqrt(2)
+    centre = math.sqrt(2.0 * 2.2)
+    assert found.value == pytest.approx(2.1)
+    assert (found.low, found.high) == (
+        pytest.approx(centre * math.exp(-reach)),
+        pytest.approx(centre * math.exp(reach)),
+    )
+
+
+@pytest.mark.parametrize(("processes", "quantile"), [(3, 4.303), (4, 3.182), (5, 2.776), (6, 2.571), (7, 2.447), (8, 2.365),
+                                                     (9, 2.306), (10, 2.262), (11, 2.228), (12, 2.228), (20, 2.228)])  # fmt: skip
+def test_every_number_of_processes_has_its_quantile(processes: int, quantile: float) -> None:
+    """Evenly spaced in logarithms, each with so many pairs alike that only the spread between processes counts."""
+    logs = np.linspace(-1, 1, processes)
+    ratios = np.exp(np.repeat(logs, 41)).tolist()
+    found = replicated_speedup([1.0] * len(ratios), ratios, [41] * processes)
+    reach = quantile * logs.std(ddof=1) / math.sqrt(processes)
+    assert math.log(found.high) == pytest.approx(reach)
+    assert math.log(found.low) == pytest.approx(-reach)
+
+
+def test_each_process_speaks_by_the_median_of_its_own_pairs() -> None:
+    """Two pairs of the first, three of the second, one of the third, as they were recorded one after the other."""
+    ratios = [1.0, 3.0, 5.0, 6.0, 9.0, 4.0]
+    medians = np.log([2.0, 6.0, 4.0])
+    found = replicated_speedup([1.0] * 6, ratios, [2, 3, 1])
+    reach = 4.303 * medians.std(ddof=1) / math.sqrt(3)
+    assert found.low == pytest.approx(math.exp(medians.mean() - reach))
+    assert found.high == pytest.approx(math.exp(medians.mean() + reach))
 
 
 def test_processes_that_agree_leave_the_interval_of_the_pairs() -> None:

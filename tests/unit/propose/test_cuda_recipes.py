@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kernellab.propose.recipe import FOLDER
+from kernellab.propose.recipe import FOLDER, candidates_in
 from kernellab.tasks.builtin import TASKS
 
-FILES = {path.stem: path.read_text() for path in sorted((FOLDER / "cuda").glob("*.py"))}
+FILES = {c.name: c.text for c in candidates_in(FOLDER / "cuda")}
 ITEMSIZE = {"float32": 4, "bfloat16": 2, "float16": 2}
 SUFFIX = {"float32": "", "bfloat16": "_bf16", "float16": "_f16"}
 TIMED: dict[str, list[tuple[int, ...]]] = {

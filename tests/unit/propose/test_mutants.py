@@ -6,37 +6,34 @@ import ast
 import difflib
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.propose.prompts.examples import SOURCES
 
-from kernellab.build.router import backend_of
+from kernellab.core.targets import backend_of
 from kernellab.propose.mutants import OPERATORS, Original, labelled_set, mutants, pick
-from kernellab.propose.recipe import FOLDER
+from kernellab.propose.recipe import FOLDER, candidates_in
 from kernellab.search.gauntlet import collect
 
-RECIPES = sorted(FOLDER.glob("*/*.py"))
-ENTRIES = collect([], [])
-HONEST = [e.path for e in ENTRIES if e.kind == "honest"]
-FILES: list[Path] = [p for p in (*RECIPES, *HONEST) if p.name != "__init__.py"]
+RECIPES = [
+    Original(c.name, c.text, "softmax")
+    for folder in sorted(p for p in FOLDER.iterdir() if p.is_dir())
+    for c in candidates_in(folder)
+]
+HONEST = [Original(e.path.stem, e.path.read_text(), e.task) for e in collect([], []) if e.kind == "honest"]
+FILES = [*RECIPES, *HONEST]
 WANTED = {
     "off-by-one", "less-or-equal", "dropped-mask", "wrong-stride", "missing-sync", "wrong-dtype", "swapped-axes", "dropped-max",
     "wrong-initial", "broken-build",
 }  # fmt: skip
 
 
-def originals() -> list[Original]:
-    tasks = {e.path: e.task for e in ENTRIES}
-    return [Original(p.stem, p.read_text(), tasks.get(p, "softmax")) for p in FILES]
-
-
 def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = [m for p in FILES for m in mutants(p.read_text(), p.stem)]
+    found = [m for original in FILES for m in mutants(original.source, original.name)]
     distinct = {m.source for m in found}
     by_operator, by_backend = Counter(m.operator for m in found), Counter(backend_of(m.source) for m in found)
     with capsys.disabled():
@@ -51,10 +48,10 @@ def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
     assert min(by_backend.values()) >= 300
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}-{p.stem}")
-def test_a_mutant_is_the_original_with_the_one_edit_it_states(path: Path) -> None:
-    source = path.read_text()
-    found = mutants(source, path.stem)
+@pytest.mark.parametrize("original", FILES, ids=lambda original: f"{backend_of(original.source)}-{original.name}")
+def test_a_mutant_is_the_original_with_the_one_edit_it_states(original: Original) -> None:
+    source = original.source
+    found = mutants(source, original.name)
     assert found, "every kernel has a place for a mistake"
     for mutant in found:
         ast.parse(mutant.source)
@@ -109,15 +106,17 @@ def test_typical_mistakes_are_among_them(backend: str, operator: str, before: st
 
 
 def test_the_labelled_set_is_seeded_distinct_and_makes_no_guess_at_labels() -> None:
-    cheats = [Original(e.path.stem, e.path.read_text(errors="replace"), e.task) for e in ENTRIES if e.kind == "cheat"]
-    made = [list(labelled_set(originals(), cheats, random.Random(5), 4)) for _ in range(2)]
+    cheats = [
+        Original(e.path.stem, e.path.read_text(errors="replace"), e.task) for e in collect([], []) if e.kind == "cheat"
+    ]
+    made = [list(labelled_set(FILES, cheats, random.Random(5), 4)) for _ in range(2)]
     assert made[0] == made[1]
     samples = made[0]
     assert len(samples) == len({(s.task, s.source) for s in samples})
     assert len([s for s in samples if s.operator]) >= 300
     assert {s.operator for s in samples} == {"", *OPERATORS}
     assert not {"label", "right", "wrong", "correct"} & set(vars(samples[0]))
-    assert samples != list(labelled_set(originals(), cheats, random.Random(6), 4))
+    assert samples != list(labelled_set(FILES, cheats, random.Random(6), 4))
 
 
 def test_a_pick_is_spread_over_the_operators() -> None:

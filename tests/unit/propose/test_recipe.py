@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,21 +9,20 @@ import pytest
 
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.c import CBuilder
-from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Passed, Rejected
-from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, load_recipes, read_candidate
+from kernellab.core.targets import Language, backend_of, languages
+from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, candidates_in, load_recipes, read_candidate
 from kernellab.run.cpu import CpuDevice
-from kernellab.search.gauntlet import family
 from kernellab.tasks.builtin import TASKS
 from kernellab.verify.cases import CaseTable, screen_cases
 from kernellab.verify.judge import Judge
 
 pytestmark = pytest.mark.backend_c
-FILES = sorted(p.stem for p in (FOLDER / "c").glob("*.py"))
+RECIPES = {c.name: c for c in candidates_in(FOLDER / "c")}
 CONTROL = "softmax_unshifted"
 """Wrong on purpose: a search that never rejects anything has not looked."""
-FAMILIES = [name for name in TASKS if name == family(name)]
+FAMILIES = [name for name, task in TASKS.items() if name == task.family]
 BY_TASK = [(task, c.name) for task in TASKS for c in builtin_candidates(task)]
 
 
@@ -34,9 +34,9 @@ def tables(device: CpuDevice) -> Iterator[dict[str, CaseTable]]:
         table.close()
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", RECIPES)
 def test_every_built_in_file_describes_itself_and_belongs_to_an_existing_task(name: str, builder: CBuilder) -> None:
-    described = builder.describe(read_candidate(FOLDER / "c" / f"{name}.py"))
+    described = builder.describe(RECIPES[name])
     assert not isinstance(described, NotBuilt), described
     assert described.tasks
     assert set(described.tasks) <= set(TASKS)
@@ -44,9 +44,9 @@ def test_every_built_in_file_describes_itself_and_belongs_to_an_existing_task(na
     assert len(described.about) > 80, "a recipe says why it may win"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", RECIPES)
 def test_every_built_in_space_is_worth_searching(name: str, builder: CBuilder) -> None:
-    recipes, unusable = load_recipes(builder, [read_candidate(FOLDER / "c" / f"{name}.py")])
+    recipes, unusable = load_recipes(builder, [RECIPES[name]])
     assert unusable == {}
     (recipe,) = recipes
     assert recipe.size >= (2 if name == CONTROL else 4)
@@ -74,7 +74,7 @@ def test_every_built_in_task_has_recipes_of_both_back_ends_of_the_gpu(task: str)
 
 
 def test_a_short_dtype_has_recipes_for_the_gpu_alone() -> None:
-    assert {family(name) for name in TASKS if not builtin_candidates(name)} == set(FAMILIES)
+    assert {task.family for name, task in TASKS.items() if not builtin_candidates(name)} == set(FAMILIES)
     assert all(builtin_candidates(name) for name in FAMILIES)
 
 
@@ -82,7 +82,7 @@ def test_a_short_dtype_has_recipes_for_the_gpu_alone() -> None:
 def test_every_built_in_recipe_at_its_first_choices_passes_screening(
     task: str, name: str, builder: CBuilder, device: CpuDevice, tables: dict[str, CaseTable]
 ) -> None:
-    candidate = read_candidate(FOLDER / "c" / f"{name}.py")
+    candidate = RECIPES[name]
     (recipe,), _ = load_recipes(builder, [candidate])
     built = builder.build(TASKS[task], candidate, {k: v[0] for k, v in recipe.space.items()}, TASKS[task].edge)
     assert isinstance(built, Built), built
@@ -94,7 +94,7 @@ def test_every_built_in_recipe_at_its_first_choices_passes_screening(
 def test_the_control_recipe_is_rejected_by_screening(
     builder: CBuilder, device: CpuDevice, tables: dict[str, CaseTable]
 ) -> None:
-    candidate = read_candidate(FOLDER / "c" / f"{CONTROL}.py")
+    candidate = RECIPES[CONTROL]
     (recipe,), _ = load_recipes(builder, [candidate])
     task = TASKS["softmax"]
     built = builder.build(task, candidate, {k: v[0] for k, v in recipe.space.items()}, task.edge)
@@ -138,3 +138,32 @@ def test_usable_and_unusable_candidates_are_told_apart(builder: CBuilder, make_c
 def test_a_candidate_without_a_space_is_one_combination(builder: CBuilder, make_candidate: Any) -> None:
     (recipe,), _ = load_recipes(builder, [make_candidate()])
     assert (recipe.space, recipe.size) == ({}, 1)
+
+
+def test_a_file_with_variants_stands_for_a_candidate_of_each(tmp_path: Path) -> None:
+    (tmp_path / "sum_plain.py").write_text(
+        '"""A sum of __COUNT__."""\n\nVARIANTS = {\n    "sum2": {"COUNT": "2"},\n    "sum3": {"COUNT": "3"},\n}\n'
+        'TASKS = ("sum__COUNT__", "sum__COUNT___bf16")\nSOURCE = "int __OTHER__ = __COUNT__;"\n'
+    )
+    (tmp_path / "other.py").write_text('TASKS = ("sum2",)\n')
+    assert [(c.name, c.text) for c in candidates_in(tmp_path)] == [
+        ("other", 'TASKS = ("sum2",)\n'),
+        *(
+            (
+                f"sum{n}_plain",
+                f'"""A sum of {n}."""\n\nTASKS = ("sum{n}", "sum{n}_bf16")\nSOURCE = "int __OTHER__ = {n};"\n',
+            )
+            for n in (2, 3)
+        ),
+    ]
+
+
+@pytest.mark.parametrize("language", languages(), ids=lambda found: found.name)
+def test_the_stencils_of_both_radii_come_from_one_file_and_nothing_is_left_open(language: Language) -> None:
+    assert language.recipes is not None
+    names = {c.name for c in candidates_in(language.recipes)}
+    wide = {n for n in names if n.startswith("stencil5x5")}
+    assert {n.replace("5x5", "3x3") for n in wide} == {n for n in names if n.startswith("stencil3x3")}
+    assert len(list(language.recipes.glob("stencil*.py"))) == len(wide) >= 2
+    for candidate in candidates_in(language.recipes):
+        assert not re.search(r"__[A-Z]+__|VARIANTS", candidate.text), candidate.name

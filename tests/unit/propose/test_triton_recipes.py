@@ -12,6 +12,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,13 +22,15 @@ import numpy as np
 import pytest
 
 import kernellab
+from kernellab.propose.recipe import candidates_in
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import error_ulp, expect, run_reference
 from kernellab.tasks.spec import Array, Dims, Task
 
 FOLDER = Path(kernellab.__file__).parent / "propose" / "recipes" / "triton"
-FILES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
+TEXTS = {c.name: c.text for c in candidates_in(FOLDER)}
+FILES = list(TEXTS)
 ITEMSIZE = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4}
 EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 TINY = {"bfloat16": 2.0**-126, "float16": 2.0**-14}
@@ -71,10 +74,9 @@ class Buffer:
 
 def load(name: str, text: str | None = None) -> Any:
     """The candidate as a module, with scratch() as a global."""
-    path = FOLDER / f"{name}.py"
-    if text is not None:
-        path = Path(os.environ["KLAB_TEST_FOLDER"]) / f"{name}_changed.py"
-        path.write_text(text)
+    kind = "recipe" if text is None else "changed"
+    path = Path(os.environ.get("KLAB_TEST_FOLDER") or tempfile.mkdtemp()) / f"{name}_{kind}.py"
+    path.write_text(text or TEXTS[name])
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -212,7 +214,7 @@ def controls() -> Iterator[dict[str, Any]]:
         "particle_two_pass": ("total / square * total", "total / square * 0.9999 * total"),
     }
     for name, (old, new) in changes.items():
-        text = (FOLDER / f"{name}.py").read_text()
+        text = TEXTS[name]
         assert old in text, (name, old)
         module = load(name, text.replace(old, new))
         patch(module)
@@ -231,16 +233,22 @@ def main() -> None:
     Path(sys.argv[1]).write_text(json.dumps(results))
 
 
+HALVES = {"even": [*FILES[::2], "--controls"], "odd": FILES[1::2]}
+"""Two processes, as many as a small machine has cores."""
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     if importlib.util.find_spec("triton") is None or importlib.util.find_spec("torch") is None:
         pytest.skip("Triton's interpreter needs triton and torch")
-    folder = tmp_path_factory.mktemp("triton")
+    from tests.support.once import once  # not at the top: the script that this file also is has no such package
+
+    folder = once(tmp_path_factory, "triton-recipes", interpreted)
+    return [found for name in HALVES for found in json.loads((folder / name).read_text())]
+
+
+def interpreted(folder: Path) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "KLAB_TEST_FOLDER": str(folder)}
-    halves = {
-        "even": [*FILES[::2], "--controls"],
-        "odd": FILES[1::2],
-    }  # two processes, as many as a small machine has cores
     started = [
         subprocess.Popen(
             [sys.executable, __file__, str(folder / name), *arguments],
@@ -248,14 +256,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for name, arguments in halves.items()
+        for name, arguments in HALVES.items()
     ]
-    found: list[dict[str, Any]] = []
-    for process, name in zip(started, halves, strict=True):
+    for process in started:
         _, said = process.communicate()
         assert process.returncode == 0, said[-3000:]
-        found += json.loads((folder / name).read_text())
-    return found
 
 
 @pytest.mark.slow

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from copy import deepcopy as copy_of
 from pathlib import Path
 
 import pytest
+from tests.support.recorded import CUBE, GENESIS
+from tests.support.resign import Bodies, resigned
 
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.journal import Ledger, read_entries
@@ -29,7 +32,7 @@ def copy(tmp_path: Path) -> Path:
 def with_task(tmp_path: Path) -> Path:
     """A run that names the task file that it began with."""
     folder, text = tmp_path / "run", b"TASK = 1\n"
-    with Ledger.create(folder, {"files": {"task.py": sha256_hex(text)}}, SigningKey.generate()):
+    with Ledger.create(folder, {**GENESIS, "files": {"task.py": sha256_hex(text)}}, SigningKey.generate()):
         (folder / "task.py").write_bytes(text)
     return folder
 
@@ -125,6 +128,31 @@ def test_a_shape_is_known_by_its_name_whatever_the_order_of_its_dimensions(tmp_p
         (copy / f"best-H4096-W4096-C1{suffix}").rename(copy / f"best-C1-H4096-W4096{suffix}")
     found = audit_files(copy)
     assert found == FilesAudit()
+
+
+def test_the_files_of_an_earlier_result_are_remarked_not_called_edited(tmp_path: Path) -> None:
+    """A run that was gone on with found a better kernel; the files of the first are still there."""
+
+    def found_another(entries: Bodies) -> None:
+        trial, confirmation, result = (
+            copy_of(next(b for k, b in entries if k == kind)) for kind in ("trial", "confirmation", "result")
+        )
+        trial["trial"] = confirmation["trial"] = result["trial"] = 9
+        trial["proposal"]["source"] = "ab" * 32
+        entries += [("trial", trial), ("confirmation", confirmation), ("result", result)]
+
+    folder = resigned(CUBE, tmp_path / "run", found_another)
+    first = next(dict(e.body) for e in read_entries(CUBE) if e.kind == "trial")
+    source = first["proposal"]["source"]
+    (folder / "best-N4096.py").write_bytes((CUBE / "artifacts" / source[:2] / source).read_bytes())
+    shutil.copy(CUBE / "task.py", folder)
+    assert audit_files(folder) == FilesAudit([], [
+        "best-N4096.py is of trial 0, an earlier result; the last is trial 9",
+        "the best-*.json of N=4096 is missing: trial 9 won there",
+    ])  # fmt: skip
+    (folder / "best-N4096.py").write_text("SOURCE = ''\n")
+    told = "best-N4096.py was edited: its bytes are not the source of trial 9, the confirmed winner"
+    assert audit_files(folder).problems == [told]
 
 
 def test_a_task_whose_digest_was_not_recorded_is_remarked(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.authority import OPENSSL, Authority
+from tests.support.recorded import GENESIS
 
 from kernellab.core.errors import UsageError
 from kernellab.core.own_code import own_code
@@ -22,7 +23,7 @@ from kernellab.ledger.trusted import PinnedKey
 from kernellab.report.audit_origin import Origin, Witnesses, look_at
 
 KEY = SigningKey.generate()
-BODY = {"environment": {"code": own_code(), "packages": {"kernellab": "0.1.0"}}}
+BODY = {**GENESIS, "environment": {"code": own_code(), "packages": {"kernellab": "0.1.0"}}}
 
 
 @pytest.fixture
@@ -60,12 +61,12 @@ def test_a_run_of_this_code_says_so_and_one_of_other_code_is_remarked(run: Path,
     mine = seen(run)
     assert (mine.code, mine.made_by) == (own_code(), f"kernellab 0.1.0, code {own_code()[:16]}")
     assert not any("code" in r for r in mine.remarks)
-    other = {"environment": {"code": "ab" * 32, "packages": {"kernellab": "0.0.9"}}}
+    other = {**GENESIS, "environment": {"code": "ab" * 32, "packages": {"kernellab": "0.0.9"}}}
     theirs = seen(make(tmp_path / "other", KEY, body=other))
     assert theirs.made_by == f"kernellab 0.0.9, code {'ab' * 8}"
     words = f"made by other code (digest {'ab' * 8}) than the one that audits it ({own_code()[:16]})"
     assert (words in theirs.remarks, theirs.problems) == (True, [])
-    older = seen(make(tmp_path / "older", KEY, body={"environment": {}}))
+    older = seen(make(tmp_path / "older", KEY, body={**GENESIS, "environment": {}}))
     assert any(r.startswith("made by code that is not named") for r in older.remarks)
 
 

@@ -9,27 +9,18 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.support.recorded import CUBES
 
 from kernellab.cli.show import overview
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Confirmation
-from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.report.results import results_page
-from kernellab.search.runs import run_search
-
-pytestmark = pytest.mark.backend_c
 
 
 @pytest.fixture(scope="module")
-def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Measured, rejected and invalid trials at two shapes, a profile from the clock alone at each."""
-    folder = tmp_path_factory.mktemp("runs") / "cubes"
-    settings = Settings(effort="quick", trials=6, sampler="exhaustive", sample_s=0.0005, device="cpu")
-    outcome = run_search(str(task_file), settings, folder, [{"N": 4096}, {"N": 1000}], profiled=True)
-    assert outcome.status in ("better", "nothing-better", "busy"), outcome.status
-    assert [p["source"] for p in outcome.data()["profiles"]] == ["timing", "timing"]
-    return folder
+def run() -> Path:
+    return CUBES
 
 
 @pytest.fixture(scope="module")

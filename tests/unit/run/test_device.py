@@ -5,6 +5,7 @@ import pytest
 from kernellab.core.hardware import cpu_model
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.own_code import own_code
+from kernellab.core.targets import platform_facts
 from kernellab.core.version import VERSION
 from kernellab.run.cpu import cpu_name
 from kernellab.run.device import describe_environment
@@ -28,7 +29,8 @@ def test_the_environment_names_what_a_figure_depends_on_and_is_recordable() -> N
 
 
 def test_a_gpu_adds_what_its_driver_says_and_the_packages_that_compile_for_it() -> None:
-    facts = describe_environment("H200", "nvrtc 13.4", "T1", 1, {"gpu": "NVIDIA H200", "driver": "580.1"})
+    said = {"gpu": "NVIDIA H200", "driver": "580.1"}
+    facts = describe_environment("H200", "nvrtc 13.4", "T1", 1, said, platform_facts("cuda").packages)
     assert set(facts) == FACTS | {"gpu", "driver"}
     assert {"triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py"} <= set(facts["packages"])
     assert canonical_json(facts)

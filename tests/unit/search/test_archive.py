@@ -83,7 +83,7 @@ def failed(number: int, dims: Dims = LARGE) -> FailedTrial:
 def test_an_empty_archive_has_no_incumbent_no_twin_and_nothing_near() -> None:
     archive = Archive()
     assert archive.incumbent("t", LARGE) == 0.0
-    assert archive.twin("t", LARGE, "x") is None
+    assert archive.known("t", LARGE) == {}
 
 
 def test_the_incumbent_is_the_lower_bound_of_the_best_at_this_shape() -> None:
@@ -106,16 +106,13 @@ def test_measured_trials_come_best_first() -> None:
 
 def test_a_twin_has_the_same_artifact_at_the_same_shape() -> None:
     archive = Archive([measured(0, 1.0, SMALL, "same"), failed(1), rejected(2, "same"), measured(3, 1.0, name="same")])
-    twin = archive.twin("t", LARGE, "same")
-    assert twin is not None
-    assert twin.trial == 2
-    assert archive.twin("t", LARGE, "other") is None
-    assert archive.twin("u", LARGE, "same") is None
+    assert archive.known("t", LARGE) == {"same": 2}
+    assert archive.known("u", LARGE) == {}
 
 
 def test_a_duplicate_is_nobodys_twin() -> None:
     archive = Archive([DuplicateTrial(**common(0, LARGE), artifact=artifact("x"), of=0)])
-    assert archive.twin("t", LARGE, "x") is None
+    assert archive.known("t", LARGE) == {}
 
 
 def test_confirmations_are_found_by_shape() -> None:

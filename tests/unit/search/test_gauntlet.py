@@ -12,16 +12,13 @@ from kernellab.core.events import Event
 from kernellab.core.settings import Settings
 from kernellab.run.driver import present
 from kernellab.search.gauntlet import (
-    SHAPES,
     Entry,
     Row,
     builtin_folder,
     collect,
-    family,
     run_gauntlet,
     runnable,
     sample,
-    shape_for,
     summary,
 )
 from kernellab.tasks.load import load_task
@@ -96,10 +93,10 @@ def test_a_sample_is_drawn_again_by_its_seed_and_is_never_larger_than_all() -> N
     assert len(sample(entries, 1, seed=7)) == 1
 
 
-def test_a_family_that_is_not_listed_has_its_smallest_tuned_shape() -> None:
+def test_a_task_says_where_its_kernels_are_judged_often() -> None:
     task = load_task("softmax")
-    assert shape_for(task) == SHAPES["softmax"]
-    assert shape_for(replace(task, name="other")) == {"M": 4096, "N": 781}
+    assert task.quick_shape == {"M": 512, "N": 1024}
+    assert replace(task, quick=None).quick_shape == {"M": 4096, "N": 781}
 
 
 MISSING = triton.missing() or nvrtc_job.PROBLEM
@@ -121,7 +118,7 @@ def test_the_shipped_gauntlet_knows_which_files_are_for_a_gpu() -> None:
     assert {e.stage for e in gpu if e.kind == "cheat"} == {"build", "run"}
     assert not [e for e in gpu if e.kind == "honest" and (e.stage or e.caught_by)]
     assert len({(e.device, e.path.stem) for e in entries}) == len(entries)
-    assert {family(e.task) for e in entries if e.kind != "task"} <= set(SHAPES)
+    assert all(load_task(e.task).quick for e in entries if e.kind != "task")
 
 
 def test_a_folder_of_ones_own_may_mix_devices(tmp_path: Path) -> None:
@@ -179,11 +176,10 @@ def test_gpu_cheats_that_must_not_build_are_caught_without_a_gpu() -> None:
 
 @compilers
 @pytest.mark.skipif(present(), reason="there is a GPU here")
-def test_a_gpu_kernel_of_a_family_that_is_not_listed_is_built_at_its_smallest_tuned_shape(tmp_path: Path) -> None:
-    """A task of one's own has no place in the table of shapes."""
+def test_a_gpu_kernel_of_a_task_of_ones_own_is_built_at_its_smallest_tuned_shape(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from dataclasses import replace\nfrom kernellab.tasks.load import load_task\n"
-        'TASK = replace(load_task("softmax"), name="mine")\n'
+        'TASK = replace(load_task("softmax"), name="mine", quick=None)\n'
     )
     cheat = builtin_folder() / "gpu" / "cheat_flags_output.py"
     text = cheat.read_text().replace('TASK = "softmax"', f'TASK = "{tmp_path / "mine.py"}"')

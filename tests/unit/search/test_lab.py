@@ -9,8 +9,11 @@ from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.records import FailedTrial, Proposal
 from kernellab.core.settings import Settings
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
-from kernellab.search.lab import Budget, Lab, candidates_of, genesis, task_of
+from kernellab.ledger.records import Note
+from kernellab.ledger.run import Run
+from kernellab.search.lab import Budget, Lab, candidates_of, task_of
 from kernellab.tasks.load import load_task
 
 
@@ -35,8 +38,8 @@ def folder(task_file: Path, quick: Settings, tmp_path_factory: pytest.TempPathFa
 
 
 def test_the_genesis_says_what_was_asked_for(folder: Path, quick: Settings) -> None:
-    body = genesis(folder)
-    assert body["settings"] == quick.model_dump(mode="json")
+    body = kinds.GENESIS.plain(Run(folder).genesis)
+    assert body["settings"] == {**quick.model_dump(mode="json"), "device": "cpu"}
     assert (body["purpose"], body["task"]["name"], body["task"]["builtin"], body["shapes"]) == (
         "test",
         "cube",
@@ -78,8 +81,8 @@ def test_a_reopened_run_remembers_its_trials_and_says_that_it_was_resumed(folder
 
 def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Settings) -> None:
     with Lab(quick, load_task(str(task_file)), str(task_file)) as lab:
-        lab.append("note", {"nothing": 1})
-        lab.keep(Candidate("", "x"), None)
+        lab.append(kinds.NOTE, Note(candidate="none"))
+        lab.keep(b"x")
         assert lab.ledger is None
-        assert lab.tier == lab.workshop.sandbox.tier
+        assert lab.tier == lab.device.sandbox.tier
         assert lab.trust == "native"

@@ -10,10 +10,11 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.stage import Stage
 from kernellab.propose.base import Idea
+from kernellab.search.construct import read_recipes
 from kernellab.search.lab import Lab
 from kernellab.search.loop import score, step
-from kernellab.search.stage import Stage
 from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c
@@ -37,7 +38,7 @@ def test_each_ending_of_a_step_is_the_right_record_with_the_right_score(
 ) -> None:
     def take(text: str | None = None, **params: Param) -> object:
         idea = Idea(Candidate(text or task_file.read_text(), "cube"), params, "because", "user")
-        return step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, params, stage.shapes))
+        return step(lab, stage, idea)
 
     endings = [
         take(STEP=1, BAD=0),
@@ -70,3 +71,16 @@ def test_no_trial_is_built_for_a_shape_that_is_kept_back(lab: Lab, stage: Stage)
     assert kept
     assert not any(d in stage.shapes for d in kept)
     assert all(d in stage.every_shape for d in kept)
+
+
+def test_of_a_long_build_log_the_beginning_is_kept(lab: Lab, stage: Stage) -> None:
+    text = "SOURCE = r'''" + "#error this is not C\n" * 400 + "'''\ndef launch(x, y):\n    kernel('k')(x, y)\n"
+    idea = Idea(Candidate(text, "long"), {}, "because", "user")
+    trial = step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, {}, stage.shapes))
+    assert isinstance(trial, FailedTrial)
+    assert len(trial.log) == 4000
+    assert trial.log.count("this is not C") > 20
+
+
+def test_no_candidates_are_no_recipes(quick: Settings) -> None:
+    assert read_recipes([], quick) == ([], {})

@@ -14,8 +14,8 @@ from kernellab.core.events import Event
 from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import FIGURES, AnyResult, Published, Unpublished
 from kernellab.report.audit import audit
-from kernellab.search.result import Result
 from kernellab.search.runs import Outcome, default_folder, describe_task, resume_run, run_search, try_candidate
 from kernellab.tasks.builtin import TASKS
 
@@ -171,8 +171,12 @@ def test_a_task_without_candidates_is_a_usage_error(task_file: Path, quick: Sett
     assert "--candidate" in caught.value.fix
 
 
-def result(status: Any) -> Result:
-    return Result(status, status, {"status": status})
+def result(status: Any) -> AnyResult:
+    place = {"task": "t", "dims": {"N": 1}, "dtype": "float32", "threads": 1, "reason": status}
+    if status in ("better", "nothing-better"):
+        figures = dict.fromkeys((*FIGURES, "max_abs_err", "max_ulp"), 1.0)
+        return Published(**place, status=status, trial=0, win=status == "better", baseline="numpy", **figures)
+    return Unpublished(**place, status=status, trial=None)
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from kernellab.core.records import MeasuredTrial
 from kernellab.report.audit import audit
 from kernellab.run.device import machine_of, name_for
 from kernellab.search.replay import read_trials
-from kernellab.search.workshop import open_cpu
 from kernellab.study.borrow import described
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.library import find, read
 from kernellab.study.mine.follow_up import as_toml
+from kernellab.targets.cpu import CPU
 from kernellab.tasks.load import load_task
 
 from .small_studies import QUICK, Entries, Reports, body_of, resigned, tiny
@@ -120,9 +120,9 @@ def test_another_target_on_this_machine_is_another_device(older: Report, newer: 
 def test_naming_the_target_that_is_the_default_anyway_makes_no_other_device() -> None:
     names = []
     for target in ("", "native", "generic"):
-        workshop = open_cpu(QUICK.model_copy(update={"target": target}), load_task("softmax"), torch=False)
-        workshop.close()
-        names.append(workshop.environment["device"])
+        device = CPU.open(QUICK.model_copy(update={"target": target}), load_task("softmax"), torch=False)
+        device.close()
+        names.append(device.environment["device"])
     own, same, other = names
     assert own == same == machine_of(other)
     assert other == name_for(own, "generic")

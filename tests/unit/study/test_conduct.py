@@ -29,9 +29,10 @@ def test_a_study_is_registered_before_its_first_trial_and_judged_after_its_last(
     assert found.index("study") < found.index("calibration") < found.index("trial")
     assert last < found.index("study-verdict") == len(found) - 2
     assert found[-1] == "end"
-    body = read_study(reports[name].folder).body
-    assert body is not None
-    assert {"id", "claim", "statistic", "prediction", "rule", "n", "digest", "hypothesis"} <= set(body)
+    registered = read_study(reports[name].folder).registration
+    assert registered is not None
+    assert checked(registered.hypothesis, "the record").digest == registered.digest
+    assert all((registered.claim, registered.statistic, registered.prediction, registered.rule, registered.n))
 
 
 def test_the_sweet_spot_says_what_a_processor_cannot_tell(reports: Reports) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.propose.recipe import Recipe
-from kernellab.study.design import cells_of, key_of, wards_of
+from kernellab.study.design import cells_of, key_of, study_tasks_of
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.library import read, shipped
 
@@ -27,10 +27,10 @@ def asking(**population: Any) -> Hypothesis:
 
 def planned(**population: Any) -> list[tuple[str, int, list[dict[str, Any]]]]:
     hypothesis = asking(**population)
-    ward = wards_of(hypothesis, "cpu", Path())[0]
+    study_task = study_tasks_of(hypothesis, "cpu", Path())[0]
     return [
         (str(c.dims["N"]), c.seed, [i.params for i in c.ideas])
-        for c in cells_of(hypothesis, ward.population, ward.shapes, [RECIPE])
+        for c in cells_of(hypothesis, study_task.population, study_task.shapes, [RECIPE])
     ]
 
 
@@ -81,18 +81,18 @@ def test_a_plan_without_end_is_refused() -> None:
 
 def test_a_device_of_which_nothing_is_said_is_refused() -> None:
     with pytest.raises(UsageError, match="says nothing of --device cuda"):
-        wards_of(asking(), "cuda", Path())
+        study_tasks_of(asking(), "cuda", Path())
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", list(shipped()))
 def test_the_shipped_populations_exist(name: str, device: str) -> None:
     path = shipped()[name]
-    for ward in wards_of(read(path), device, path.parent):
-        assert ward.shapes
-        assert ward.candidates
-        spaces = [c.text for c in ward.candidates]
-        assert all(any(f'"{param}"' in text for text in spaces) for param in ward.population.space)
+    for study_task in study_tasks_of(read(path), device, path.parent):
+        assert study_task.shapes
+        assert study_task.candidates
+        spaces = [c.text for c in study_task.candidates]
+        assert all(any(f'"{param}"' in text for text in spaces) for param in study_task.population.space)
 
 
 def test_a_planned_trial_is_named_whatever_the_order_of_its_dims() -> None:

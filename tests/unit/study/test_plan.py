@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.recorded import GENESIS
 from tests.unit.search.memory.specimens import measured
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
+from kernellab.ledger.records import Genesis
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.study.design import key_of_trial
 from kernellab.study.evidence import Borrowed, Evidence
 from kernellab.study.hypothesis import Hypothesis
 from kernellab.study.plan import planned, stated
+from kernellab.study.registration import registration
 
 STATED = 'TASKS = ("softmax",)\nSPACE = {"B": [2, 1], "A": ("x", "y")}\n'
 COMPUTED = 'SPACE = {"B": [2 - n for n in (0, 1)], "A": ["x", "y"]}\n'
@@ -56,16 +59,18 @@ def hypothesis(statistic: str = "transfer-loss", **population: Any) -> Hypothesi
     )
 
 
+def begun(name: str = "softmax", builtin: bool = True, shapes: Any = ()) -> Genesis:
+    task = {"name": name, "fingerprint": "ab" * 32, "builtin": builtin}
+    return Genesis.model_validate({**GENESIS, "task": task, "shapes": list(shapes), "environment": {"device": "D"}})
+
+
 def derived(
     asked: Hypothesis, texts: dict[str, str], task: str = "", shapes: Any = (), lent: Any = (), **body: Any
 ) -> dict[str, set[str]]:
     stored = {sha256_hex(t.encode()): t for t in texts.values()}
-    registered = {"device": "cpu", "candidates": {n: sha256_hex(t.encode()) for n, t in texts.items()}, **body}
-    start = {
-        "task": {"builtin": not task, "name": task or "softmax"},
-        "shapes": list(shapes),
-        "environment": {"device": "D"},
-    }
+    known = {n: sha256_hex(t.encode()) for n, t in texts.items()}
+    registered = registration(asked, "cpu", known, [], 0, None).model_copy(update=body)
+    start = begun(name=task or "softmax", builtin=not task, shapes=list(shapes))
     return planned(asked, registered, start, Evidence(borrowed=list(lent), read=lambda sha: stored.get(sha, "")))
 
 
@@ -105,7 +110,7 @@ def test_the_candidates_are_those_of_the_hypothesis() -> None:
     with pytest.raises(UsageError, match="others is registered, and no population speaks of it"):
         derived(hypothesis(), {"rows": STATED, "others": STATED})
     with pytest.raises(UsageError, match="rows is not in the store"):
-        planned(hypothesis(), {"device": "cpu", "candidates": {"rows": "0"}}, {"task": {"builtin": True}}, Evidence())
+        planned(hypothesis(), registration(hypothesis(), "cpu", {"rows": "0"}, [], 0, None), begun(), Evidence())
 
 
 def test_every_built_in_recipe_is_every_registered_one_that_names_the_task() -> None:

@@ -1,4 +1,4 @@
-"""A desk of its own for every module: the small task of the other tests, and one artifact of it that is right."""
+"""A context of its own for every module: the small task of the other tests, and one artifact of it that is right."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernellab import tools
-from kernellab.tools import Desk, Spec, Workspace
+from kernellab.tools import Spec, ToolContext, Workspace
 from kernellab.tools.records import Compiled
 
 TINY = {"sample_s": 0.0003, "cache": False}
@@ -26,12 +26,12 @@ SPEC = Spec(task="cube", shape="4096")
 
 
 @pytest.fixture(scope="module")
-def desk(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    return Desk(Workspace(tmp_path_factory.mktemp("desk") / "work"), {"cube": str(task_file)}, TINY)
+def context(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> ToolContext:
+    return ToolContext(Workspace(tmp_path_factory.mktemp("context") / "work"), {"cube": str(task_file)}, TINY)
 
 
 @pytest.fixture(scope="module")
-def artifact(desk: Desk) -> Compiled:
-    made = tools.compile(GOOD, spec=SPEC, desk=desk)
+def artifact(context: ToolContext) -> Compiled:
+    made = tools.compile(GOOD, spec=SPEC, context=context)
     assert isinstance(made, Compiled), made
     return made

@@ -12,7 +12,7 @@ from kernellab import tools
 from kernellab.core.errors import UsageError
 from kernellab.ledger.journal import read_entries
 from kernellab.report.audit import audit
-from kernellab.tools import Desk
+from kernellab.tools import ToolContext
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.quota import Deadline
 from kernellab.tools.records import Benchmarked, Compiled, NotTimed, OutOfTime, Refused, Timed, Verified
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.backend_c
 
 
 def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing(
-    desk: Desk, artifact: Compiled
+    context: ToolContext, artifact: Compiled
 ) -> None:
-    found = tools.verify(artifact.artifact, "cube", tol=1e9, desk=desk)
+    found = tools.verify(artifact.artifact, "cube", tol=1e9, context=context)
     assert isinstance(found, Verified)
     assert found.max_ulp <= found.budget_ulp < 1e9
     assert found.tol is None
@@ -35,29 +35,29 @@ def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing
     assert report.ended
 
 
-def test_a_tolerance_below_the_error_refuses_what_the_task_allows(desk: Desk, artifact: Compiled) -> None:
-    found = tools.verify(artifact.artifact, tol=0.0, desk=desk)
+def test_a_tolerance_below_the_error_refuses_what_the_task_allows(context: ToolContext, artifact: Compiled) -> None:
+    found = tools.verify(artifact.artifact, tol=0.0, context=context)
     assert isinstance(found, Refused)
     assert (found.cause, found.max_ulp is not None and found.max_ulp > 0) == ("tolerance", True)
     assert "the task itself allows it" in found.reason
 
 
-def test_a_wrong_kernel_is_refused_with_its_first_wrong_case(desk: Desk) -> None:
-    made = tools.compile(GOOD.replace("= 2 *", "= 3 *"), spec=SPEC, desk=desk)
+def test_a_wrong_kernel_is_refused_with_its_first_wrong_case(context: ToolContext) -> None:
+    made = tools.compile(GOOD.replace("= 2 *", "= 3 *"), spec=SPEC, context=context)
     assert isinstance(made, Compiled)
-    found = tools.verify(made.artifact, desk=desk)
+    found = tools.verify(made.artifact, context=context)
     assert isinstance(found, Refused)
     assert found.cause == "wrong-output"
     assert audit(Path(found.folder), found.ledger_root).problems == []
 
 
-def test_what_launch_says_of_a_held_out_shape_is_not_repeated(desk: Desk) -> None:
+def test_what_launch_says_of_a_held_out_shape_is_not_repeated(context: ToolContext) -> None:
     spy = GOOD.replace(
         "    kernel(", "    if x.size == 5003:\n        raise ValueError(f'psst {x.size:x} {x.size}')\n    kernel("
     )
-    made = tools.compile(spy, spec=SPEC, desk=desk)
+    made = tools.compile(spy, spec=SPEC, context=context)
     assert isinstance(made, Compiled)
-    found = tools.verify(made.artifact, desk=desk)
+    found = tools.verify(made.artifact, context=context)
     assert isinstance(found, Refused)
     assert "kept back" in found.reason
     ledger = "".join(json.dumps(entry_shown(dict(e.body))) for e in read_entries(Path(found.folder)))
@@ -65,8 +65,8 @@ def test_what_launch_says_of_a_held_out_shape_is_not_repeated(desk: Desk) -> Non
         assert "psst" not in text
 
 
-def test_measures_each_shape_and_records_each(desk: Desk, artifact: Compiled) -> None:
-    found = tools.benchmark(artifact.artifact, ["N=8192", "8192", "N=2048"], 41, vram_gb=3e-5, desk=desk)
+def test_measures_each_shape_and_records_each(context: ToolContext, artifact: Compiled) -> None:
+    found = tools.benchmark(artifact.artifact, ["N=8192", "8192", "N=2048"], 41, vram_gb=3e-5, context=context)
     assert [row.shape for row in found.rows] == ["N=8192", "N=2048"]
     over, timed = found.rows
     assert isinstance(over, NotTimed)
@@ -79,12 +79,12 @@ def test_measures_each_shape_and_records_each(desk: Desk, artifact: Compiled) ->
     assert audit(Path(timed.folder), timed.ledger_root).problems == []
 
 
-def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(desk: Desk, artifact: Compiled) -> None:
-    found = tools.benchmark(artifact.artifact, ["N=8192", "N=2048"], timeout_s=0.001, desk=desk)
+def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(context: ToolContext, artifact: Compiled) -> None:
+    found = tools.benchmark(artifact.artifact, ["N=8192", "N=2048"], timeout_s=0.001, context=context)
     assert [row.status for row in found.rows] == ["out-of-time", "out-of-time"]
-    hurried = replace(desk, deadline=Deadline(0.0))
+    hurried = replace(context, deadline=Deadline(0.0))
     hurried.deadline.cancel.set()
-    late = tools.verify(artifact.artifact, desk=hurried)
+    late = tools.verify(artifact.artifact, context=hurried)
     assert isinstance(late, OutOfTime)
     assert "took the call back" in late.reason
 
@@ -92,30 +92,30 @@ def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(desk: Desk
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda a, d: tools.verify(a, tol=-1.0, desk=d), "makes no sense"),
-        (lambda a, d: tools.verify(a, "softmax", desk=d), "compiled for cube, not for softmax"),
-        (lambda a, d: tools.verify("a" + "0" * 16, desk=d), "no artifact"),
-        (lambda a, d: tools.verify("../../etc", desk=d), "no artifact"),
-        (lambda a, d: tools.benchmark(a, repeats=0, desk=d), "0 repeats"),
-        (lambda a, d: tools.benchmark(a, repeats=414, desk=d), "414 repeats"),
-        (lambda a, d: tools.benchmark(a, ["M=3"], desk=d), "not a shape"),
-        (lambda a, d: tools.benchmark(a, vram_gb=1e6, desk=d), "above what this machine has"),
-        (lambda a, d: tools.benchmark(a, timeout_s=-1, desk=d), "makes no sense"),
+        (lambda a, d: tools.verify(a, tol=-1.0, context=d), "makes no sense"),
+        (lambda a, d: tools.verify(a, "softmax", context=d), "compiled for cube, not for softmax"),
+        (lambda a, d: tools.verify("a" + "0" * 16, context=d), "no artifact"),
+        (lambda a, d: tools.verify("../../etc", context=d), "no artifact"),
+        (lambda a, d: tools.benchmark(a, repeats=0, context=d), "0 repeats"),
+        (lambda a, d: tools.benchmark(a, repeats=414, context=d), "414 repeats"),
+        (lambda a, d: tools.benchmark(a, ["M=3"], context=d), "not a shape"),
+        (lambda a, d: tools.benchmark(a, vram_gb=1e6, context=d), "above what this machine has"),
+        (lambda a, d: tools.benchmark(a, timeout_s=-1, context=d), "makes no sense"),
     ],
 )
-def test_refuses_what_makes_no_sense(desk: Desk, artifact: Compiled, call, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_refuses_what_makes_no_sense(context: ToolContext, artifact: Compiled, call, words: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match=words):
-        call(artifact.artifact, desk)
+        call(artifact.artifact, context)
 
 
 def test_a_task_that_has_changed_since_is_noticed(
-    desk: Desk, artifact: Compiled, tmp_path: Path, task_file: Path
+    context: ToolContext, artifact: Compiled, tmp_path: Path, task_file: Path
 ) -> None:
     text = task_file.read_text()
     try:
         task_file.write_text(text.replace('"N": 1025', '"N": 1026'))
         with pytest.raises(UsageError, match="has changed since"):
-            tools.verify(artifact.artifact, desk=desk)
+            tools.verify(artifact.artifact, context=context)
     finally:
         task_file.write_text(text)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.tools import Desk
+from kernellab.tools import ToolContext
 from kernellab.tools.mcp import Hands, make_server
 from kernellab.tools.records import Compiled
 from kernellab.tools.replies import LIMIT
@@ -24,9 +24,9 @@ KEY = "sk-a-key-that-nobody-may-see"
 
 
 @pytest.fixture
-def hands(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Hands:
+def hands(context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> Hands:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return Hands(desk, "the-token-of-this-server")
+    return Hands(context, "the-token-of-this-server")
 
 
 def call(hands: Hands, name: str, **arguments: Any) -> tuple[dict[str, Any], bool]:
@@ -53,8 +53,8 @@ def test_a_reply_that_would_be_too_long_is_cut_and_whole_behind_its_link(hands: 
     assert json.loads(hands.read(whole))["space"]["BLOCK"] == list(range(3000))
 
 
-def test_keys_the_token_and_paths_do_not_pass(hands: Hands, desk: Desk) -> None:
-    home = str(desk.workspace.folder)
+def test_keys_the_token_and_paths_do_not_pass(hands: Hands, context: ToolContext) -> None:
+    home = str(context.workspace.folder)
     said = f"{KEY} and the-token-of-this-server in {home}/x/secret.py"
     source = GOOD.replace("    kernel(", f"    raise ValueError({said!r})\n    kernel(")
     made = hands.call("compile", {"src": source, "spec": SPEC}, threading.Event())
@@ -80,11 +80,11 @@ def test_failures_are_answers(hands: Hands) -> None:
         assert data["fix"]
 
 
-def test_reads_what_it_links_to_and_nothing_else(hands: Hands, desk: Desk, artifact: Compiled) -> None:
+def test_reads_what_it_links_to_and_nothing_else(hands: Hands, context: ToolContext, artifact: Compiled) -> None:
     assert hands.read(f"klab://artifact/{artifact.artifact}/source") == GOOD
     assert hands.read(f"klab://kernel/{artifact.kernel}/source") == GOOD
     assert "# Candidate format (C)" in hands.read("klab://task/cube/c")
-    secret = desk.workspace.folder.parent / "secret.txt"
+    secret = context.workspace.folder.parent / "secret.txt"
     secret.write_text("mine")
     for uri in (
         "klab://artifact/../../secret.txt/source", f"klab://artifact/{artifact.artifact}/plans",
@@ -96,22 +96,24 @@ def test_reads_what_it_links_to_and_nothing_else(hands: Hands, desk: Desk, artif
             hands.read(uri)
 
 
-def test_without_the_package_the_error_names_the_extra(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_names_the_extra(context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     with pytest.raises(EnvironmentFault) as caught:
-        make_server(Hands(desk))
+        make_server(Hands(context))
     assert "kernellab[mcp]" in caught.value.fix
 
 
 class Broken(dict[str, str]):
-    """A desk that comes apart."""
+    """A context that comes apart."""
 
     def __contains__(self, name: object) -> bool:
-        raise RuntimeError("a leg has come off in /home/me/desk")
+        raise RuntimeError("a leg has come off in /home/me/context")
 
 
-def test_a_fault_of_our_own_ends_the_call_and_not_the_server(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
-    hands = Hands(replace(desk, files=Broken()))
+def test_a_fault_of_our_own_ends_the_call_and_not_the_server(
+    context: ToolContext, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hands = Hands(replace(context, files=Broken()))
     data, error = call(hands, "compile", src=GOOD, spec=SPEC)
     assert error
     assert "fault of its own" in data["reason"]

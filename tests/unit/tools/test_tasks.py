@@ -6,12 +6,12 @@ import pytest
 
 from kernellab.propose.prompts import Withheld, estimate_tokens
 from kernellab.tasks.builtin import TASKS
-from kernellab.tools import Desk, list_tasks
+from kernellab.tools import ToolContext, list_tasks
 from kernellab.tools.tasks import guide
 
 
-def test_lists_families_and_task_files(desk: Desk) -> None:
-    found = {t.name: t for t in list_tasks(desk.files).tasks}
+def test_lists_families_and_task_files(context: ToolContext) -> None:
+    found = {t.name: t for t in list_tasks(context.files).tasks}
     assert set(found) == {"softmax", "stencil3x3", "stencil5x5", "particle_filter", "cube"}
     assert found["softmax"].dtypes == ("f32", "bf16", "f16")
     assert "c: softmax_blocked" in found["softmax"].recipes

@@ -11,9 +11,10 @@ from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, Step
 from kernellab.core.records import Artifact
+from kernellab.ledger.records import SanitizerError
 from kernellab.run.alone import Watched
 from kernellab.tasks.spec import Task
-from kernellab.verify.sanitize import TOOLS, Finding, missing, read_report, sanitize, sanitizer_cases
+from kernellab.verify.sanitize import TOOLS, missing, read_report, sanitize, sanitizer_cases
 
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 NO_RACE = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
@@ -85,12 +86,12 @@ def test_a_clean_report_is_no_finding(tool: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("tool", "text", "finding"), [
-    ("memcheck", STRAY, Finding("memcheck", 292, "Invalid __global__ write of size 4 bytes", "softmax_stages<unsigned short, (int)8>")),
-    ("racecheck", RACE, Finding("racecheck", 4, "Error: Race reported between Write access", "reduce_rows")),
-    ("racecheck", BROKEN_RACE, Finding("racecheck", 1, "Error: Race reported between Write access", "reduce_rows")),
-    ("initcheck", UNWRITTEN, Finding("initcheck", 1, "Uninitialized __global__ memory read of size 4 bytes", "weights_0d1d2d")),
+    ("memcheck", STRAY, SanitizerError(tool="memcheck", count=292, message="Invalid __global__ write of size 4 bytes", kernel="softmax_stages<unsigned short, (int)8>")),
+    ("racecheck", RACE, SanitizerError(tool="racecheck", count=4, message="Error: Race reported between Write access", kernel="reduce_rows")),
+    ("racecheck", BROKEN_RACE, SanitizerError(tool="racecheck", count=1, message="Error: Race reported between Write access", kernel="reduce_rows")),
+    ("initcheck", UNWRITTEN, SanitizerError(tool="initcheck", count=1, message="Uninitialized __global__ memory read of size 4 bytes", kernel="weights_0d1d2d")),
 ], ids=["memcheck", "racecheck", "racecheck-wrapped", "initcheck"])  # fmt: skip
-def test_a_report_is_read(tool: str, text: str, finding: Finding) -> None:
+def test_a_report_is_read(tool: str, text: str, finding: SanitizerError) -> None:
     assert read_report(tool, Watched(9, text, "")) == finding
     assert read_report(tool, Watched(3, text, "the GPU reports: launch failed\n")) == finding  # the replay broke off
     assert read_report(tool, Watched(None, text, "")) == finding  # found before it was ended
@@ -109,12 +110,17 @@ def test_a_tool_that_comes_to_no_end_says_nothing_about_the_candidate() -> None:
 
 def test_an_error_in_words_unknown_is_still_one() -> None:
     text = "========= COMPUTE-SANITIZER\n========= Something new went wrong\n========= ERROR SUMMARY: 2 errors\n"
-    assert read_report("memcheck", Watched(9, text, "")) == Finding("memcheck", 2, "Something new went wrong", "")
+    assert read_report("memcheck", Watched(9, text, "")) == SanitizerError(
+        tool="memcheck", count=2, message="Something new went wrong", kernel=""
+    )
 
 
 def test_a_finding_in_words() -> None:
-    assert str(Finding("memcheck", 1, "Invalid read", "k")) == "memcheck in k: Invalid read (1 error)"
-    assert str(Finding("racecheck", 2, "Race", "")) == "racecheck: Race (2 errors)"
+    assert (
+        str(SanitizerError(tool="memcheck", count=1, message="Invalid read", kernel="k"))
+        == "memcheck in k: Invalid read (1 error)"
+    )
+    assert str(SanitizerError(tool="racecheck", count=2, message="Race", kernel="")) == "racecheck: Race (2 errors)"
 
 
 def test_the_cases_are_the_edge_shapes_under_two_distributions(double_task: Task) -> None:

@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import Record
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.models.accounts import Spent
 from kernellab.propose.models.base import FaultNote, ModelFault, Reply, Request, Usage
 
-INTENT, CALL = "model-intent", "model-call"
-Append = Callable[[str, dict[str, Any]], object]
 Name = tuple[int, str]
 _LOST = Spent(calls=1, failed=1, unreported=1)
+
+
+class Append(Protocol):
+    """Writes one record to the ledger."""
+
+    def __call__(self, kind: EntryKind[Any], record: Any) -> object: ...
 
 
 class Intent(Record):
@@ -61,40 +67,38 @@ class Failed(_Outcome):
     fault: FaultNote
 
 
-Outcome = Annotated[Answered | Failed, Field(discriminator="status")]
-_OUTCOME: TypeAdapter[Answered | Failed] = TypeAdapter(Outcome)
+Outcome = Answered | Failed
+Exchange = Intent | Outcome
+INTENT = EntryKind("model-intent", TypeAdapter(Intent))
+CALL = EntryKind[Outcome]("model-call", TypeAdapter(Annotated[Outcome, Field(discriminator="status")]))
+
+
+def exchanges(run: Run) -> list[Exchange]:
+    """A run's intents and outcomes, in the order of its ledger."""
+    return [entry.record for entry in run.in_order(INTENT, CALL)]
 
 
 class Calls:
     """What a run's entries say of its calls."""
 
-    def __init__(self, store: Store, entries: Iterable[tuple[str, dict[str, Any]]] = ()) -> None:
+    def __init__(self, store: Store, entries: Iterable[Exchange] = ()) -> None:
         self.store = store
         self.intents: dict[Name, Intent] = {}
-        self.outcomes: dict[Name, Answered | Failed] = {}
+        self.outcomes: dict[Name, Outcome] = {}
         self.spent = Spent()
-        for kind, body in entries:
-            self.take(kind, body)
+        for entry in entries:
+            self.take(entry)
 
-    def take(self, kind: str, body: dict[str, Any]) -> None:
-        try:
-            if kind == INTENT:
-                intent = Intent.model_validate(body)
-                self.intents[intent.call, intent.request] = intent
-                if intent.asked_before:
-                    self.spent = self.spent.plus(_LOST)
-                self.outcomes.pop((intent.call, intent.request), None)
-            elif kind == CALL:
-                outcome = _OUTCOME.validate_python(body)
-                self.outcomes[outcome.call, outcome.request] = outcome
-                self.spent = self.spent.plus(outcome.spent)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(p) for p in first["loc"])
-            raise LedgerFault(
-                f"a '{kind}' entry cannot be read: {where}: {first['msg']}",
-                "use the version of kernellab that made the run",
-            ) from None
+    def take(self, entry: Exchange) -> None:
+        name = (entry.call, entry.request)
+        if isinstance(entry, Intent):
+            self.intents[name] = entry
+            if entry.asked_before:
+                self.spent = self.spent.plus(_LOST)
+            self.outcomes.pop(name, None)
+        else:
+            self.outcomes[name] = entry
+            self.spent = self.spent.plus(entry.spent)
 
     def doubts(self) -> list[Intent]:
         return [intent for name, intent in self.intents.items() if name not in self.outcomes]
@@ -115,9 +119,7 @@ class Calls:
 class Journal:
     """Writes a run's calls; `entries` are those of the run's earlier part."""
 
-    def __init__(
-        self, store: Store, append: Append, entries: Iterable[tuple[str, dict[str, Any]]] = (), most_doubts: int = 8
-    ) -> None:
+    def __init__(self, store: Store, append: Append, entries: Iterable[Exchange] = (), most_doubts: int = 8) -> None:
         self._calls = Calls(store, entries)
         self._store = store
         self._append = append
@@ -174,9 +176,8 @@ class Journal:
             faults=tuple(faults), spent=spent, fault=fault.note,
         ))  # fmt: skip
 
-    def _write(self, kind: str, record: Record) -> None:
+    def _write(self, kind: EntryKind[Any], record: Exchange) -> None:
         """Entry first, memory after: what is believed to be on record is."""
-        body = record.model_dump(mode="json")
         with self._guard:
-            self._append(kind, body)
-            self._calls.take(kind, body)
+            self._append(kind, record)
+            self._calls.take(record)

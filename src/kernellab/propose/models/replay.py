@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernellab.ledger.journal import read_entries
-from kernellab.ledger.store import Store
+from kernellab.ledger.run import Run
 from kernellab.propose.models.base import NEVER, Cancel, ModelFault, Reply, Request
-from kernellab.propose.models.journal import CALL, INTENT, Answered, Calls, Failed
+from kernellab.propose.models.journal import Answered, Calls, Outcome, exchanges
 
 _SHOWN = 24
 _FIX = "replay with the settings, task, templates and version of kernellab of that run, or name a live model"
@@ -24,8 +23,8 @@ class ReplayModel:
     def __init__(self, folder: Path, strict: bool = False) -> None:
         self._folder = folder
         self._strict = strict
-        entries = ((e.kind, dict(e.body)) for e in read_entries(folder) if e.kind in (INTENT, CALL))
-        self._calls = Calls(Store(folder), entries)
+        run = Run(folder)
+        self._calls = Calls(run.store, exchanges(run))
         if not self._calls.outcomes:
             raise ModelFault("not-recorded", f"{folder} holds no model calls", "name a run that was made with --model")
         names = {outcome.model for outcome in self._calls.outcomes.values()}
@@ -39,7 +38,7 @@ class ReplayModel:
             raise outcome.fault.fault()
         raise ModelFault("not-recorded", f"{self._folder} has no reply to this: {self._why(request)}", _FIX)
 
-    def _by_number(self, call: int) -> Answered | Failed | None:
+    def _by_number(self, call: int) -> Outcome | None:
         """The last outcome of that call, whatever was asked."""
         if self._strict:
             return None

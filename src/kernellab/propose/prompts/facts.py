@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kernellab.build.router import backend_of
 from kernellab.core.records import BusyTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
+from kernellab.core.targets import backend_of
 from kernellab.measure.roofline import Ceilings
 from kernellab.propose.prompts.reference import reference_text
 from kernellab.propose.prompts.withhold import Withheld, without_paths
@@ -220,7 +220,7 @@ def _diff(old: KernelFacts, new: KernelFacts) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class TestedHypothesis:
     """What the numbers said of a claim, on which device, and the trials that say so."""
 
     claim: str

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from kernellab.build.router import backend_of
 from kernellab.core.records import Param
+from kernellab.core.targets import backend_of, language
 from kernellab.propose.prompts.python_text import parsed
 from kernellab.propose.prompts.replies import (
     MOST_EXCERPT,
@@ -213,7 +213,7 @@ def _candidate(source: str, backend: str, fenced: bool) -> dict[str, list[Param]
     found = backend_of(source)
     if backend and found != backend:
         raise _Bad("wrong-backend", f"the file is for {found}, {backend} is asked for", source)
-    if found != "triton" and "SOURCE" not in names:
+    if language(found).sourced and "SOURCE" not in names:
         raise _Bad("no-source", "the file has no SOURCE at top level", source)
     return _space(names["SPACE"]) if "SPACE" in names else {}
 

@@ -28,16 +28,17 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kernellab.core.errors import UsageError
+from kernellab.core.targets import backends, language, languages
 from kernellab.propose.prompts.facts import (
     Contrast,
     DeviceFacts,
     Experiment,
     Failure,
-    Finding,
     KernelFacts,
     Mistake,
     ShapeFacts,
     TaskFacts,
+    TestedHypothesis,
     VerifierFacts,
 )
 from kernellab.propose.prompts.markers import inert
@@ -46,7 +47,6 @@ Kind = Literal[
     "select", "design", "write", "repair", "translate", "soft_compile", "soft_memory", "soft_numerics", "improve",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Backend = Literal["c", "triton", "cuda"]
 FOLDER = Path(__file__).parent / "templates"
 _BYTES_A_TOKEN = 3.0
 _NEEDS: dict[Kind, tuple[str, ...]] = {
@@ -74,12 +74,12 @@ class Brief:
 
     task: TaskFacts
     device: DeviceFacts
-    backend: Backend
+    backend: str
     kernels: tuple[KernelFacts, ...] = ()
     base: KernelFacts | None = None
     reference: KernelFacts | None = None
     contrasts: tuple[Contrast, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[TestedHypothesis, ...] = ()
     failures: tuple[Failure, ...] = ()
     experiment: Experiment | None = None
     wanted: int = 4
@@ -113,7 +113,8 @@ class PromptBook:
         own = sorted(path.name for path in FOLDER.glob("*.j2"))
         if folder is not None:
             _check_folder(folder, own)
-        folders = [FileSystemLoader(str(f)) for f in (folder, FOLDER) if f is not None]
+        places = (folder, FOLDER, *(found.prompts for found in languages()))
+        folders = [FileSystemLoader(str(f)) for f in places if f is not None]
         self._loader = ChoiceLoader([DictLoader(texts), *folders])
         self._templates = ImmutableSandboxedEnvironment(
             loader=self._loader, undefined=StrictUndefined, finalize=_printed, autoescape=False,
@@ -144,7 +145,7 @@ class PromptBook:
         """The text of a kind's own template."""
         return self._loader.get_source(self._templates, f"{kind}.j2")[0]
 
-    def check(self, task: TaskFacts, device: DeviceFacts, backend: Backend) -> None:
+    def check(self, task: TaskFacts, device: DeviceFacts, backend: str) -> None:
         """Render every template once, so that a bad one is found before anything is paid for."""
         for kind in KINDS:
             self.render(kind, _sample(task, device, backend))
@@ -173,6 +174,7 @@ class PromptBook:
 
     def _text(self, name: str, brief: Brief) -> str:
         known = {f.name: getattr(brief, f.name) for f in fields(brief)}
+        known |= {"written": language(brief.backend).written, "backends": backends()}
         try:
             return _tidy(self._templates.get_template(name).render(known))
         except RecursionError:
@@ -218,7 +220,7 @@ def _plain(said: str) -> str:
 def _remedy(said: str, known: list[str]) -> str:
     """The nearest name that exists: a variable, or a field of the facts."""
     quoted = said.split("'")[-2] if said.count("'") >= 2 else ""
-    facts = (TaskFacts, DeviceFacts, KernelFacts, Contrast, Finding, Experiment, Failure)
+    facts = (TaskFacts, DeviceFacts, KernelFacts, Contrast, TestedHypothesis, Experiment, Failure)
     attributes = {f.name for kind in facts for f in fields(kind)} | {"backend", "signature", "is_gpu"}
     if "is undefined" in said:
         return _near(said.split("'")[1] if "'" in said else "", known)
@@ -276,13 +278,13 @@ def _timing_only(brief: Brief) -> Brief:
     )
 
 
-def _sample(task: TaskFacts, device: DeviceFacts, backend: Backend) -> Brief:
+def _sample(task: TaskFacts, device: DeviceFacts, backend: str) -> Brief:
     kernel = KernelFacts("trial 1", "def launch(): ...", {"A": 1}, "untried")
     experiment = Experiment("h", "c", 1.0, 1.1, "r", "f")
     failure = Failure("build", "error", "line 1")
     return Brief(
         task, device, backend, (replace(kernel, id="trial 0"),), kernel, replace(kernel, id="trial 2"),
-        findings=(Finding("claim", "held", None, (1,), device.name),), failures=(failure, failure),
+        findings=(TestedHypothesis("claim", "held", None, (1,), device.name),), failures=(failure, failure),
         experiment=experiment, pytorch="def f(x): return x",
         verifier=VerifierFacts("soft_numerics", "text", "right on 1 of 2"),
         mistakes=(Mistake(task, kernel.source, kernel.params, "pass", True, "wrong-output"),),

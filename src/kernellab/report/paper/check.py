@@ -24,9 +24,9 @@ from kernellab.report.paper.bibliography import shipped
 from kernellab.report.paper.claims import problem_with
 from kernellab.report.paper.cross import contradictions
 from kernellab.report.paper.document import PaperFile, cited, segments, strays, texts
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.extract import Opened, drawn_pages, open_paper
 from kernellab.report.paper.figures import digest_of, rows_of
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.markdown import figure_file
 from kernellab.report.paper.polish import mismatch
 from kernellab.report.paper.visible import difference, sources
@@ -83,7 +83,7 @@ class Auditor:
         self.template = template
         self.root = root
         self._report: Audit | None = None
-        self._evidence: dict[int, Evidence] = {}
+        self._evidence: dict[int, LedgerPrefix] = {}
         self._made: dict[tuple[int, str, bool, bool], Made] = {}
         self._printed: dict[tuple[object, ...], bytes] = {}
 
@@ -108,7 +108,7 @@ class Auditor:
         yield from (f"the ledger: {problem}" for problem in self._report.problems)
         try:
             if paper.entries not in self._evidence:
-                self._evidence[paper.entries] = Evidence(self.run, paper.entries)
+                self._evidence[paper.entries] = LedgerPrefix(self.run, paper.entries)
         except (KlabError, KeyError, TypeError, AttributeError) as error:
             yield f"the ledger cannot be read: {error}"
             return
@@ -130,13 +130,13 @@ class Auditor:
         if self._report.entries <= paper.entries:
             return
         if 0 not in self._evidence:
-            self._evidence[0] = Evidence(self.run)
+            self._evidence[0] = LedgerPrefix(self.run)
         kinds = Counter(e.kind for e in self._evidence[0].entries[paper.entries :] if e.kind not in _AFTERWARDS)
         if kinds:
             told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             yield f"the ledger goes on after entry {paper.entries - 1}, from which the paper was made: {told}"
 
-    def _again(self, opened: Opened, evidence: Evidence, report: PaperAudit, again: _Again) -> Iterator[str]:
+    def _again(self, opened: Opened, evidence: LedgerPrefix, report: PaperAudit, again: _Again) -> Iterator[str]:
         """The paper made again from the ledger, and compared: its parts first, then the file."""
         paper = opened.paper
         given = sha256_hex(self.template.read_bytes()) if self.template else ""
@@ -166,7 +166,7 @@ class Auditor:
         yield from self._same_file(opened, wanted, made, report, again)
         report.remade = whole and again.same and paper.polish is None
 
-    def _remade(self, paper: PaperFile, evidence: Evidence, known: bool) -> Made:
+    def _remade(self, paper: PaperFile, evidence: LedgerPrefix, known: bool) -> Made:
         """With the shipped template where the paper's own is not at hand: tables and figures are the same."""
         own = self.template if known and paper.template else None
         key = (paper.entries, paper.font, paper.polish is not None, own is not None)
@@ -281,14 +281,14 @@ def _pages_differ(data: bytes, expected: bytes) -> str:
     return f"the PDF is not the one that the ledger gives: {where} differ" + ("" if len(pages) != 1 else "s")
 
 
-def contradictions_of(paper: PaperFile, evidence: Evidence) -> Iterator[str]:
+def contradictions_of(paper: PaperFile, evidence: LedgerPrefix) -> Iterator[str]:
     try:
         yield from contradictions(paper.claims, evidence)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         yield f"the claims cannot be held against each other: {type(error).__name__}: {error}"
 
 
-def _origin(paper: PaperFile, evidence: Evidence, fingerprint: str) -> Iterator[str]:
+def _origin(paper: PaperFile, evidence: LedgerPrefix, fingerprint: str) -> Iterator[str]:
     if paper.run != evidence.run:
         yield f"the paper is of run {paper.run}, this is run {evidence.run}"
     if evidence.size < paper.entries:
@@ -299,7 +299,7 @@ def _origin(paper: PaperFile, evidence: Evidence, fingerprint: str) -> Iterator[
         yield f"the paper names signing key {paper.fingerprint}, the ledger {fingerprint}"
 
 
-def _figures(paper: PaperFile, evidence: Evidence, report: PaperAudit) -> Iterator[str]:
+def _figures(paper: PaperFile, evidence: LedgerPrefix, report: PaperAudit) -> Iterator[str]:
     for figure in paper.figures:
         report.figures += 1
         report.points += len(figure.rows)

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import Record
-from kernellab.report.paper.evidence import Evidence, spans, unspan
 from kernellab.report.paper.formulas import FORMULAS, Dimension, Value, derive
+from kernellab.report.paper.ledger_prefix import LedgerPrefix, spans, unspan
 
 MARK = re.compile(r"⟦(c\d+)⟧")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ufeff\ue000-\uf8ff⟦⟧\\]")
@@ -144,7 +144,7 @@ def printed(form: str, formula: str, value: Value) -> str:
 class ClaimBook:
     """Mints claims from evidence; the same claim asked for twice is one."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: LedgerPrefix) -> None:
         self.evidence = evidence
         self.claims: dict[str, Claim] = {}
         self._known: dict[bytes, str] = {}
@@ -186,7 +186,7 @@ def _named(seqs: Sequence[int]) -> str:
     return spans(list(seqs)) if ascending else ",".join(map(str, seqs))
 
 
-def problem_with(claim: Claim, evidence: Evidence) -> str:
+def problem_with(claim: Claim, evidence: LedgerPrefix) -> str:
     """What is wrong with a claim against this evidence; empty where it follows. The boundary for claims from outside."""
     try:
         seqs = unspan(claim.entries)

@@ -19,6 +19,7 @@ from jinja2.exceptions import TemplateError, TemplateRuntimeError
 from jinja2.sandbox import SandboxedEnvironment
 
 from kernellab.core.errors import UsageError
+from kernellab.ledger import kinds
 from kernellab.report.paper import charts
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.document import Block, FigureFile, Table, parse
@@ -91,8 +92,8 @@ def compose(book: ClaimBook, facts: Facts, parts: Parts, template: Path | None, 
 
 def _context(book: ClaimBook, facts: Facts, parts: Parts, polished: bool) -> dict[str, Any]:
     ev = book.evidence
-    missing = sorted(ev.genesis.get("missing_baselines") or {})
-    failed = {(e.seq, name) for e in ev.of("calibration") for name in e.body["failed"]}
+    missing = sorted(ev.genesis.missing_baselines)
+    failed = {(e.seq, name) for e in ev.of(kinds.CALIBRATION) for name in e.record.failed}
     headline = facts.headline
     return {
         **{name: getattr(facts, name) for name in (

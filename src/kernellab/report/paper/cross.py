@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernellab.measure.bench import TOO_GOOD
 from kernellab.report.paper.claims import Claim
-from kernellab.report.paper.evidence import Evidence, unspan
+from kernellab.report.paper.ledger_prefix import LedgerPrefix, unspan
 from kernellab.report.printed import Span, exactly, span_of
 
 _SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def contradictions(claims: Sequence[Claim], evidence: Evidence) -> Iterator[str]:
+def contradictions(claims: Sequence[Claim], evidence: LedgerPrefix) -> Iterator[str]:
     groups: dict[str, dict[str, Claim]] = {}
     for claim in claims:
         if claim.about:
@@ -27,7 +27,7 @@ def _key(claim: Claim) -> str:
     return str(claim.args["path"]) if claim.formula == "field" else claim.formula
 
 
-def _group(group: Mapping[str, Claim], evidence: Evidence) -> Iterator[str]:
+def _group(group: Mapping[str, Claim], evidence: LedgerPrefix) -> Iterator[str]:
     latency, baseline = _time(group, "latency"), _time(group, "baseline_latency")
     rate, moved, floor = _number(group, "bandwidth"), _number(group, "bytes"), _time(group, "floor")
     if latency and rate and moved and not latency.times(rate).scaled(1e9).meets(moved):
@@ -52,10 +52,10 @@ def _group(group: Mapping[str, Claim], evidence: Evidence) -> Iterator[str]:
         yield "latency, ratio and number of pairs come from different entries"
 
 
-def _quotient(ratio: Claim, quotient: Span, evidence: Evidence) -> Iterator[str]:
+def _quotient(ratio: Claim, quotient: Span, evidence: LedgerPrefix) -> Iterator[str]:
     """A median of ratios need not be the ratio of medians; but that one lies between the smallest and largest pair."""
-    timing = evidence.body(unspan(ratio.entries)[0])["timing"]
-    pairs = [b / c for c, b in zip(timing["candidate_s"], timing["baseline_s"], strict=True)]
+    timing = evidence.timings[unspan(ratio.entries)[0]]
+    pairs = [b / c for c, b in zip(timing.candidate_s, timing.baseline_s, strict=True)]
     if not quotient.meets(Span(min(pairs), max(pairs))):
         yield "the quotient of the latencies lies outside of all paired ratios"
 

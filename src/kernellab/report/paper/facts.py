@@ -6,9 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernellab.core.records import FailedTrial, MeasuredTrial, Passed
+from kernellab.core.targets import languages, platforms
+from kernellab.ledger import kinds
+from kernellab.ledger.records import Unpublished
+from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import ClaimBook
-from kernellab.report.paper.evidence import TIMED, Evidence, Shape, look
 from kernellab.report.paper.figures import best_trial, published
+from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
+from kernellab.study.evidence import BORROWED
+from kernellab.study.judgement import VERDICT
+from kernellab.study.registration import STUDY
 
 _SLOW_S = 0.1
 _STUDY = {"study": ("id", "rule"), "verdict": ("verdict",)}
@@ -99,7 +107,7 @@ def gather(book: ClaimBook) -> Facts:
     ev = book.evidence
     unit = "ms" if _slow(ev) else "us"
     shapes = [_shape(book, number, shape, unit) for number, shape in enumerate(ev.shapes)]
-    trusts = sorted({str(e.body["trust"]) for e in ev.of("trial") if "trust" in e.body})
+    trusts = sorted({str(trial.trust) for trial in ev.trials if isinstance(trial, MeasuredTrial)})
     facts = Facts(
         task=book.field(0, "task.name", "code"),
         run=book.mint("run", [0], "code"),
@@ -110,7 +118,7 @@ def gather(book: ClaimBook) -> Facts:
         environment=book.field(0, "environment.digest", "code"),
         tier=book.field(0, "environment.tier"),
         trusts=tuple(trusts),
-        purpose=str(ev.genesis["purpose"]),
+        purpose=ev.genesis.purpose,
         ended=ev.ended,
         unit={"us": "µs", "ms": "ms"}[unit],
         shapes=shapes,
@@ -131,7 +139,7 @@ def _shape(book: ClaimBook, number: int, shape: Shape, unit: str) -> ShapeFacts:
     found = published(ev, shape)
     status, reason = "no result is recorded", ""
     if shape.result is not None:
-        status = str(ev.body(shape.result)["status"])
+        status = str(ev.at(kinds.RESULT, shape.result).status)
         reason = book.field(shape.result, "reason", "quote")
     return ShapeFacts(
         index=number, label=label, shape=shape, status=status, reason=reason,
@@ -142,8 +150,8 @@ def _shape(book: ClaimBook, number: int, shape: Shape, unit: str) -> ShapeFacts:
 
 def _confirmed(book: ClaimBook, shape: Shape, confirmation: int, calibration: int, unit: str) -> Confirmed:
     ev = book.evidence
-    body = ev.body(confirmation)
-    trial = ev.trial_entry(body["trial"])
+    confirmed = ev.at(kinds.CONFIRMATION, confirmation)
+    verdict, trial = confirmed.verdict, ev.trial_entry(confirmed.trial)
     about = f"{shape.task} {shape.label}"
 
     def claim(formula: str, form: str, *seqs: int, **args: Any) -> str:
@@ -176,14 +184,14 @@ def _confirmed(book: ClaimBook, shape: Shape, confirmation: int, calibration: in
         bound=book.field(calibration, "bound"),
         noise=claim("noise", "percent2+", calibration),
         threshold=claim("threshold", "ratio", 0, calibration),
-        win=bool(body["win"]),
-        deterministic=bool(body["verdict"].get("deterministic")),
+        win=confirmed.win,
+        deterministic=isinstance(verdict, Passed) and verdict.deterministic,
         seq=confirmation,
         calibration=calibration,
     )
 
 
-def lineage(ev: Evidence, shape: Shape) -> tuple[int, ...]:
+def lineage(ev: LedgerPrefix, shape: Shape) -> tuple[int, ...]:
     """Trials that each beat, by their lower bound, all before them, up to the published one."""
     best = best_trial(ev, shape)
     if best is None:
@@ -193,15 +201,15 @@ def lineage(ev: Evidence, shape: Shape) -> tuple[int, ...]:
     for seq in shape.trials:
         if seq > best:
             break
-        body = ev.body(seq)
-        if body["status"] == "measured" and (body["timing"]["speedup_low"] > reached or seq == best):
-            reached = max(reached, body["timing"]["speedup_low"])
+        timing = ev.timings.get(seq)
+        if timing is not None and (timing.speedup_low > reached or seq == best):
+            reached = max(reached, timing.speedup_low)
             chain.append(seq)
     return tuple(chain)
 
 
-def _headline(ev: Evidence, shapes: list[ShapeFacts]) -> int:
-    held = [(ev.body(s.confirmed.seq)["timing"]["speedup_low"], s.index) for s in shapes if s.confirmed]
+def _headline(ev: LedgerPrefix, shapes: list[ShapeFacts]) -> int:
+    held = [(ev.timings[s.confirmed.seq].speedup_low, s.index) for s in shapes if s.confirmed]
     if held:
         return int(max(held)[1])
     return next((s.index for s in shapes if s.best is not None), -1)
@@ -220,9 +228,11 @@ def _counts(book: ClaimBook) -> dict[str, str]:
     return counts
 
 
-def _has(ev: Evidence) -> dict[str, bool]:
-    statuses = Counter(e.body["status"] for e in ev.of("trial"))
-    origins = {look(e.body, "proposal.origin") for e in ev.of("trial")}
+def _has(ev: LedgerPrefix) -> dict[str, bool]:
+    statuses = Counter(str(trial.status) for trial in ev.trials)
+    origins = {trial.proposal.origin for trial in ev.trials}
+    written = {trial.artifact.backend for trial in ev.trials if not isinstance(trial, FailedTrial)}
+    asked = ev.genesis
     return {
         "rejected": bool(statuses["rejected"]),
         "failed": bool(statuses["invalid"] or statuses["build-failed"]),
@@ -230,42 +240,41 @@ def _has(ev: Evidence) -> dict[str, bool]:
         "build_failed": bool(statuses["build-failed"]),
         "duplicate": bool(statuses["duplicate"]),
         "measured": bool(statuses["measured"]),
-        "confirmations": bool(ev.of("confirmation")),
-        "missing": bool(ev.genesis.get("missing_baselines")),
-        "profile": bool(ev.of("profile")),
-        "sanitizer": bool(ev.of("sanitizer")),
-        "gpu": ev.genesis["settings"].get("device") == "cuda",
-        "pruned": bool(ev.of("pruned")),
-        "resumed": bool(ev.of("resume")),
-        "adopted": bool(ev.of("adopted")),
-        "models": bool(ev.of("model-call")),
+        "confirmations": bool(ev.confirmations),
+        "missing": bool(asked.missing_baselines),
+        "profile": bool(ev.of(kinds.PROFILE)),
+        "sanitizer": bool(ev.of(kinds.SANITIZER)),
+        "gpu": asked.settings.device in {known.kind for known in platforms() if known.accelerator},
+        "pruned": bool(ev.of(kinds.PRUNED)),
+        "resumed": bool(ev.of(kinds.RESUME)),
+        "adopted": bool(ev.of(kinds.ADOPTED)),
+        "models": bool(ev.of(CALL)),
         "llm": "llm" in origins,
         "user": "user" in origins,
         "warm": "warm-start" in origins,
-        "dropped": any(look(e.body, "timing.dropped") for kind in TIMED for e in ev.of(kind)),
-        "disturbed": any(look(e.body, "timing.disturbed") for kind in TIMED for e in ev.of(kind)),
+        "dropped": any(timing.dropped for timing in ev.timings.values()),
+        "disturbed": any(timing.disturbed for timing in ev.timings.values()),
         "recipe": "recipe" in origins or "warm-start" in origins,
-        "study": bool(ev.of("study")),
-        "borrowed": bool(ev.of("borrowed")),
-        "sandbox": ev.genesis["environment"].get("tier") != "T0",
-        "fixed": bool(ev.genesis.get("params")),
+        "study": bool(ev.of(STUDY)),
+        "borrowed": bool(ev.of(BORROWED)),
+        "sandbox": asked.environment.tier != "T0",
+        "fixed": bool(asked.params),
         "negative": _negative(ev, statuses),
-        "study_verdict": bool(ev.of("study-verdict")),
-        "softmax": "softmax" in str(ev.genesis["task"]["name"]),
-        "gp": ev.genesis["settings"].get("sampler") == "gp",
-        "tpe": ev.genesis["settings"].get("sampler") == "tpe",
-        "triton": any(look(e.body, "artifact.backend") == "triton" for e in ev.of("trial")),
+        "study_verdict": bool(ev.of(VERDICT)),
+        "softmax": "softmax" in asked.task.name,
+        "gp": asked.settings.sampler == "gp",
+        "tpe": asked.settings.sampler == "tpe",
+        **{found.name: found.name in written for found in languages() if found.cited},
         "unfinished_shapes": any(s.result is None for s in ev.shapes),
     }  # fmt: skip
 
 
-def _negative(ev: Evidence, statuses: Counter[str]) -> bool:
+def _negative(ev: LedgerPrefix, statuses: Counter[str]) -> bool:
     """Whether there is anything that did not work out: trials, shapes, hypotheses."""
-    results, verdicts = ev.of("result"), ev.of("study-verdict")
     return (
         any(statuses[s] for s in ("rejected", "invalid", "build-failed"))
-        or any(not e.body.get("win") for e in results)
-        or any(e.body["verdict"] != "confirmed" for e in verdicts)
+        or any(isinstance(result, Unpublished) or not result.win for result in ev.records(kinds.RESULT))
+        or any(judged.verdict != "confirmed" for judged in ev.records(VERDICT))
     )
 
 
@@ -284,14 +293,13 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
         "win_floor": book.field(0, "settings.win_floor", "number"),
         "recipes": book.mint("distinct", ev.matching("trial", {}), "whole", kind="trial", path="proposal.name"),
     }
-    for name, kind in (("study", "study"), ("verdict", "study-verdict")):
-        for entry in ev.of(kind)[-1:]:
+    for name, entries in (("study", ev.of(STUDY)), ("verdict", ev.of(VERDICT))):
+        for entry in entries[-1:]:
             marks |= {f"{name}_{k}": book.field(entry.seq, k) for k in _STUDY[name]}
             if name == "study":
                 marks |= {f"study_{k}": book.field(entry.seq, k, "quote") for k in _QUOTED}
-    timed = [e.seq for kind in TIMED for e in ev.of(kind) if e.body.get("timing")]
-    if timed:
-        marks["dropped"] = book.mint("dropped", sorted(timed), "whole")
+    if timed := sorted(ev.timings):
+        marks["dropped"] = book.mint("dropped", timed, "whole")
     held = [c.seq for c in facts.published]
     if held:
         for which in ("min", "max"):
@@ -299,12 +307,12 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
     return marks
 
 
-def _last(ev: Evidence) -> int:
+def _last(ev: LedgerPrefix) -> int:
     """The entry at which the search ended: what was appended afterwards took no time of it."""
-    ends = [e.seq for e in ev.of("end")]
+    ends = [e.seq for e in ev.of(kinds.END)]
     return ends[-1] if ends else ev.size - 1
 
 
-def _slow(ev: Evidence) -> bool:
-    latencies = [e.body["timing"]["latency_s"] for e in ev.of("confirmation") if e.body.get("timing")]
+def _slow(ev: LedgerPrefix) -> bool:
+    latencies = [c.timing.latency_s for c in ev.confirmations if c.timing is not None]
     return bool(latencies) and max(latencies) >= _SLOW_S

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.store import Store
 from kernellab.propose.models import (
     Account,
@@ -30,6 +31,7 @@ from kernellab.propose.models import (
     load_prices,
     open_model,
 )
+from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import MARK, Claim
 from kernellab.report.paper.document import Block, Polish, resolved
 from kernellab.report.paper.wording import DENIAL, said
@@ -82,9 +84,9 @@ class Polisher:
     def _recorded(self, aside: Path, calls: list[dict[str, Any]]) -> Recorded:
         """Calls are journalled as a run's are; the outcomes go into the claims file, not into the run's ledger."""
 
-        def append(kind: str, body: dict[str, Any]) -> None:
-            if kind == "model-call":
-                calls.append(body)
+        def append(kind: EntryKind[Any], record: Any) -> None:
+            if kind is CALL:
+                calls.append(kind.plain(record))
 
         account = Account(self.budget, load_prices())
         return Recorded(self.model, Journal(Store(aside), append), account, random.Random(self.seed), self.policy)

@@ -7,11 +7,18 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from kernellab.core.errors import LedgerFault
+from kernellab.core.records import FailedTrial, RejectedTrial
+from kernellab.core.targets import fact_titles
+from kernellab.ledger import kinds
 from kernellab.measure.stats import median
+from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.document import Table
-from kernellab.report.paper.evidence import TIMED, look
 from kernellab.report.paper.facts import Facts, ShapeFacts
+from kernellab.report.paper.ledger_prefix import look
+from kernellab.search.scientist.notebook import TESTED
+from kernellab.study.judgement import VERDICT
+from kernellab.study.registration import STUDY
 
 _RECIPES, _CAUSES, _STEPS, _HYPOTHESES = 14, 14, 10, 40
 _LISTED = 90
@@ -68,19 +75,19 @@ def make_codes(book: ClaimBook, facts: Facts) -> dict[str, str]:
 
 
 def _text(book: ClaimBook, seq: int) -> str:
-    return book.evidence.store.get(book.evidence.body(seq)["proposal"]["source"]).decode(errors="replace")
+    return book.evidence.source(book.evidence.trial_at(seq))
 
 
 def _asked(book: ClaimBook, facts: Facts) -> tuple[Row, ...]:
     rows = [("task", facts.task), *((("shape", s.label)) for s in facts.shapes)]
     rows += [("device", facts.device), ("purpose", book.field(0, "purpose"))]
     named = {"effort": "words", "sampler": "words", "seed": "id", "win_floor": "number", "threads": "id"}
-    if studies := book.evidence.of("study"):
+    if studies := book.evidence.of(STUDY):
         rows.append(("seeds, a replicate each", book.mint("listed", [studies[-1].seq], "words", path="seeds")))
         named = {"effort": "words", "threads": "id"}
     rows += [(name.replace("_", " "), book.field(0, f"settings.{name}", form)) for name, form in named.items()]
     for name in ("trials", "seconds", "gpu_seconds"):
-        if look(book.evidence.genesis, f"settings.{name}"):
+        if getattr(book.evidence.genesis.settings, name):
             rows.append((f"limit of {name.replace('_', ' ')}", book.field(0, f"settings.{name}", "number")))
     return tuple(rows)
 
@@ -127,12 +134,12 @@ def _baselines(book: ClaimBook, facts: Facts) -> Table:
 
 
 def _fastest_first(book: ClaimBook, seq: int) -> list[str]:
-    baselines = book.evidence.body(seq)["baselines"]
+    baselines = book.evidence.at(kinds.CALIBRATION, seq).baselines
     return sorted(baselines, key=lambda name: median(baselines[name][0]))
 
 
 def _star(book: ClaimBook, seq: int, name: str) -> str:
-    return " (fastest)" if book.evidence.body(seq)["fastest"] == name else ""
+    return " (fastest)" if book.evidence.at(kinds.CALIBRATION, seq).fastest == name else ""
 
 
 def _name(book: ClaimBook, seq: int, name: str) -> str:
@@ -151,19 +158,16 @@ def _trials(book: ClaimBook, facts: Facts) -> Iterator[Row]:
 
 
 def _failed(book: ClaimBook, shape: ShapeFacts) -> list[int]:
-    return [s for s in shape.shape.trials if book.evidence.body(s)["status"] in ("invalid", "build-failed")]
+    return [s for s in shape.shape.trials if book.evidence.trial_at(s).status in ("invalid", "build-failed")]
 
 
 def _recipes(book: ClaimBook) -> Iterator[Row]:
     ev = book.evidence
     seqs: dict[str, list[int]] = {}
-    for entry in ev.of("trial"):
-        seqs.setdefault(entry.body["proposal"]["name"], []).append(entry.seq)
-    best: dict[str, float] = {}
-    measured: dict[str, list[int]] = {}
-    for name, found in seqs.items():
-        measured[name] = [s for s in found if ev.body(s)["status"] == "measured"]
-        best[name] = max((ev.body(s)["timing"]["speedup"] for s in measured[name]), default=0.0)
+    for entry in ev.of(kinds.TRIAL):
+        seqs.setdefault(entry.record.proposal.name, []).append(entry.seq)
+    measured = {name: [s for s in found if s in ev.timings] for name, found in seqs.items()}
+    best = {name: max((ev.timings[s].speedup for s in found), default=0.0) for name, found in measured.items()}
     for name in sorted(seqs, key=lambda n: (-best[n], n))[:_RECIPES]:
         where = {"proposal.name": name}
         ratio = book.mint("extreme", measured[name], "number3", of="ratio", which="max") if measured[name] else "none"
@@ -185,7 +189,7 @@ def _lineage(book: ClaimBook, facts: Facts) -> Iterator[Row]:
                 changed = f"the first that was measured, with {book.mint('params', [seq], 'code')}"
                 if seq != shape.lineage[0]:
                     changed = f"after earlier steps, with {book.mint('params', [seq], 'code')}"
-            elif ev.body(before)["proposal"]["source"] != ev.body(seq)["proposal"]["source"]:
+            elif ev.trial_at(before).proposal.source != ev.trial_at(seq).proposal.source:
                 changed = f"another source, with {book.mint('params', [seq], 'code')}"
             else:
                 changed = book.mint("changed_params", [before, seq], "code")
@@ -196,11 +200,11 @@ def _negative(book: ClaimBook) -> Iterator[Row]:
     ev = book.evidence
     found: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], int] = {}
-    for entry in ev.of("trial"):
-        status = entry.body["status"]
-        if status not in ("rejected", "invalid", "build-failed"):
+    for entry in ev.of(kinds.TRIAL):
+        trial = entry.record
+        if not isinstance(trial, (RejectedTrial, FailedTrial)):
             continue
-        key = (status, str(look(entry.body, "verdict.cause") or ""))
+        key = (trial.status, trial.verdict.cause if isinstance(trial, RejectedTrial) else "")
         found[key] += 1
         first.setdefault(key, entry.seq)
     for (status, cause), _ in found.most_common(_CAUSES):
@@ -215,25 +219,25 @@ def _negative(book: ClaimBook) -> Iterator[Row]:
 def _hypotheses(book: ClaimBook) -> Iterator[Row]:
     """Experiments of a scientist's run, and the parts of a study."""
     ev = book.evidence
-    for entry in ev.of("experiment")[:_HYPOTHESES]:
-        seq = entry.seq
-        if look(entry.body, "experiment.hypothesis") is None:
+    for tested in ev.of(TESTED)[:_HYPOTHESES]:
+        seq = tested.seq
+        if tested.record.experiment is None:
             continue
         low, high = (book.field(seq, f"experiment.{end}", "number") for end in ("gain_low", "gain_high"))
         yield (
             book.field(seq, "experiment.hypothesis", "quote"),
             f"ratio of {low} to {high}",
             _interval(book, seq, "effect"),
-            book.field(seq, "effect.n", "whole") if look(entry.body, "effect.n") else "none",
+            "none",
             book.field(seq, "verdict"),
             book.mint("entry", [seq], "id"),
         )
-    claims = {e.body["id"]: e.seq for e in ev.of("study")}
-    for entry in ev.of("study-verdict"):
-        seq = entry.seq
-        for number, part in enumerate(entry.body["parts"]):
+    claims = {e.record.id: e.seq for e in ev.of(STUDY)}
+    for judged in ev.of(VERDICT):
+        seq = judged.seq
+        for number, part in enumerate(judged.record.parts):
             at = f"parts.{number}"
-            registered = claims.get(entry.body["id"])
+            registered = claims.get(judged.record.id)
             claim = (
                 book.field(registered, "claim", "quote")
                 if registered is not None and number == 0
@@ -243,8 +247,8 @@ def _hypotheses(book: ClaimBook) -> Iterator[Row]:
                 claim,
                 book.field(seq, f"{at}.prediction", "quote"),
                 _interval(book, seq, at),
-                book.field(seq, f"{at}.n", "whole") if part.get("n") else "none",
-                book.field(seq, f"{at}.verdict") if part["testable"] else book.field(seq, f"{at}.reason"),
+                book.field(seq, f"{at}.n", "whole") if part.n else "none",
+                book.field(seq, f"{at}.verdict") if part.testable else book.field(seq, f"{at}.reason"),
                 book.mint("entry", [seq], "id"),
             )
 
@@ -259,7 +263,7 @@ def _interval(book: ClaimBook, seq: int, path: str) -> str:
 def _costs(book: ClaimBook, facts: Facts) -> Iterator[Row]:
     ev = book.evidence
     yield "wall time, first entry to last", facts.marks["wall"]
-    if ev.of("trial"):
+    if ev.of(kinds.TRIAL):
         yield "wall time of all trials", book.total("trial", "wall_s", "seconds+")
         built = ev.matching("trial", {"artifact.cached": False})
         fresh = {"artifact.cached": False}
@@ -267,15 +271,14 @@ def _costs(book: ClaimBook, facts: Facts) -> Iterator[Row]:
         yield "different machine code built afresh", code
         yield "time of those builds", book.total("trial", "artifact.build_s", "seconds+", {"artifact.cached": False})
         yield "trials answered from the build cache", book.count("trial", {"artifact.cached": True})
-    timed = sorted(e.seq for kind in TIMED for e in ev.of(kind) if e.body.get("timing"))
-    if timed:
+    if timed := sorted(ev.timings):
         what = "GPU time" if facts.has["gpu"] else "processor time"
         yield f"{what} inside the clock, baselines included", book.mint("clocked", timed, "seconds+")
     if facts.has["models"]:
         yield "model calls", book.count("model-call")
         yield "tokens sent", book.total("model-call", "spent.tokens_in", "whole")
         yield "tokens received", book.total("model-call", "spent.tokens_out", "whole")
-        if all(not look(e.body, "spent.unpriced") for e in ev.of("model-call")):
+        if not any(call.spent.unpriced for call in ev.records(CALL)):
             yield "money", book.total("model-call", "spent.usd", "usd+")
         else:
             yield "money", "not known: a model without a listed price was used"
@@ -284,11 +287,11 @@ def _costs(book: ClaimBook, facts: Facts) -> Iterator[Row]:
 
 
 def _environment(book: ClaimBook) -> Iterator[Row]:
-    body = book.evidence.genesis["environment"]
-    named = ("device", "driver", "cuda", "compiler", "python", "libc", "kernel", "tier", "threads")
+    facts = book.evidence.genesis.environment.facts
+    named = ("device", *fact_titles(), "compiler", "python", "libc", "kernel", "tier", "threads")
     for name in named:
-        if body.get(name) not in (None, ""):
+        if facts.get(name) not in (None, ""):
             yield name, book.field(0, f"environment.{name}")
-    if body.get("packages"):
+    if facts.get("packages"):
         yield "packages", book.mint("packages", [0], "words", path="environment.packages")
     yield "digest of the above", book.field(0, "environment.digest", "code")

@@ -18,6 +18,7 @@ from kernellab.core.files import file_in_the_way
 from kernellab.core.ids import sha256_hex
 from kernellab.core.version import VERSION
 from kernellab.ledger.entry import LEDGER_FILE
+from kernellab.ledger.records import Genesis
 from kernellab.report.audit import audit
 from kernellab.report.paper import html_page, markdown, pdf
 from kernellab.report.paper.bibliography import resolve
@@ -25,8 +26,8 @@ from kernellab.report.paper.charts import FONT, hand, tool_version
 from kernellab.report.paper.claims import Claim, ClaimBook
 from kernellab.report.paper.compose import Parts, compose, make_parts
 from kernellab.report.paper.document import Block, Maker, PaperFile, cited, resolved, texts
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.facts import gather
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.polish import Polisher
 from kernellab.report.paper.wording import wrong_units
 
@@ -68,14 +69,14 @@ def write_paper(
         raise LedgerFault(f"{run} does not pass its audit: {report.problems[0]}",
                           f"'klab resume {run}' goes on with it" if resume
                           else f"see 'klab audit {run}'; a paper is made of sound runs only")  # fmt: skip
-    evidence = Evidence(run, report.entries)
+    evidence = LedgerPrefix(run, report.entries)
     made = make(evidence, report.fingerprint, polisher, template, font, polisher is not None)
     _publish(out, printed_files(made))
     return Written(out, made.paper, sum(not isinstance(c.value, str) for c in made.paper.claims))
 
 
 def make(
-    evidence: Evidence, fingerprint: str, polisher: Polisher | None = None, template: Path | None = None,
+    evidence: LedgerPrefix, fingerprint: str, polisher: Polisher | None = None, template: Path | None = None,
     font: str = FONT, polished: bool = False,
 ) -> Made:  # fmt: skip
     """The paper before it is printed. `polished` lets the text say that a model polished it."""
@@ -160,10 +161,10 @@ def _is_claims(file: Path) -> bool:
     return isinstance(found, dict) and {"made_by", "claims", "blocks"} <= found.keys()
 
 
-def _refuse_empty(evidence: Evidence) -> None:
-    if "task" not in evidence.genesis or "settings" not in evidence.genesis:
+def _refuse_empty(evidence: LedgerPrefix) -> None:
+    if not isinstance(evidence.start, Genesis):
         raise UsageError(f"{evidence.folder} is not the run of a task", "give the folder that 'klab run' named")
-    if not evidence.of("trial"):
+    if not evidence.trials:
         raise UsageError(f"{evidence.folder} holds no trial: there is nothing to report",
                          f"'klab resume {evidence.folder}' goes on with the run")  # fmt: skip
 

@@ -95,7 +95,7 @@ def ratio(a: Specimen, b: Specimen) -> Estimate | None:
     tail = (1 - LEVEL) / 2
     low, high = (int(np.searchsorted(reached, p * reached[-1])) for p in (tail, 1 - tail))
     last = len(ratios) - 1
-    value = median(list(first)) / median(list(second))
+    value = median(first.tolist()) / median(second.tolist())
     ends = float(ratios[order[min(low, last)]]), float(ratios[order[min(high, last)]])
     return Estimate(value, min(ends[0], value), max(ends[1], value), min(len(first), len(second)))
 

@@ -15,19 +15,12 @@ from functools import lru_cache
 from typing import Literal
 
 from kernellab.core.records import FailedTrial, Param, Timing
+from kernellab.core.targets import Language, home_of, languages, platform_facts, recognised, recorded_machine
 from kernellab.search.memory.specimen import Specimen
 
 Bound = Literal["memory", "arithmetic", "launch", "unknown"]
 
-_LAUNCH_S = {"c": 5e-7, "cuda": 5e-6, "triton": 5e-6}
-"""What starting a kernel costs by itself, about: a call on the processor, a launch in a graph on the GPU."""
-_REGISTER_FILE = 65536
 _RESERVED_SHARED = 1024
-_LIMITS = {  # compute capability: threads and blocks a multiprocessor holds, bytes of shared memory
-    "70": (2048, 32, 98304), "75": (1024, 16, 65536), "80": (2048, 32, 167936), "86": (1536, 16, 102400),
-    "87": (1536, 16, 167936), "89": (1536, 24, 102400), "90": (2048, 32, 233472), "100": (2048, 32, 233472),
-    "103": (2048, 32, 233472), "120": (1536, 24, 102400),
-}  # fmt: skip
 _NUMBERS = {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4}
 _PASSES = re.compile(r"\b(one|single|two|three|four)[ _-]+pass")
 _TILE = re.compile(r"BLOCK|ROWS|COLUMNS|CHUNK|TILE|BAND|WIDTH|ITEMS|UNROLL|STEP|GROUP|PX|HELD|STAGES", re.IGNORECASE)
@@ -90,7 +83,7 @@ def features(specimen: Specimen) -> Features:
     resources = artifact.resources if artifact else {}
     params = trial.proposal.params
     tags, vector, passes = _read_source(specimen.source, trial.proposal.name, backend)
-    blocking = {"blocking"} if backend == "c" and any(_BLOCKING.fullmatch(k) for k in params) else set()
+    blocking = {"blocking"} if _on_processor(backend) and any(_BLOCKING.fullmatch(k) for k in params) else set()
     if resources.get("shared", 0) > _RESERVED_SHARED:
         blocking.add("shared")
     wide = [int(v) for k, v in params.items() if _VECTOR_PARAM.fullmatch(k) and isinstance(v, int)]
@@ -114,42 +107,43 @@ def bound_of(timing: Timing | None, backend: str) -> Bound:
     """Launch: the call takes no longer than a few starts. Otherwise whichever floor is higher at this shape."""
     if timing is None:
         return "unknown"
-    if timing.latency_s < 3 * _LAUNCH_S.get(backend, 0.0):
+    if timing.latency_s < 3 * _launch_s(backend):
         return "launch"
     return "memory" if timing.memory_floor_s >= 0.999 * timing.floor_s else "arithmetic"
 
 
 def occupancy(device: str, backend: str, resources: dict[str, int], params: dict[str, Param]) -> float:
-    """Resident threads over what a multiprocessor holds, from registers, shared memory and block size. An estimate:
-    block sizes come from the parameters' names, registers are rounded up to 8 a thread as the hardware does."""
-    match = re.search(r"sm_(\d+)", device)
-    threads = _block_threads(backend, params)
-    if not match or match[1] not in _LIMITS or not resources.get("registers") or not threads:
-        return 0.0
-    most_threads, most_blocks, most_shared = _LIMITS[match[1]]
-    warps = -(-threads // 32)
-    by_registers = _REGISTER_FILE // (warps * 32 * (-(-resources["registers"] // 8) * 8))
-    by_shared = most_shared // (resources.get("shared", 0) + _RESERVED_SHARED)
-    blocks = min(most_blocks, most_threads // (warps * 32), by_registers, by_shared)
-    return min(1.0, max(blocks, 0) * warps * 32 / most_threads)
+    """Resident threads over what a processor of the device holds. An estimate: block sizes come from the parameters'
+    names."""
+    return recorded_machine(device)[0].occupancy(device, _block_threads(backend, params), resources)
 
 
 def backend_of(source: str) -> str:
     """The language of a source that was never built."""
-    if "@triton.jit" in source or "import triton" in source:
-        return "triton"
-    if "__global__" in source:
-        return "cuda"
-    return "c" if "SOURCE" in source else "unknown"
+    found = recognised(source)
+    return found.name if found else "unknown"
+
+
+def _language(backend: str) -> Language | None:
+    """None for what is not known here: records of other installations are read too."""
+    return next((found for found in languages() if found.name == backend), None)
+
+
+def _on_processor(backend: str) -> bool:
+    return _language(backend) is not None and not platform_facts(home_of(backend)).accelerator
+
+
+def _launch_s(backend: str) -> float:
+    return platform_facts(home_of(backend)).launch_s if _language(backend) else 0.0
 
 
 def _block_threads(backend: str, params: dict[str, Param]) -> int:
-    """0 where the parameters do not say; Triton starts four warps unless told."""
+    """0 where the parameters do not say, and the language has no number of its own."""
     sizes = {k.lower(): v for k, v in params.items() if isinstance(v, int) and not isinstance(v, bool)}
     if "threads" in sizes or "block_threads" in sizes:
         return max(0, sizes.get("threads", sizes.get("block_threads", 0)))
-    warps = sizes.get("warps", sizes.get("num_warps", 4 if backend == "triton" else 0))
-    return max(0, 32 * warps)
+    found = _language(backend)
+    return max(0, 32 * sizes.get("warps", sizes.get("num_warps", found.warps if found else 0)))
 
 
 def _tile(params: dict[str, Param]) -> int:
@@ -165,14 +159,14 @@ def _band(value: int, unit: int) -> int:
 @lru_cache(maxsize=4096)
 def _read_source(source: str, name: str, backend: str) -> tuple[frozenset[str], int, int]:
     code = strip_comments(source)
-    unwanted = _GPU_ONLY if backend == "c" else _C_ONLY
+    unwanted = _GPU_ONLY if _on_processor(backend) else _C_ONLY
     tags = {tag for tag, pattern in _TAGS.items() if tag not in unwanted and pattern.search(code)}
     head = f"{name.replace('_', ' ')} {source[:600]}".lower()
     if re.search(r"\bonline\b", head):
         tags.add("online")
     said = _PASSES.search(head)
     passes = _NUMBERS[said[1]] if said else 0
-    if backend == "c":
+    if _on_processor(backend):
         return frozenset(tags), 0 if "vector-extension" in tags else 1, passes
     widths = [int(a or b) for a, b in _GPU_VECTOR.findall(code)]
     return frozenset(tags), max(widths, default=1), passes

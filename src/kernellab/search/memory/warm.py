@@ -11,13 +11,13 @@ So an adjacent shape (one extent doubled) is as far as another dtype, and both a
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernellab.core.records import MeasuredTrial, Param
+from kernellab.core.targets import recorded_machine
 from kernellab.search.archive import AnyTrial
-from kernellab.tasks.dtypes import PRECISIONS
+from kernellab.tasks.dtypes import split_name
 from kernellab.tasks.spec import Dims, dims_label
 
 _BITS = {"f32": 32, "bf16": 16, "f16": 16}
@@ -27,7 +27,7 @@ _OTHER_ARCHITECTURE = 3.0
 
 @dataclass(frozen=True)
 class Place:
-    """`device` as the records write it: 'NVIDIA H200 (sm_90a, 132 SMs)', or a processor's name."""
+    """`device` as the records write it."""
 
     family: str
     dims: Dims
@@ -36,9 +36,13 @@ class Place:
 
     @property
     def architecture(self) -> str:
-        """sm_90 and sm_90a are one; a processor's is its name without figures of cores and clocks."""
-        found = re.search(r"sm_(\d+)", self.device)
-        return f"sm_{found[1]}" if found else "cpu"
+        """The generation of a GPU (sm_90 and sm_90a are one); processors are all of one."""
+        found, machine = recorded_machine(self.device)
+        return machine.generation if machine else found.architecture
+
+    @property
+    def platform(self) -> str:
+        return recorded_machine(self.device)[0].kind
 
     @property
     def label(self) -> str:
@@ -75,16 +79,13 @@ def place_of(trial: AnyTrial) -> Place:
 
 
 def place(task: str, dims: Dims, device: str) -> Place:
-    family, dtype = task, "f32"
-    for short in PRECISIONS.values():
-        if task.endswith(f"_{short}"):
-            family, dtype = task.removesuffix(f"_{short}"), short
+    family, dtype = split_name(task)
     return Place(family, dict(dims), dtype, device)
 
 
 def distance(a: Place, b: Place) -> float:
     """Infinite where nothing can be carried over."""
-    if a.family != b.family or {*a.dims} != {*b.dims} or (a.architecture == "cpu") != (b.architecture == "cpu"):
+    if a.family != b.family or {*a.dims} != {*b.dims} or a.platform != b.platform:
         return math.inf
     shape = math.sqrt(sum(math.log2(a.dims[k] / b.dims[k]) ** 2 for k in a.dims))
     dtype = 0.0 if a.dtype == b.dtype else 0.5 if _BITS.get(a.dtype) == _BITS.get(b.dtype) else 1.0

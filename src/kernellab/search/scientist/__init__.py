@@ -6,7 +6,7 @@ proposer like any other (propose, learn); what it asks and decides is in the led
 """
 
 from kernellab.search.scientist.estimate import estimate
-from kernellab.search.scientist.mind import Mind, open_mind
+from kernellab.search.scientist.model_session import ModelSession, open_session
 from kernellab.search.scientist.proposer import Scientist
 
-__all__ = ["Mind", "Scientist", "estimate", "open_mind"]
+__all__ = ["ModelSession", "Scientist", "estimate", "open_session"]

@@ -6,13 +6,16 @@ and what stands here already is not written a second time. Closed generations ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from kernellab.core.ids import canonical_json
-from kernellab.core.records import Dims, Record, dump
+from kernellab.core.records import Dims, Record
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.run import Run
+from kernellab.propose.models.journal import Append
 from kernellab.propose.prompts import FormatFailure
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.search.soft.look import SOFT, Looked
@@ -23,7 +26,6 @@ Verdict = Literal["held", "refuted", "undecided"]
 class Generation(Record):
     """`first_trial`: how many trials there were when it began, which is all that its prompts may know of."""
 
-    kind: Literal["generation"] = "generation"
     generation: int
     task: str
     dims: Dims
@@ -35,7 +37,6 @@ class Generation(Record):
 class Selected(Record):
     """`by` "system": no reply of the model's could be used, `why` says so."""
 
-    kind: Literal["selection"] = "selection"
     generation: int
     base: int
     reference: int | None
@@ -46,7 +47,6 @@ class Selected(Record):
 class Designed(Record):
     """`chosen` are the places of those carried out, in that order, each with why: promising or novel."""
 
-    kind: Literal["design"] = "design"
     generation: int
     experiments: list[ExperimentReply]
     chosen: list[int]
@@ -56,7 +56,6 @@ class Designed(Record):
 class Unread(Record):
     """A reply that could not be read."""
 
-    kind: Literal["unread"] = "unread"
     generation: int
     call: int
     failure: FormatFailure
@@ -80,7 +79,6 @@ class Tested(Record):
     """An experiment and its verdict from the numbers. `effect`: the best of its trials over the base, each against the
     same baseline; `base` and `trials` are trial numbers. None of them: what could not be compared."""
 
-    kind: Literal["experiment"] = "experiment"
     generation: int
     number: int
     purpose: Literal["improve", "translate"]
@@ -98,41 +96,50 @@ class Tested(Record):
 
 
 class Closed(Record):
-    kind: Literal["generation-end"] = "generation-end"
     generation: int
 
 
 Note = Generation | Selected | Designed | Unread | Tested | Closed
-_NOTE: TypeAdapter[Note] = TypeAdapter(Annotated[Note, Field(discriminator="kind")])
-KINDS = ("generation", "selection", "design", "unread", "experiment", "generation-end")
+TESTED = EntryKind("experiment", TypeAdapter(Tested))
+KIND_OF: dict[type[Note], EntryKind[Any]] = {
+    Generation: EntryKind("generation", TypeAdapter(Generation)),
+    Selected: EntryKind("selection", TypeAdapter(Selected)),
+    Designed: EntryKind("design", TypeAdapter(Designed)),
+    Unread: EntryKind("unread", TypeAdapter(Unread)),
+    Tested: TESTED,
+    Closed: EntryKind("generation-end", TypeAdapter(Closed)),
+}
+
+
+def notes_of(run: Run) -> list[Note | Looked]:
+    """What a scientist wrote into a run's ledger, in its order."""
+    return [entry.record for entry in run.in_order(*KIND_OF.values(), SOFT)]
 
 
 class Notebook:
     """`append` writes to the ledger; `entries` are those of the run's earlier part."""
 
-    def __init__(self, append: Callable[[str, dict[str, Any]], object], entries: Iterable[tuple[str, dict[str, Any]]]):
+    def __init__(self, append: Append, entries: Iterable[Note | Looked] = ()):
         self._append = append
         self._written: dict[tuple[str, ...], Note] = {}
-        self._looks: set[tuple[str, ...]] = set()
-        for kind, body in entries:
-            if kind == SOFT:
-                self._looks.add((SOFT, str(body["source"]), canonical_json(body["params"]).decode()))
-            elif kind in KINDS:
-                note = read_note(kind, body)
-                self._written[_key(note)] = note
+        self._looks: set[tuple[str, str]] = set()
+        for entry in entries:
+            if isinstance(entry, Looked):
+                self._looks.add(_text_of(entry))
+            else:
+                self._written[_key(entry)] = entry
 
     def write(self, note: Note) -> None:
         """Once: what stands there already stays."""
         if _key(note) not in self._written:
-            self._append(note.kind, {k: v for k, v in dump(note).items() if k != "kind"})
+            self._append(KIND_OF[type(note)], note)
             self._written[_key(note)] = note
 
     def look(self, looked: Looked) -> None:
         """What a soft verifier said of a text, once."""
-        key = (SOFT, looked.source, canonical_json(looked.params).decode())
-        if key not in self._looks:
-            self._append(SOFT, dump(looked))
-            self._looks.add(key)
+        if _text_of(looked) not in self._looks:
+            self._append(SOFT, looked)
+            self._looks.add(_text_of(looked))
 
     def begin(self, task: str, dims: Dims, purpose: Literal["improve", "translate"], trials: int) -> Generation:
         """The generation that was cut here, or the next one."""
@@ -164,10 +171,10 @@ class Notebook:
         return next((t for t in self.tested if (t.generation, t.number) == (generation, number)), None)
 
 
-def read_note(kind: str, body: dict[str, Any]) -> Note:
-    return _NOTE.validate_python({"kind": kind, **body})
+def _text_of(looked: Looked) -> tuple[str, str]:
+    return looked.source, canonical_json(looked.params).decode()
 
 
 def _key(note: Note) -> tuple[str, ...]:
     place = str(note.number) if isinstance(note, Tested) else str(note.call) if isinstance(note, Unread) else ""
-    return note.kind, str(note.generation), place
+    return KIND_OF[type(note)].name, str(note.generation), place

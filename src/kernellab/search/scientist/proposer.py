@@ -12,18 +12,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
-from kernellab.build.router import backend_of
 from kernellab.core.events import Event
 from kernellab.core.records import AnyTrial
+from kernellab.core.targets import backend_of
 from kernellab.propose.author import Answer
 from kernellab.propose.base import Idea, Proposer
 from kernellab.propose.models import ModelFault
 from kernellab.propose.prompts import Brief, Design, FormatFailure, Kind, Parsed, Selection
-from kernellab.propose.prompts.render import Backend
-from kernellab.search.scientist.desk import Desk
-from kernellab.search.scientist.line import Line
+from kernellab.search.scientist.experiment import Experiment
 from kernellab.search.scientist.notebook import Closed, Designed, Generation, Selected, Unread
 from kernellab.search.scientist.pick import pick
+from kernellab.search.scientist.prompt_context import PromptContext
 from kernellab.search.soft.look import Look, Looked, SoftVerifier, order
 
 CALLS = 1000
@@ -38,19 +37,19 @@ _BARREN = 3
 class Scientist:
     """`seeds` proposes what is known (recipes, a warm start), `known` times; None: there is nothing to start from."""
 
-    def __init__(self, desk: Desk, seeds: Proposer | None, known: int) -> None:
-        self._desk = desk
-        self._mind = desk.mind
+    def __init__(self, context: PromptContext, seeds: Proposer | None, known: int) -> None:
+        self._context = context
+        self._session = context.session
         self._seeds = seeds
         self._known = known if seeds is not None else 0
-        self._lines: list[Line] = []
+        self._lines: list[Experiment] = []
         self._open: Generation | None = None
         self._parts: dict[str, Any] = {}
         self._waiting_seeds = 0
         self._heard_seeds = 0
         self._stopped = ""
         self._cancel = threading.Event()
-        science = desk.mind.science
+        science = context.session.science
         self._pool = ThreadPoolExecutor(max(science.experiments, science.samples), "ask")
         self._work = self._everything()
 
@@ -85,16 +84,16 @@ class Scientist:
 
     def _everything(self) -> Iterator[Idea | None]:
         yield from self._start_from_what_is_known()
-        desk, notebook = self._desk, self._mind.notebook
-        while not self._stopped and desk.best(len(desk.lab.archive.trials)) is None:
-            if notebook.translated(desk.lab.task.name, desk.dims):
+        context, notebook = self._context, self._session.notebook
+        while not self._stopped and context.best(len(context.lab.archive.trials)) is None:
+            if notebook.translated(context.lab.task.name, context.dims):
                 return
             yield from self._translate()
         barren = 0
         while not self._stopped:
-            before = len(desk.lab.archive.trials)
+            before = len(context.lab.archive.trials)
             yield from self._improve()
-            barren = 0 if len(desk.lab.archive.trials) > before else barren + 1
+            barren = 0 if len(context.lab.archive.trials) > before else barren + 1
             if barren == _BARREN and not self._stopped:
                 self._stop(f"{barren} generations in a row brought nothing new to try")
 
@@ -111,54 +110,54 @@ class Scientist:
     def _translate(self) -> Iterator[Idea | None]:
         """Several first kernels side by side; what was wrong with them goes into the next round."""
         generation = self._begin("translate")
-        lines = [Line(self._desk, generation, k) for k in range(self._mind.science.samples)]
+        lines = [Experiment(self._context, generation, k) for k in range(self._session.science.samples)]
         yield from self._carry_out(generation, lines)
 
     def _improve(self) -> Iterator[Idea | None]:
         generation = self._begin("improve")
-        desk, first = self._desk, generation.first_trial
-        chosen = desk.exemplars(generation.generation, first)
-        context = {
-            "kernels": desk.kernels(chosen), "contrasts": desk.contrasts(chosen),
-            "findings": desk.findings(generation.generation),
+        context, first = self._context, generation.first_trial
+        chosen = context.exemplars(generation.generation, first)
+        shown: dict[str, Any] = {
+            "kernels": context.kernels(chosen), "contrasts": context.contrasts(chosen),
+            "findings": context.findings(generation.generation),
         }  # fmt: skip
-        self._mind.notebook.write(generation.model_copy(update={"shown": tuple(e.specimen.number for e in chosen)}))
+        self._session.notebook.write(generation.model_copy(update={"shown": tuple(e.specimen.number for e in chosen)}))
         backend = self._backend(generation)
-        selected = self._select(generation, desk.brief(backend, **context))
+        selected = self._select(generation, context.brief(backend, **shown))
         backend = self._backend_of(selected.base)
-        parts = {"base": desk.kernel(selected.base), **context}
+        parts = {"base": context.kernel(selected.base), **shown}
         if selected.reference is not None:
-            parts["reference"] = desk.kernel(selected.reference)
+            parts["reference"] = context.kernel(selected.reference)
         self._parts = parts
-        designed = self._design(generation, desk.brief(backend, wanted=self._mind.science.designs, **parts))
+        designed = self._design(generation, context.brief(backend, wanted=self._session.science.designs, **parts))
         experiments = [designed.experiments[i] for i in designed.chosen] if designed else [None]
         if self._stopped:
             self._conclude(generation, [], "")
             return
-        lines = [Line(desk, generation, k, e, selected.base) for k, e in enumerate(experiments)]
+        lines = [Experiment(context, generation, k, e, selected.base) for k, e in enumerate(experiments)]
         yield from self._carry_out(generation, lines)
 
     def _begin(self, purpose: Literal["improve", "translate"]) -> Generation:
-        lab = self._desk.lab
-        generation = self._mind.notebook.begin(lab.task.name, self._desk.dims, purpose, len(lab.archive.trials))
+        lab = self._context.lab
+        generation = self._session.notebook.begin(lab.task.name, self._context.dims, purpose, len(lab.archive.trials))
         if purpose == "translate":
-            self._mind.notebook.write(generation)
+            self._session.notebook.write(generation)
         self._open, self._lines = generation, []
         self._say(f"generation {generation.generation}: {purpose}")
         return generation
 
-    def _carry_out(self, generation: Generation, lines: list[Line]) -> Iterator[Idea | None]:
+    def _carry_out(self, generation: Generation, lines: list[Experiment]) -> Iterator[Idea | None]:
         """Ask, try, repair, tune; then the verdicts. Lines that were concluded in an earlier life stay as they are."""
-        done = {t.number for t in self._mind.notebook.tested if t.generation == generation.generation}
+        done = {t.number for t in self._session.notebook.tested if t.generation == generation.generation}
         self._lines = [line for line in lines if line.number not in done]
         active, coming = self._lines, self._ask_all(generation, self._lines, 0)
         sources: set[str] = set()
-        for attempt in range(1 + self._mind.science.repairs):
+        for attempt in range(1 + self._session.science.repairs):
             for line in self._arriving(generation, active, coming, sources, attempt):
                 yield from line.first()
             while any(line.waiting for line in active):
                 yield None
-            failed = [line for line in active if line.failed] if attempt < self._mind.science.repairs else []
+            failed = [line for line in active if line.failed] if attempt < self._session.science.repairs else []
             coming = self._ask_all(generation, failed, attempt + 1)
             for line in active:
                 yield from line.tune()
@@ -168,68 +167,68 @@ class Scientist:
         self._conclude(generation, self._lines, "")
 
     def _arriving(
-        self, generation: Generation, active: Sequence[Line], coming: dict[int, Future[Answer]], sources: set[str],
+        self, generation: Generation, active: Sequence[Experiment], coming: dict[int, Future[Answer]], sources: set[str],
         attempt: int,
-    ) -> Iterator[Line]:  # fmt: skip
+    ) -> Iterator[Experiment]:  # fmt: skip
         """Lines with their new texts, in order: each as soon as its reply is there, or, where the model looks at the
         texts first, all of them, the most promising first."""
         for line in active:
             line.take(self._reply(generation, coming[line.number]), sources)
-            if not self._mind.science.soft:
+            if not self._session.science.soft:
                 yield line
-        if self._mind.science.soft:
+        if self._session.science.soft:
             yield from self._looked_at(generation, active, attempt)
 
-    def _looked_at(self, generation: Generation, active: Sequence[Line], attempt: int) -> list[Line]:
+    def _looked_at(self, generation: Generation, active: Sequence[Experiment], attempt: int) -> list[Experiment]:
         """Ordered by what the soft verifiers fear; what they are sure of is skipped, and its objection may be mended."""
-        verifier = SoftVerifier(self._mind.author, seed=self._desk.lab.settings.seed)
+        verifier = SoftVerifier(self._session.author, seed=self._context.lab.settings.seed)
         asked = []
         for line in active:
             if line.untried:
                 call = generation.generation * CALLS + _SOFT + verifier.calls * (_ATTEMPTS * line.number + attempt)
                 asked.append((line, self._pool.submit(self._look, verifier, line, call)))
-        looks: list[tuple[Line, Look]] = []
+        looks: list[tuple[Experiment, Look]] = []
         for line, coming in asked:
             try:
                 looks.append((line, coming.result()))
             except ModelFault as fault:
                 self._fault(fault)
         for line, look in looks:
-            self._mind.notebook.look(Looked(source=line.source, params=line.first_params, look=look))
+            self._session.notebook.look(Looked(source=line.source, params=line.first_params, look=look))
             if look.skip:
                 line.skip(look)
                 self._say(f"skipped unseen by hardware: {line.attempts[-1].failed}")
         ranked = [looks[i][0] for i in order([look for _, look in looks])]
         return [*ranked, *(line for line in active if line not in ranked)]
 
-    def _look(self, verifier: SoftVerifier, line: Line, call: int) -> Look:
+    def _look(self, verifier: SoftVerifier, line: Experiment, call: int) -> Look:
         """In a thread of its own."""
-        desk = self._desk
-        backend: Backend = backend_of(line.text)  # type: ignore[assignment]
-        return verifier.look(line.text, line.first_params, desk.task, desk.device, backend, call, self._cancel)
+        context = self._context
+        backend = backend_of(line.text)
+        return verifier.look(line.text, line.first_params, context.task, context.device, backend, call, self._cancel)
 
-    def _ask_all(self, generation: Generation, lines: Sequence[Line], attempt: int) -> dict[int, Future[Answer]]:
+    def _ask_all(self, generation: Generation, lines: Sequence[Experiment], attempt: int) -> dict[int, Future[Answer]]:
         return {line.number: self._pool.submit(self._write, generation, line, attempt) for line in lines}
 
-    def _write(self, generation: Generation, line: Line, attempt: int) -> Answer:
+    def _write(self, generation: Generation, line: Experiment, attempt: int) -> Answer:
         """In a thread of its own."""
         call = generation.generation * CALLS + _WRITE + _ATTEMPTS * line.number + attempt
         kind, brief = self._question(generation, line)
-        return self._mind.author.ask(kind, brief, call, unread=line.unread, cancel=self._cancel)
+        return self._session.author.ask(kind, brief, call, unread=line.unread, cancel=self._cancel)
 
-    def _question(self, generation: Generation, line: Line) -> tuple[Kind, Brief]:
-        desk = self._desk
+    def _question(self, generation: Generation, line: Experiment) -> tuple[Kind, Brief]:
+        context = self._context
         if generation.purpose == "translate":
             base = {"base": line.candidate_facts()} if line.recipe is not None else {}
             if base:
-                return "repair", desk.brief(desk.backend, failures=tuple(line.failures), **base)
-            return "translate", desk.brief(desk.backend, pytorch=self._mind.pytorch)
+                return "repair", context.brief(context.backend, failures=tuple(line.failures), **base)
+            return "translate", context.brief(context.backend, pytorch=self._session.pytorch)
         assert line.base is not None
         backend = self._backend_of(line.base)
         if line.recipe is not None:
             parts = {k: v for k, v in self._parts.items() if k in ("findings",)}
-            return "repair", desk.brief(backend, base=line.candidate_facts(), failures=tuple(line.failures), **parts)
-        return "write", desk.brief(backend, experiment=desk.experiment(line.experiment), **self._parts)
+            return "repair", context.brief(backend, base=line.candidate_facts(), failures=tuple(line.failures), **parts)
+        return "write", context.brief(backend, experiment=context.experiment(line.experiment), **self._parts)
 
     def _reply(self, generation: Generation, coming: Future[Answer]) -> Answer | None:
         """None: no reply came of it. A fault that a person must mend ends the run, whose state is safe."""
@@ -256,7 +255,7 @@ class Scientist:
 
     def _unread(self, generation: Generation, answer: Answer) -> None:
         assert isinstance(answer.value, FormatFailure)
-        self._mind.notebook.write(Unread(generation=generation.generation, call=answer.call, failure=answer.value))
+        self._session.notebook.write(Unread(generation=generation.generation, call=answer.call, failure=answer.value))
         self._say(f"a reply could not be read ({answer.kind}): {answer.value.what}")
 
     def _ask_twice(
@@ -267,7 +266,7 @@ class Scientist:
         for attempt in range(2):
             call = generation.generation * CALLS + slot + attempt
             try:
-                answer = self._mind.author.ask(kind, brief, call, known, unread, self._cancel)
+                answer = self._session.author.ask(kind, brief, call, known, unread, self._cancel)
             except ModelFault as fault:
                 self._fault(fault)
                 return None
@@ -278,7 +277,7 @@ class Scientist:
         return None
 
     def _select(self, generation: Generation, brief: Brief) -> Selected:
-        desk, first = self._desk, generation.first_trial
+        context, first = self._context, generation.first_trial
         measured = [k.id for k in brief.kernels if k.status == "measured"]
         reply = self._ask_twice(generation, "select", brief, _SELECT, measured) if len(measured) > 1 else None
         if reply is not None and isinstance(reply.value, Selection):
@@ -287,12 +286,12 @@ class Scientist:
             note = Selected(generation=generation.generation, base=_trial(choice.base), reference=reference,
                             why=choice.why, by="model")  # fmt: skip
         else:
-            best = desk.best(first)
+            best = context.best(first)
             assert best is not None
             why = "the fastest so far, and the best of another kind" if len(measured) > 1 else "the only one that works"
-            note = Selected(generation=generation.generation, base=best.trial, reference=desk.divergent(best.trial, first),
-                            why=why, by="system")  # fmt: skip
-        self._mind.notebook.write(note)
+            other = context.divergent(best.trial, first)
+            note = Selected(generation=generation.generation, base=best.trial, reference=other, why=why, by="system")
+        self._session.notebook.write(note)
         self._say(
             f"base trial {note.base}" + (f", beside trial {note.reference}" if note.reference is not None else "")
         )
@@ -304,37 +303,37 @@ class Scientist:
         reply = self._ask_twice(generation, "design", brief, _DESIGN)
         if reply is None or not isinstance(reply.value, Design):
             return None
-        earlier = [f"{t.experiment.hypothesis} {t.experiment.change}" for t in self._mind.notebook.tested
+        earlier = [f"{t.experiment.hypothesis} {t.experiment.change}" for t in self._session.notebook.tested
                    if t.experiment is not None and t.generation < generation.generation]  # fmt: skip
         experiments = list(reply.value.experiments)
-        chosen, reasons = pick(experiments, self._mind.science.experiments, earlier)
+        chosen, reasons = pick(experiments, self._session.science.experiments, earlier)
         note = Designed(generation=generation.generation, experiments=experiments, chosen=chosen, reasons=reasons)
-        self._mind.notebook.write(note)
+        self._session.notebook.write(note)
         for place in chosen:
             self._say(f"experiment: {experiments[place].hypothesis}")
         return note
 
-    def _conclude(self, generation: Generation, lines: Sequence[Line], cut: str) -> None:
+    def _conclude(self, generation: Generation, lines: Sequence[Experiment], cut: str) -> None:
         for line in lines:
-            if self._mind.notebook.verdict_on(generation.generation, line.number) is None:
+            if self._session.notebook.verdict_on(generation.generation, line.number) is None:
                 tested = line.conclude(cut)
-                self._mind.notebook.write(tested)
+                self._session.notebook.write(tested)
                 what = tested.experiment.hypothesis if tested.experiment else line.why
                 self._say(f"{tested.verdict}: {what} ({tested.reason})")
-        self._mind.notebook.write(Closed(generation=generation.generation))
+        self._session.notebook.write(Closed(generation=generation.generation))
         self._open, self._lines = None, []
 
-    def _backend(self, generation: Generation) -> Backend:
-        best = self._desk.best(generation.first_trial)
-        return self._desk.backend if best is None else self._backend_of(best.trial)
+    def _backend(self, generation: Generation) -> str:
+        best = self._context.best(generation.first_trial)
+        return self._context.backend if best is None else self._backend_of(best.trial)
 
-    def _backend_of(self, trial: int) -> Backend:
+    def _backend_of(self, trial: int) -> str:
         """A kernel is changed in its own language, unless the user wants another."""
-        source = self._desk.read(self._desk.lab.archive.trials[trial].proposal.source)
-        return self._mind.science.backend or backend_of(source)  # type: ignore[return-value]
+        source = self._context.read(self._context.lab.archive.trials[trial].proposal.source)
+        return self._session.science.backend or backend_of(source)
 
     def _say(self, text: str) -> None:
-        self._desk.lab.emit(Event("science", text))
+        self._context.lab.emit(Event("science", text))
 
 
 def _trial(name: str) -> int:

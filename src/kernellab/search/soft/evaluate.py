@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.records import Record
+from kernellab.core.targets import home_of, platform_facts
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Cancel
 from kernellab.propose.prompts import DeviceFacts, Mistake, TaskFacts, Withheld, shown
@@ -23,7 +23,6 @@ from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task
 
 HALF = 0.5
-_GPU = DeviceFacts("NVIDIA H200", "sm_90", 132)
 
 
 class Evaluation(Record):
@@ -89,17 +88,21 @@ class Catalogue:
     @staticmethod
     def of(trials: Sequence[Labelled]) -> Catalogue:
         tasks = {name: load_task(name) for name in sorted({t.task for t in trials})}
-        pairs = sorted({(t.task, DEVICE_OF[t.backend]) for t in trials})
+        pairs = sorted({(t.task, home_of(t.backend)) for t in trials})
         return Catalogue(tasks, {(name, device): TaskFacts.of(tasks[name], device) for name, device in pairs})
 
     def facts(self, trial: Labelled) -> TaskFacts:
-        return self.known[trial.task, DEVICE_OF[trial.backend]]
+        return self.known[trial.task, home_of(trial.backend)]
 
     def device(self, trial: Labelled) -> DeviceFacts:
-        return DeviceFacts("a processor", "cpu", trial.threads) if trial.backend == "c" else _GPU
+        found = platform_facts(home_of(trial.backend))
+        machine = found.example
+        return DeviceFacts(
+            machine.name, machine.architecture, machine.processors if found.accelerator else trial.threads
+        )
 
     def mistake(self, trial: Labelled, source: str, answer: AnyAnswer, kind: SoftKind) -> Mistake:
-        secret = Withheld.of(self.tasks[trial.task].on(DEVICE_OF[trial.backend]))
+        secret = Withheld.of(self.tasks[trial.task].on(home_of(trial.backend)))
         truth = f"{trial.fate.cause or trial.fate.outcome}: {trial.fate.reason}" if trial.fate.fails(kind) else ""
         return Mistake(
             self.facts(trial), shown(source, secret), trial.params, shown(_said(answer), secret),

@@ -13,24 +13,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kernellab.build.base import Builder, Candidate, NotBuilt
-from kernellab.build.router import DEVICE_OF, backend_of
 from kernellab.core.events import silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import Param, Rejected
+from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
+from kernellab.core.targets import backend_of, home_of
+from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.mutants import Sample
 from kernellab.propose.recipe import load_recipes
-from kernellab.search.gauntlet import shape_for
 from kernellab.search.lab import Lab
 from kernellab.search.soft.fate import Fate
-from kernellab.search.soft.labelled import Labelled, backend, family_of
-from kernellab.search.stage import Stage
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.search.soft.labelled import Labelled, family_of
+from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Task
-from kernellab.verify.cases import CaseTable, full_cases
+from kernellab.tasks.spec import Dims, Task
 
-TARGET = "sm_90"
 _EFFORT = Effort(least_pairs=11, trial_pairs=11, confirm_pairs=11, processes=1, narrow=0.0, trials=1, confirmations=1)
 
 
@@ -47,51 +44,45 @@ def label(samples: Iterable[Threaded], settings: Settings) -> Iterator[Labelled]
     quick = settings.model_copy(update={"build_timeout_s": min(settings.build_timeout_s, 6.0), "cache": False})
     groups: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
     for given in samples:
-        device = DEVICE_OF[backend_of(given.sample.source)]
+        device = home_of(backend_of(given.sample.source))
         groups[device, given.sample.task, given.threads].append(given.sample)
     for (device, task, threads), members in sorted(groups.items(), key=lambda g: g[0]):
         chosen = quick.model_copy(update={"threads": threads, "device": device})
-        judged = _on_processor if device == "cpu" else _built_for_gpu
+        judged = _built_for_it if platform(device).accelerator else _on_processor
         yield from judged(load_task(task), chosen, members)
 
 
 def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
     small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
-    dims = shape_for(small)
+    dims = small.quick_shape
+    judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
     with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
-        stage = lab.stage(dims, confirming=False)
-        table = CaseTable(small, full_cases(small, dims), os.urandom(32), lab.workshop.rig.device)
-        try:
-            for sample in samples:
-                yield _judged(lab, stage, table, sample)
-        finally:
-            table.close()
-            stage.close()
+        for sample in samples:
+            yield _judged(lab, dims, judging, sample)
 
 
-def _judged(lab: Lab, stage: Stage, table: CaseTable, sample: Sample) -> Labelled:
+def _judged(lab: Lab, dims: Dims, judging: Judging, sample: Sample) -> Labelled:
     started = time.perf_counter()
     candidate, params = _candidate(lab.builder, sample)
-    built = lab.builder.build(stage.task, candidate, params, stage.every_shape)
-    if isinstance(built, NotBuilt):
-        fate = Fate(outcome=built.status, reason=built.reason[:400])
+    asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
+    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    if found.status in ("invalid", "build-failed"):
+        fate = Fate(outcome=found.status, reason=found.reason[:400])
     else:
-        outcome = stage.examine(built, table, _EFFORT)
-        fate = Fate.rejected(outcome) if isinstance(outcome, Rejected) else Fate(outcome="passed")
+        fate = Fate.rejected(found.rejected) if found.rejected is not None else Fate(outcome="passed")
     return _labelled(sample, params, fate, lab.settings.threads, time.perf_counter() - started)
 
 
-def _built_for_gpu(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
+def _built_for_it(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
     """Skips what no compiler here could build: it has refused nothing."""
-    sandbox, builder, _ = open_gpu_builders(settings, settings.target or TARGET)
-    dims = shape_for(task)
-    with sandbox:
+    with platform(settings.device).workbench(settings) as bench:
+        builder = bench.builder
         for sample in samples:
             started = time.perf_counter()
             candidate, params = _candidate(builder, sample)
             if builder.lacks(candidate):
                 continue
-            built = builder.build(task, candidate, params, [dims, *task.edge[:2]])
+            built = builder.build(task, candidate, params, [task.quick_shape, *task.edge[:2]])
             fate = Fate(outcome="built")
             if isinstance(built, NotBuilt):
                 fate = Fate(outcome=built.status, reason=built.reason[:400])
@@ -107,7 +98,7 @@ def _candidate(builder: Builder, sample: Sample) -> tuple[Candidate, dict[str, P
 
 def _labelled(sample: Sample, params: dict[str, Param], fate: Fate, threads: int, wall_s: float) -> Labelled:
     return Labelled(
-        source=sha256_hex(sample.source.encode()), task=sample.task, backend=backend(sample.source), params=params,
+        source=sha256_hex(sample.source.encode()), task=sample.task, backend=backend_of(sample.source), params=params,
         family=family_of(sample.origin), origin=sample.origin, operator=sample.operator, what=sample.what,
         threads=threads, fate=fate, wall_s=round(wall_s, 4),
     )  # fmt: skip

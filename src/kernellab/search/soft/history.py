@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import UsageError
 from kernellab.core.ids import canonical_json
-from kernellab.core.records import TRIAL, Confirmation, DuplicateTrial
-from kernellab.ledger.journal import read_entries
+from kernellab.core.records import Confirmation, DuplicateTrial
+from kernellab.core.targets import backend_of
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 from kernellab.search.soft.fate import Fate, fate_of
-from kernellab.search.soft.labelled import Labelled, LabelledSet, backend
+from kernellab.search.soft.labelled import Labelled, LabelledSet
 from kernellab.search.soft.look import SOFT, Looked
 from kernellab.search.soft.score import Judged, Score, score
 
 _Name = tuple[str, bytes]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _History:
     """Looks by candidate (the last one stands), trials in order, confirmations."""
 
-    looks: dict[_Name, Looked] = field(default_factory=dict)
-    trials: list[AnyTrial] = field(default_factory=list)
-    confirmations: list[Confirmation] = field(default_factory=list)
+    looks: dict[_Name, Looked]
+    trials: list[AnyTrial]
+    confirmations: list[Confirmation]
 
     def fate(self, trial: AnyTrial) -> Fate | None:
         if isinstance(trial, DuplicateTrial):
@@ -68,7 +67,7 @@ def labelled_of_run(folder: Path) -> LabelledSet:
         key = trial.task, _name(proposal.source, proposal.params)
         if key not in rows or fate.failed:
             rows[key] = Labelled(
-                source=proposal.source, task=trial.task, backend=backend(text), params=proposal.params,
+                source=proposal.source, task=trial.task, backend=backend_of(text), params=proposal.params,
                 family=proposal.name, origin=proposal.name, fate=fate, wall_s=trial.wall_s,
             )  # fmt: skip
     sources = {row.source: store.get(row.source).decode("utf-8", "replace") for row in rows.values()}
@@ -82,24 +81,9 @@ def _judged(history: _History, looked: Looked, trials: Sequence[AnyTrial]) -> Ju
 
 
 def _read(folder: Path) -> _History:
-    history = _History()
-    for entry in read_entries(folder):
-        try:
-            if entry.kind == SOFT:
-                looked = Looked.model_validate(entry.body)
-                history.looks[_name(looked.source, looked.params)] = looked
-            elif entry.kind == "trial":
-                history.trials.append(TRIAL.validate_python(entry.body))
-            elif entry.kind == "confirmation":
-                history.confirmations.append(Confirmation.model_validate(entry.body))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(p) for p in first["loc"])
-            raise LedgerFault(
-                f"a '{entry.kind}' entry of {folder} cannot be read: {where}: {first['msg']}",
-                "use the version of kernellab that made the run",
-            ) from None
-    return history
+    run = Run(folder)
+    looks = {_name(looked.source, looked.params): looked for looked in run.records(SOFT)}
+    return _History(looks, run.trials, run.confirmations)
 
 
 def _name(source: str, params: object) -> _Name:

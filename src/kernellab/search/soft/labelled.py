@@ -12,18 +12,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError
 
-from kernellab.build.router import backend_of
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import canonical_json, digest, sha256_hex
 from kernellab.core.records import Param, Record
+from kernellab.core.settings import BackendName
 from kernellab.search.soft.fate import Fate, SoftKind
 
 TRIALS, SOURCES = "trials.jsonl", "sources.jsonl"
-Backend = Literal["c", "triton", "cuda"]
 
 
 class Labelled(Record):
@@ -34,7 +33,7 @@ class Labelled(Record):
 
     source: str
     task: str
-    backend: Backend
+    backend: BackendName
     params: dict[str, Param] = Field(default_factory=dict)
     family: str
     origin: str
@@ -176,8 +175,3 @@ def _balanced(trials: list[Labelled], kind: SoftKind, most: int, rng: random.Ran
     from_failing = min(len(failing), max(most // 2, most - len(passing)))
     chosen = rng.sample(failing, from_failing) + rng.sample(passing, min(len(passing), most - from_failing))
     return [t for t in trials if t in chosen]
-
-
-def backend(source: str) -> Backend:
-    named: dict[str, Backend] = {"c": "c", "triton": "triton", "cuda": "cuda"}
-    return named[backend_of(source)]

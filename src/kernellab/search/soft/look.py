@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from kernellab.core.ids import canonical_json, sha256_hex
 from kernellab.core.records import Param, Record
+from kernellab.ledger.kinds import EntryKind
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Cancel, ModelFault
 from kernellab.propose.prompts import Brief, DeviceFacts, FormatFailure, KernelFacts, Opinion, Parsed, TaskFacts
-from kernellab.propose.prompts.render import Backend, PromptTooLong
+from kernellab.propose.prompts.render import PromptTooLong
 from kernellab.search.soft.fate import SOFT_KINDS, SoftKind
 
-SOFT = "soft"
-"""The kind of the ledger's entries that hold a `Looked`."""
 NEUTRAL = 0.5
 """Where a candidate without any opinion stands in the queue."""
 
@@ -101,6 +100,9 @@ class Looked(Record):
     look: Look
 
 
+SOFT = EntryKind("soft", TypeAdapter(Looked))
+
+
 class SoftVerifier:
     """`skip_above`: a probability of failure; 1 skips nothing. `audit_share` of what would be skipped is tried."""
 
@@ -125,7 +127,7 @@ class SoftVerifier:
 
     def look(
         self, candidate_source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts,
-        backend: Backend, first_call: int, cancel: Cancel = NEVER,
+        backend: str, first_call: int, cancel: Cancel = NEVER,
     ) -> Look:  # fmt: skip
         """One call a kind, numbered from `first_call` on. Raises the ModelFaults that stop a run, and no others."""
         brief = brief_for(candidate_source, params, task, device, backend)
@@ -162,9 +164,7 @@ def _worry(look: Look) -> float:
     return NEUTRAL if look.p_fail is None else look.p_fail
 
 
-def brief_for(
-    source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts, backend: Backend
-) -> Brief:
+def brief_for(source: str, params: Mapping[str, Param], task: TaskFacts, device: DeviceFacts, backend: str) -> Brief:
     return Brief(task, device, backend, base=KernelFacts("candidate", source, dict(params), "untried"))
 
 

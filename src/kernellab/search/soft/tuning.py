@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import Record
+from kernellab.core.records import Record, dump
+from kernellab.core.targets import backends
+from kernellab.ledger.kinds import EntryKind
 from kernellab.propose.author import Answer, Author
 from kernellab.propose.models import NEVER, Cancel, ModelFault
 from kernellab.propose.prompts import (
@@ -37,8 +39,6 @@ from kernellab.search.soft.look import AnyAnswer, brief_for
 
 _ATTEMPTS = 2
 _MOST_FAILURES = 4
-Note = Callable[[str, str, Record | dict[str, Any]], None]
-"""Kind of entry, its name within the run, its body: written once, however often a run is resumed."""
 
 
 class TuneOrder(Record):
@@ -69,6 +69,36 @@ class Round(Record):
     fault: str = ""
     train: float | None = None
     test: float | None = None
+
+
+class RoundNote(Round):
+    """A round as the ledger holds it. Every note of a tuning has a name within its kind: it is written once, however often
+    the run is resumed."""
+
+    name: str
+
+
+class FormatNote(FormatFailure):
+    """A rewritten template that could not be used."""
+
+    name: str
+
+
+class EvaluationNote(Evaluation):
+    """What a template came to on one half, and after which round."""
+
+    name: str
+    round: int
+    half: str
+    template: str
+
+
+AnyNote = RoundNote | FormatNote | EvaluationNote
+NOTES: dict[type[AnyNote], EntryKind[Any]] = {
+    RoundNote: EntryKind("tune-round", TypeAdapter(RoundNote)),
+    FormatNote: EntryKind("tune-format", TypeAdapter(FormatNote)),
+    EvaluationNote: EntryKind("tune-evaluation", TypeAdapter(EvaluationNote)),
+}
 
 
 @dataclass
@@ -112,7 +142,7 @@ class Tuning:
     """`texts` are the templates to start from that are not built in, by file name. `keep` stores a text for good."""
 
     def __init__(
-        self, order: TuneOrder, split: Split, author: Author, texts: Mapping[str, str], note: Note,
+        self, order: TuneOrder, split: Split, author: Author, texts: Mapping[str, str], note: Callable[[AnyNote], None],
         keep: Callable[[str], object], tell: Callable[[str], None] = lambda text: None, cancel: Cancel = NEVER,
     ) -> None:  # fmt: skip
         self._order = order
@@ -143,7 +173,7 @@ class Tuning:
                     break
                 done = self._round(number)
                 tuned.rounds.append(done)
-                self._note("tune-round", str(number), done)
+                self._note(RoundNote(name=str(number), **dump(done)))
                 self._tell(f"round {number}: {done.why}; {self._figures(tuned.last)}")
         except ModelFault as fault:
             tuned.stopped, tuned.fix = fault.reason, fault.fix
@@ -194,7 +224,7 @@ class Tuning:
                 return checked
             failure = checked
             unread.append(replace(answer, value=failure))
-            self._note("tune-format", f"{number}.{len(unread)}", failure)
+            self._note(FormatNote(name=f"{number}.{len(unread)}", **dump(failure)))
         assert failure is not None
         self._learn(f"it could not be used: {failure.what}")
         return Round(number=number, template=None, kept=False, why="format", failure=failure)
@@ -212,7 +242,7 @@ class Tuning:
         trial = self._split.train.trials[0]
         by_language = {t.backend: t for t in self._split.train.trials}
         facts, device = self._catalogue.facts(trial), self._catalogue.device(trial)
-        empty = [brief_for("def launch(): ...", {}, facts, device, b) for b in ("c", "triton", "cuda")]
+        empty = [brief_for("def launch(): ...", {}, facts, device, b) for b in backends()]
         return [self._brief_of(t) for t in by_language.values()] + empty
 
     def _brief_of(self, trial: Labelled) -> Brief:
@@ -248,8 +278,8 @@ class Tuning:
         jobs, kind = self._order.jobs, self._order.kind
         found = evaluate(author, kind, trials, self._catalogue, first, jobs, self._cancel)
         sha = sha256_hex(texts[f"{kind}.j2"].encode())
-        body = {"round": number, "half": half, "template": sha, **found.model_dump(mode="json")}
-        self._note("tune-evaluation", f"{number} {half}", body)
+        name = f"{number} {half}"
+        self._note(EvaluationNote(name=name, round=number, half=half, template=sha, **dump(found)))
         return found
 
     def _take(self, calls: int) -> int:

@@ -10,26 +10,50 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.ids import canonical_json
 from kernellab.core.own_code import own_code
-from kernellab.core.records import Record, dump
+from kernellab.core.records import dump
 from kernellab.core.version import VERSION
-from kernellab.ledger.entry import GENESIS
-from kernellab.ledger.journal import Ledger, read_entries
+from kernellab.ledger import kinds
+from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.records import End, Environment, NamedSource, OtherGenesis, RunSettings
+from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Account, Budget, Cancel, Journal, Model, Policy, Prices, Recorded, Spent
-from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.propose.models.journal import exchanges
 from kernellab.propose.prompts import PromptBook
 from kernellab.search.soft.labelled import Labelled, LabelledSet, Split, split
-from kernellab.search.soft.tuning import Tuned, TuneOrder, Tuning
+from kernellab.search.soft.tuning import NOTES, AnyNote, Tuned, TuneOrder, Tuning
 
 PURPOSE = "tune-verifier"
-FIGURES, TEMPLATES, END = "figures.json", "templates", "end"
+FIGURES, TEMPLATES = "figures.json", "templates"
+
+
+class LabelledHalves(BaseModel):
+    """The labelled trials that were given, and the blobs of the two halves that they were split into."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    digest: str
+    trials: int
+    halves: dict[str, str]
+
+
+class TuningGenesis(OtherGenesis):
+    """What a tuning was asked for; `templates`: blobs of those that it started from, if not the built-in ones."""
+
+    order: TuneOrder
+    labelled: LabelledHalves
+    families: dict[str, list[str]]
+    templates: dict[str, str]
+
+
+TUNING = EntryKind(kinds.GENESIS.name, TypeAdapter(TuningGenesis))
 
 
 @dataclass(frozen=True)
@@ -80,17 +104,17 @@ def start_tuning(
     for half in (halves.train, halves.test):
         for text in half.sources.values():
             store.put(text.encode())
-    body = {
-        "purpose": PURPOSE,
-        "environment": {"packages": {"kernellab": VERSION}, "code": own_code()},
-        "order": dump(order),
-        "labelled": {"digest": labelled.digest, "trials": len(labelled.trials), "halves": rows},
-        "families": halves.families(),
-        "templates": {name: store.put(text.encode()) for name, text in texts.items()},
-        "settings": {},
-        "candidates": _candidates(halves),
-    }
-    with Ledger.create(folder, body, load_or_create_key()) as ledger:
+    start = TuningGenesis(
+        purpose=PURPOSE,
+        environment=Environment(packages={"kernellab": VERSION}, code=own_code()),
+        order=order,
+        labelled=LabelledHalves(digest=labelled.digest, trials=len(labelled.trials), halves=rows),
+        families=halves.families(),
+        templates={name: store.put(text.encode()) for name, text in texts.items()},
+        settings=RunSettings.model_validate({}),
+        candidates=_candidates(halves),
+    )
+    with Ledger.create(folder, TUNING.plain(start), load_or_create_key()) as ledger:
         return _run(ledger, order, halves, texts, access)
 
 
@@ -103,18 +127,17 @@ def resume_tuning(folder: Path, access: Access) -> Finished:
 
 def read_tuning(folder: Path) -> tuple[TuneOrder, Split, dict[str, str]]:
     """What a folder's first entry asked for."""
-    body = next((dict(e.body) for e in read_entries(folder) if e.kind == GENESIS), {})
-    if body.get("purpose") != PURPOSE:
+    if not is_tuning(folder):
         raise UsageError(f"{folder} is no tuning of a verifier", "name the folder that 'klab tune-verifier' made")
-    store = Store(folder)
+    run = Run(folder)
+    (start,) = run.records(TUNING)
     try:
-        order = TuneOrder.model_validate(body["order"])
-        halves = {name: _half(store, sha) for name, sha in body["labelled"]["halves"].items()}
-    except (ValidationError, KeyError, ValueError) as err:
+        train, test = (_half(run.store, start.labelled.halves[name]) for name in ("train", "test"))
+    except (KeyError, ValueError) as err:
         said = " ".join(str(err).split())[:200]
         raise LedgerFault(f"{folder} cannot be read: {said}", "use the version of kernellab that made it") from None
-    texts = {name: store.get(sha).decode() for name, sha in body["templates"].items()}
-    return order, Split(halves["train"], halves["test"], order.seed), texts
+    texts = {name: run.store.get(sha).decode() for name, sha in start.templates.items()}
+    return start.order, Split(train, test, start.order.seed), texts
 
 
 def figures_of(folder: Path) -> dict[str, Any]:
@@ -130,22 +153,22 @@ def figures_of(folder: Path) -> dict[str, Any]:
 
 
 def is_tuning(folder: Path) -> bool:
-    first = next(iter(read_entries(folder)), None)
-    return first is not None and first.body.get("purpose") == PURPOSE
+    return Run(folder).purpose == PURPOSE
 
 
 def _run(ledger: Ledger, order: TuneOrder, halves: Split, texts: Mapping[str, str], access: Access) -> Finished:
     folder, store = ledger.folder, Store(ledger.folder)
-    entries = [(e.kind, dict(e.body)) for e in read_entries(folder)]
-    journal = Journal(store, ledger.append, [e for e in entries if e[0] in (INTENT, CALL)])
+    run = Run(folder)
+    journal = Journal(store, ledger.write, exchanges(run))
     account = Account(access.budget, access.prices, journal.spent)
     model = Recorded(access.model, journal, account, random.Random(order.seed), access.policy)
-    written = {(kind, str(body.get("name"))) for kind, body in entries if kind == END or kind.startswith("tune-")}
+    written = {(kind.name, note.name) for kind in NOTES.values() for note in run.records(kind)}
 
-    def note(kind: str, name: str, body: Record | dict[str, Any]) -> None:
-        if (kind, name) not in written:
-            written.add((kind, name))
-            ledger.append(kind, {"name": name, **(dump(body) if isinstance(body, Record) else body)})
+    def note(said: AnyNote) -> None:
+        kind = NOTES[type(said)]
+        if (kind.name, said.name) not in written:
+            written.add((kind.name, said.name))
+            ledger.write(kind, said)
 
     def keep(text: str) -> str:
         return store.put(text.encode())
@@ -153,8 +176,8 @@ def _run(ledger: Ledger, order: TuneOrder, halves: Split, texts: Mapping[str, st
     author = Author(model, order.name, PromptBook())
     tuned = Tuning(order, halves, author, texts, note, keep, access.tell, access.cancel).run()
     keep(tuned.template)
-    if not tuned.stopped:
-        note(END, END, {"results": [], **tuned.data()})
+    if not tuned.stopped and not run.count(kinds.END):
+        ledger.write(kinds.END, End.model_validate({"name": kinds.END.name, "results": [], **tuned.data()}))
     _write_templates(folder / TEMPLATES, tuned.texts)
     finished = Finished(folder, tuned, account.spent, ledger.root)
     (folder / FIGURES).write_text(json.dumps(finished.data(), indent=2) + "\n")
@@ -167,10 +190,10 @@ def _write_templates(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-def _candidates(halves: Split) -> list[dict[str, str]]:
+def _candidates(halves: Split) -> list[NamedSource]:
     """As in any run, so that an audit looks for their sources."""
     found = {t.source: t.origin for _, half in halves.halves() for t in half.trials}
-    return [{"name": origin, "source": sha} for sha, origin in found.items()]
+    return [NamedSource(name=origin, source=sha) for sha, origin in found.items()]
 
 
 def _lines(half: LabelledSet) -> bytes:

@@ -12,13 +12,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Param
+from kernellab.core.targets import recorded_machine
+from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.lab import TASK_FILE, genesis
+from kernellab.search.lab import TASK_FILE
 from kernellab.search.memory.specimen import Reader, recall
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
 from kernellab.study.mine.factors import PARAM, WRITTEN
@@ -82,7 +84,7 @@ def _populations(insight: Insight, seen: Sequence[AnyTrial], site: Site) -> list
     found = []
     for task in dict.fromkeys(t.task for t in seen):
         here = [t for t in seen if t.task == task]
-        device: Literal["cuda", "cpu"] = "cuda" if re.search(r"sm_\d+", here[0].device) else "cpu"
+        device = recorded_machine(here[0].device)[0].kind
         names = sorted({t.proposal.name for t in here})
         common = Population(
             device=device,
@@ -153,7 +155,7 @@ def _key(name: str) -> str:
 
 
 def _task(folder: Path, name: str) -> str:
-    return name if genesis(folder)["task"]["builtin"] else TASK_FILE
+    return name if Run(folder).genesis.task.builtin else TASK_FILE
 
 
 def _candidate(name: str, seen: Sequence[AnyTrial], site: Site, device: str) -> str:

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernellab.core.records import AnyTrial, Param
-from kernellab.ledger.store import Store
+from kernellab.core.records import Param
+from kernellab.ledger.run import Run
 from kernellab.measure.stats import Estimate, estimate
-from kernellab.search.lab import genesis
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
-from kernellab.search.replay import read_trials
 from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
 from kernellab.study.mine.importance import evaluator_name, importances
 from kernellab.study.mine.pairing import Pair, matched
@@ -138,15 +136,15 @@ def mine(specimens: Sequence[Specimen], rate: float = RATE, searched: bool = Tru
 
 
 def mine_run(folder: Path, rate: float = RATE) -> Analysis:
-    trials = read_trials(folder)
-    searched = _searched(genesis(folder), trials)
-    return mine(recall(trials, reader_of(Store(folder))), rate, searched)
+    run = Run(folder)
+    return mine(recall(run.trials, reader_of(run.store)), rate, _searched(run))
 
 
-def _searched(asked: Mapping[str, Any], trials: Sequence[AnyTrial]) -> bool:
+def _searched(run: Run) -> bool:
     """Whether what was tried followed from what had come out before; a study's design does not, nor a random sampler."""
-    fixed = asked.get("purpose") == "study" or asked["settings"]["sampler"] in ("random", "exhaustive")
-    return not fixed or any(t.proposal.origin in ("llm", "warm-start") for t in trials)
+    asked = run.start
+    fixed = asked.purpose == "study" or asked.settings.sampler in ("random", "exhaustive")
+    return not fixed or any(t.proposal.origin in ("llm", "warm-start") for t in run.trials)
 
 
 def mine_rows(rows: Sequence[Row], rate: float = RATE, searched: bool = True) -> Analysis:

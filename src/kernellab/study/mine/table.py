@@ -13,6 +13,7 @@ from functools import lru_cache
 from statistics import fmean
 
 from kernellab.core.records import MeasuredTrial, Param
+from kernellab.core.targets import backends, home_of, platform_facts
 from kernellab.search.memory.features import Features, features, strip_comments
 from kernellab.search.memory.specimen import Specimen
 
@@ -82,7 +83,7 @@ def _written(found: Features, source: str) -> dict[str, Param]:
     facts: dict[str, Param] = {"language": found.backend, "vector width": found.vector}
     if found.passes:
         facts["passes over the data"] = found.passes
-    if found.backend in ("cuda", "triton"):
+    if found.backend in backends() and platform_facts(home_of(found.backend)).accelerator:
         facts["access"] = "strided" if _strided(source) else "coalesced"
     return facts | {tag: "yes" if tag in found.tags else "no" for tag in _WIDE_TAGS}
 

@@ -9,7 +9,7 @@ import numpy as np
 from kernellab.tasks.builtin.particle_triton import in_three_steps
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, draw_normal, sparse
-from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
+from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 from kernellab.tasks.sums import any_order_ulp
 
 
@@ -84,7 +84,7 @@ def flops(dims: Dims) -> int:
     return 20 * dims["N"]
 
 
-_CUDA = Sizes(
+_GPU = Sizes(
     tune=({"N": 1 << 24}, {"N": 1 << 20}, {"N": 1 << 16}),
     held_out=({"N": 10_000_019}, {"N": 1_500_007}, {"N": 300_000}),
     edge=({"N": 1}, {"N": 7}, {"N": 1025}, {"N": 4099}),
@@ -109,7 +109,8 @@ def _task(dtype: str) -> Task:
         tune=({"N": 1 << 22}, {"N": 1 << 20}, {"N": 1 << 16}),
         held_out=({"N": 1_500_007}, {"N": 300_000}, {"N": 12_345}),
         edge=({"N": 1}, {"N": 2}, {"N": 7}, {"N": 100}, {"N": 1025}, {"N": 4099}),
-        sizes={"cuda": _CUDA},
+        sizes={ON_GPU: _GPU},
+        quick={"N": 1 << 19},
         distributions={**STANDARD, "large": draw_far, "sparse": draw_few},
         flops=flops,
         scale=scale,

@@ -11,7 +11,7 @@ import numpy as np
 from kernellab.tasks.builtin.stencil_triton import tile_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, sparse
-from kernellab.tasks.spec import Array, Buffer, Dims, Sizes, Task, Tunable
+from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
 """Binomial weights by radius: exact in binary, so that separable evaluation is exact up to rounding."""
@@ -135,7 +135,7 @@ def _gpu_planes(radius: int) -> Callable[[Any], Any]:
 
 
 _TILES = {"rows": (4, 1), "columns": (256, 512, 1024), "num_warps": (4, 8)}
-_CUDA = Sizes(
+_GPU = Sizes(
     tune=({"H": 4096, "W": 4096, "C": 1}, {"H": 2048, "W": 2048, "C": 16}),
     held_out=({"H": 3000, "W": 5000, "C": 1}, {"H": 1500, "W": 2100, "C": 3}, {"H": 1000, "W": 1024, "C": 16}),
     edge=(
@@ -176,7 +176,8 @@ def _task(radius: int, dtype: str) -> Task:
             {"H": 1, "W": 1, "C": 1}, {"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, {"H": 3, "W": 2, "C": 5},
             {"H": 67, "W": 129, "C": 1}, {"H": 33, "W": 50, "C": 16},
         ),
-        sizes={"cuda": _CUDA},
+        sizes={ON_GPU: _GPU},
+        quick={"H": 512, "W": 512, "C": 2},
         distributions={**STANDARD, "sparse": sparse("x", among=size * size)},
         flops=flops,
         scale=scale,

@@ -10,11 +10,11 @@ from kernellab.propose.prompts import (
     DeviceFacts,
     Experiment,
     Failure,
-    Finding,
     Interval,
     KernelFacts,
     Mistake,
     TaskFacts,
+    TestedHypothesis,
     VerifierFacts,
 )
 from kernellab.tasks.builtin import TASKS
@@ -82,7 +82,7 @@ def brief(backend: Any, task: TaskFacts | None = None, **fields: Any) -> Brief:
     everything: dict[str, Any] = {
         "kernels": (kernel(source, 1), other, base), "base": base, "reference": other,
         "contrasts": (Contrast.of(base, other, Interval(1.2, 1.1, 1.4)),),
-        "findings": (Finding("loads bind", "held", Interval(1.1, 1.05, 1.15), (1, 4), "a device"),),
+        "findings": (TestedHypothesis("loads bind", "held", Interval(1.1, 1.05, 1.15), (1, 4), "a device"),),
         "failures": (Failure("build", "does not compile", "line 4: first"), Failure("verify", "wrong-output", "y: off")),
         "verifier": VerifierFacts("soft_numerics", "will the numbers be right?", "mostly right"),
         "mistakes": (Mistake(task, source, {"STEP": 1}, "pass with confidence 0.9", True, "non-finite: y holds NaN"),),

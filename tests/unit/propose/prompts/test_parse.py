@@ -163,10 +163,10 @@ def test_choices_keep_their_types() -> None:
 
 def test_ten_megabytes_of_anything_take_no_time() -> None:
     for piece in ("<answer>", "```\n", "<think>", "{", "`", "<", " \n", "é"):
-        started = time.perf_counter()
+        started = time.process_time()
         fault(piece * (10_000_000 // len(piece)))
         fault("<answer>\n" + piece * (1_900_000 // len(piece)), "design")
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
 
 
 def test_a_selection_names_kernels_that_were_shown() -> None:

@@ -14,10 +14,10 @@ from tests.unit.propose.prompts.examples import DEVICES, SOURCES, brief, kernel
 from kernellab.build.base import Built, Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings
-from kernellab.propose.prompts import KINDS, Finding, PromptBook, TaskFacts, estimate_tokens, parse_reply
+from kernellab.propose.prompts import KINDS, PromptBook, TaskFacts, TestedHypothesis, estimate_tokens, parse_reply
 from kernellab.propose.prompts.render import FOLDER, Brief, PromptTooLong, TemplateFault
 from kernellab.propose.prompts.replies import CodeReply, Parsed
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Task
 from kernellab.verify.cases import CaseTable, screen_cases
@@ -75,8 +75,8 @@ def test_the_example_in_c_builds_and_is_right(builder: Any, device: Any, double_
 
 
 def test_the_examples_for_gpus_build_without_one(double_task: Task) -> None:
-    sandbox, gpu_builder, _ = open_gpu_builders(Settings(), "sm_90")
-    with sandbox:
+    with platform("cuda").workbench(Settings(target="sm_90")) as bench:
+        gpu_builder = bench.builder
         for backend, params in (("triton", {"BLOCK": 4096, "WARPS": 4}), ("cuda", {"THREADS": 256})):
             candidate = example(backend)
             if gpu_builder.lacks(candidate):
@@ -232,7 +232,7 @@ def test_what_a_prompt_needs_must_be_given() -> None:
 
 def many(count: int) -> Any:
     kernels = tuple(kernel(SOURCES["c"] + f"# {'x' * 300} {i}\n", 100 + i) for i in range(count))
-    findings = tuple(Finding(f"claim {i}", "held", None, (i,), "d") for i in range(count))
+    findings = tuple(TestedHypothesis(f"claim {i}", "held", None, (i,), "d") for i in range(count))
     return brief("c", kernels=kernels, findings=findings)
 
 

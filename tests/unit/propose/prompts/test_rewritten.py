@@ -63,12 +63,12 @@ def test_the_templates_that_come_along_would_be_taken() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_keep_the_protocol_is_a_format_failure_with_its_reason(text: str, said: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     failure = refused("soft_numerics", text, BRIEFS)
     assert isinstance(failure, FormatFailure)
     assert failure.fault == "bad-template"
     assert said in failure.what
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_a_template_is_read_from_the_only_block_of_an_answer() -> None:

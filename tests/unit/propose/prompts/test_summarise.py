@@ -20,7 +20,7 @@ from kernellab.core.records import Rejected
 from kernellab.core.settings import Settings
 from kernellab.propose.prompts import FormatFailure, Withheld, summarise
 from kernellab.propose.prompts.facts import Failure
-from kernellab.search.workshop import open_gpu_builders
+from kernellab.targets.base import platform
 from kernellab.tasks.spec import Task
 
 BROKEN = '''"""Comment."""
@@ -87,9 +87,8 @@ def test_an_exception_in_launch_is_shown_with_its_line(builder: Any, double_task
 
 @pytest.fixture(scope="module")
 def gpu_builder() -> Iterator[Any]:
-    sandbox, builder, _ = open_gpu_builders(Settings(), "sm_90")
-    with sandbox:
-        yield builder
+    with platform("cuda").workbench(Settings(target="sm_90")) as bench:
+        yield bench.builder
 
 
 def gpu_refused(builder: Any, task: Task, source: str) -> Failure:

@@ -12,7 +12,7 @@ from tests.support.long_ledger import copy_run
 from kernellab.ledger.journal import Entry
 from kernellab.ledger.keys import SigningKey
 from kernellab.report.paper.document import PaperFile
-from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.write import Written, write_paper
 
 RUN = Path(__file__).parents[4] / "runs" / "h200" / "particle-filter"
@@ -20,8 +20,8 @@ MakeRun = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def evidence() -> Evidence:
-    return Evidence(RUN)
+def evidence() -> LedgerPrefix:
+    return LedgerPrefix(RUN)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from kernellab.ledger.keys import SigningKey
 from kernellab.report.paper import charts
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.document import Block
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.html_page import dumped
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.write import Written, make, printed, write_paper
 
 from .conftest import RUN
@@ -292,7 +292,7 @@ def test_the_figures_that_markdown_shows_are_looked_at(auditor: Auditor, written
 
 
 def test_a_paper_of_the_beginning_of_a_run_says_that_the_ledger_goes_on(tmp_path: Path, written: Written) -> None:
-    made = make(Evidence(RUN, written.paper.entries - 3), written.paper.fingerprint)
+    made = make(LedgerPrefix(RUN, written.paper.entries - 3), written.paper.fingerprint)
     file = tmp_path / "paper.json"
     file.write_bytes(printed(made.paper, {}, "json"))
     report = Auditor(RUN).audit(file)

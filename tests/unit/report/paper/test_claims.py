@@ -6,15 +6,15 @@ import pytest
 
 from kernellab.report.paper.claims import Claim, ClaimBook, printed, problem_with
 from kernellab.report.paper.document import PaperFile
-from kernellab.report.paper.evidence import Evidence
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 
 
-def test_every_claim_of_a_paper_follows_from_the_ledger(paper: PaperFile, evidence: Evidence) -> None:
+def test_every_claim_of_a_paper_follows_from_the_ledger(paper: PaperFile, evidence: LedgerPrefix) -> None:
     assert len(paper.claims) > 80
     assert [problem_with(claim, evidence) for claim in paper.claims if problem_with(claim, evidence)] == []
 
 
-def test_the_same_claim_is_minted_once(evidence: Evidence) -> None:
+def test_the_same_claim_is_minted_once(evidence: LedgerPrefix) -> None:
     book = ClaimBook(evidence)
     assert book.count("trial") == book.count("trial")
     assert len(book.claims) == 1
@@ -35,13 +35,13 @@ def test_the_same_claim_is_minted_once(evidence: Evidence) -> None:
         ({"entries": "x"}, "cannot be derived"),
     ],
 )
-def test_a_forged_claim_is_found(paper: PaperFile, evidence: Evidence, change: dict[str, Any], word: str) -> None:
+def test_a_forged_claim_is_found(paper: PaperFile, evidence: LedgerPrefix, change: dict[str, Any], word: str) -> None:
     claim = next(c for c in paper.claims if c.formula == "latency")
     assert problem_with(claim, evidence) == ""
     assert word in problem_with(claim.model_copy(update=change), evidence)
 
 
-def test_a_count_that_leaves_entries_out_is_found(paper: PaperFile, evidence: Evidence) -> None:
+def test_a_count_that_leaves_entries_out_is_found(paper: PaperFile, evidence: LedgerPrefix) -> None:
     claim = next(c for c in paper.claims if c.formula == "count" and isinstance(c.value, int) and c.value > 2)
     fewer = Claim(**{**claim.model_dump(), "entries": "2", "value": 1, "printed": "1"})
     assert "entries fit" in problem_with(fewer, evidence)

@@ -6,12 +6,12 @@ import statistics
 
 import pytest
 
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.figures import published
 from kernellab.report.paper.formulas import FORMULAS, derive
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 
 
-def _result(evidence: Evidence) -> tuple[int, int, dict[str, float]]:
+def _result(evidence: LedgerPrefix) -> tuple[int, int, dict[str, float]]:
     found = published(evidence, evidence.shapes[0])
     assert found is not None
     result = evidence.shapes[0].result
@@ -23,24 +23,24 @@ def _result(evidence: Evidence) -> tuple[int, int, dict[str, float]]:
     ("formula", "recorded"),
     [("latency", "latency_s"), ("ratio", "speedup"), ("ratio_low", "speedup_low"), ("ratio_high", "speedup_high")],
 )
-def test_a_figure_is_the_recorded_one(evidence: Evidence, formula: str, recorded: str) -> None:
+def test_a_figure_is_the_recorded_one(evidence: LedgerPrefix, formula: str, recorded: str) -> None:
     confirmation, _, result = _result(evidence)
     assert derive(formula, evidence, [confirmation], {}) == pytest.approx(result[recorded], rel=1e-12)
 
 
-def test_bandwidth_and_share_of_the_floor_are_the_recorded_ones(evidence: Evidence) -> None:
+def test_bandwidth_and_share_of_the_floor_are_the_recorded_ones(evidence: LedgerPrefix) -> None:
     confirmation, calibration, result = _result(evidence)
     for formula, recorded in (("bandwidth", "gb_per_s"), ("of_floor", "of_floor")):
         assert derive(formula, evidence, [calibration, confirmation], {}) == pytest.approx(result[recorded], rel=1e-12)
 
 
-def test_a_total_is_the_sum(evidence: Evidence) -> None:
+def test_a_total_is_the_sum(evidence: LedgerPrefix) -> None:
     seqs = evidence.matching("trial", {})
     total = derive("total", evidence, seqs, {"kind": "trial", "path": "wall_s"})
     assert total == pytest.approx(statistics.fsum(evidence.body(s)["wall_s"] for s in seqs))
 
 
-def test_the_root_stands_for_all_entries(evidence: Evidence) -> None:
+def test_the_root_stands_for_all_entries(evidence: LedgerPrefix) -> None:
     assert derive("root", evidence, list(range(evidence.size)), {}) == evidence.root
     with pytest.raises(ValueError, match="stands for"):
         derive("root", evidence, [0, 1], {})

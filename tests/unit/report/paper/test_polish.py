@@ -13,8 +13,8 @@ from kernellab.propose.models import Budget, ModelFault, Policy, open_model
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.claims import Claim
 from kernellab.report.paper.document import PaperFile, Polish
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.html_page import dumped
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.polish import Polisher, attach, mismatch
 from kernellab.report.paper.write import make, printed, write_paper
 
@@ -164,7 +164,7 @@ def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["json", "html", "pdf"])
-def test_a_forged_polish_is_found(evidence: Evidence, paper: PaperFile, tmp_path: Path, kind: str) -> None:
+def test_a_forged_polish_is_found(evidence: LedgerPrefix, paper: PaperFile, tmp_path: Path, kind: str) -> None:
     """The plain paragraph is the ledger's own; only the words of the model are not what a check would have let through."""
     sound = make(evidence, paper.fingerprint, polished=True)
     at = next(i for i, b in enumerate(sound.paper.blocks) if b.kind == "paragraph" and "a win." in b.text)

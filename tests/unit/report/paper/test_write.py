@@ -16,6 +16,7 @@ from tests.support.long_ledger import copy_run
 from kernellab.core.errors import EnvironmentFault, KlabError, LedgerFault, UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import TRIAL, dump
+from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.keys import SigningKey
 from kernellab.ledger.store import Store
@@ -23,8 +24,8 @@ from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.report.paper import write
 from kernellab.report.paper.check import Auditor
 from kernellab.report.paper.document import PaperFile, resolved, segments
-from kernellab.report.paper.evidence import Evidence
 from kernellab.report.paper.extract import open_paper
+from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.pdf import spelled
 from kernellab.report.paper.visible import difference
 from kernellab.report.paper.write import NAMES, Written, make, write_paper
@@ -43,6 +44,15 @@ CALL = {
               "unreported": 0, "unpriced": 0},
 }  # fmt: skip
 
+STUDY: dict[str, Any] = {
+    "id": "H9", "title": "T", "claim": "C.", "statistic": "s", "prediction": "P", "rule": "R", "n": 5, "level": 0.95,
+    "seeds": [1], "device": "cuda", "candidates": {}, "others": [], "loans": 0, "digest": "ab" * 32, "hypothesis": {},
+}  # fmt: skip
+JUDGED: dict[str, Any] = {
+    "id": "H9", "digest": "ab" * 32, "verdict": "confirmed", "statistic": "s", "value": None, "low": None, "high": None,
+    "level": 0.95, "n": 0, "trials": [], "reason": "", "parts": [],
+}  # fmt: skip
+
 
 def _experiment(hypothesis: str) -> dict[str, Any]:
     """A scientist's note on the run's first two comparable trials, its verdict by the rule."""
@@ -58,7 +68,7 @@ def _experiment(hypothesis: str) -> dict[str, Any]:
         trials=[second.number], best=second.number, verdict=verdict, reason=reason, device="here",
         effect=notebook.Effect(value=effect.value, low=effect.low, high=effect.high), task=trials[0].task, dims=trials[0].dims,
     )  # fmt: skip
-    return {k: v for k, v in dump(note).items() if k != "kind"}
+    return dump(note)
 
 
 def _text(paper: PaperFile) -> str:
@@ -136,10 +146,11 @@ def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: 
 
 
 def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
-    study = {"id": "H9", "title": "Wide loads", "claim": "Loads of 16 bytes are ”faster“.", "prediction": "ratio above 1.02",
+    study = {**STUDY, "title": "Wide loads", "claim": "Loads of 16 bytes are ”faster“.", "prediction": "ratio above 1.02",
              "rule": "confirmed if the 95 % interval lies above 1.02", "seeds": [7, 8]}  # fmt: skip
-    part = {"prediction": "ratio above 1.02", "value": 1.05, "low": 1.03, "high": 1.07, "verdict": "confirmed",
-            "testable": True, "reason": "as predicted", "n": 12}  # fmt: skip
+    figures = {"value": 1.05, "low": 1.03, "high": 1.07, "level": 0.95, "n": 12, "trials": [], "statistic": "s"}
+    part = {**figures, "name": "part", "prediction": "ratio above 1.02", "verdict": "confirmed", "testable": True,
+            "rule": "R", "reason": "as predicted"}  # fmt: skip
     other = {
         **part,
         "value": None,
@@ -148,9 +159,9 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
         "testable": False,
         "reason": "not testable here: one device",
     }
-    verdict = {"id": "H9", "verdict": "confirmed", "parts": [part, other]}
+    verdict = {**JUDGED, "verdict": "confirmed", "parts": [part, other]}
     run = make_run(lambda e: e.kind in ("calibration", "trial"), [("study", study), ("study-verdict", verdict)])
-    made = make(Evidence(run), "").paper
+    made = make(LedgerPrefix(run), "").paper
     assert made.title.startswith("Study H9 “Wide loads” on NVIDIA H200")
     assert "“Loads of 16 bytes are 'faster'.”" in _text(made)
     assert made.title.endswith(": confirmed")
@@ -167,9 +178,11 @@ def test_a_study_is_reported_as_one(make_run: MakeRun) -> None:
 
 
 def _statements(**genesis: Any) -> str:
-    evidence = Evidence(RUN)
+    evidence = LedgerPrefix(RUN)
+    body = evidence.entries[0].body
     for name, value in genesis.items():
-        evidence.genesis[name] = {**evidence.genesis[name], **value}
+        body[name] = {**body[name], **value}
+    evidence.start = kinds.GENESIS.read(body)
     return _text(make(evidence, "").paper)
 
 
@@ -186,11 +199,11 @@ def test_statements_follow_the_records() -> None:
 
 @pytest.mark.parametrize("verdict", ["confirmed", "rejected", "inconclusive"])
 def test_a_study_says_who_designed_it_and_that_it_failed(make_run: MakeRun, verdict: str) -> None:
-    study = {"id": "H9", "title": "T", "claim": "C.", "prediction": "P", "rule": "R", "seeds": [1]}
-    ended = {"id": "H9", "verdict": verdict, "parts": []}
+    measured = next(e.body for e in read_entries(RUN) if e.body.get("status") == "measured")
+    borrowed = {"study": "H9", "run": "another", "root": "ab" * 32, "trial": measured}
     run = make_run(lambda e: e.kind == "calibration" or e.body.get("status") == "measured",
-                   [("study", study), ("borrowed", {}), ("study-verdict", ended)])  # fmt: skip
-    text = _text(make(Evidence(run), "").paper)
+                   [("study", STUDY), ("borrowed", borrowed), ("study-verdict", {**JUDGED, "verdict": verdict})])  # fmt: skip
+    text = _text(make(LedgerPrefix(run), "").paper)
     assert ("Negative results are reported: yes." in text) == (verdict != "confirmed")
     assert "the ledger does not say who wrote it" in text
     assert "the registered design names them" in text

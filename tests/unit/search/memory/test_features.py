@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from kernellab.search.memory.features import backend_of, bound_of, features, occupancy, strip_comments
+from kernellab.search.memory.features import _block_threads, backend_of, bound_of, features, occupancy, strip_comments
 from kernellab.search.memory.specimen import recall
 
 from .specimens import CUDA, H200, ROWS, artifact, duplicate, failed, measured, read, rejected, timing
@@ -92,3 +92,11 @@ def test_preprocessor_lines_are_no_comments() -> None:
 )
 def test_the_language_of_what_was_never_built(text: str, backend: str) -> None:
     assert backend_of(text) == backend
+
+
+@pytest.mark.parametrize(("text", "params", "threads"), [
+    ("import triton\n", {}, 128), (ROWS, {}, 0), (CUDA, {}, 0), (CUDA, {"THREADS": 96}, 96), (CUDA, {"WARPS": 3}, 96),
+    ("import triton\n", {"num_warps": 8}, 256), (CUDA, {"BLOCK_THREADS": 64}, 64),
+])  # fmt: skip
+def test_the_threads_of_a_block_are_told_by_the_parameters(text: str, params: dict[str, int], threads: int) -> None:
+    assert _block_threads(backend_of(text), dict(params)) == threads

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kernellab.search.archive import AnyTrial
 from kernellab.search.memory.buckets import buckets
 from kernellab.search.memory.islands import Islands
-from kernellab.search.memory.select import contrastive_select, effect, softmax, worth
+from kernellab.search.memory.select import _why, contrastive_select, effect, softmax, worth
 from kernellab.search.memory.specimen import recall
 
 from .specimens import CUDA, ROWS, failed, measured, read, rejected
@@ -175,3 +175,9 @@ def test_senseless_wishes_are_refused(n: int, tau: float) -> None:
 
 def test_an_empty_ledger_gives_nothing() -> None:
     assert contrastive_select([], 3) == []
+
+
+def test_what_stands_alone_is_a_starting_point_or_says_how_it_failed() -> None:
+    good, bad = recall([measured(0, 1.5), failed(1)], read)
+    assert _why(good, None) == "a starting point"
+    assert _why(bad, None) == "failed: build-failed: no such intrinsic"

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
+from kernellab.core.errors import LedgerFault
+from kernellab.ledger.journal import Ledger
+from kernellab.ledger.keys import SigningKey
+from kernellab.ledger.kinds import EntryKind
+from kernellab.ledger.run import Run
 from kernellab.propose.prompts import FormatFailure
-from kernellab.search.scientist.notebook import Closed, Generation, Notebook, Selected, Unread, read_note
+from kernellab.search.scientist.notebook import Closed, Generation, Note, Notebook, Selected, Unread, notes_of
 
 DIMS = {"N": 4}
 
 
 class Book:
-    def __init__(self, entries: list[tuple[str, dict[str, Any]]] | None = None) -> None:
-        self.entries = list(entries or [])
-        self.notebook = Notebook(lambda kind, body: self.entries.append((kind, body)), list(self.entries))
+    def __init__(self, entries: list[Note] | None = None) -> None:
+        self.entries: list[Note] = list(entries or [])
+        self.kinds: list[str] = []
+        self.notebook = Notebook(self.append, list(self.entries))
+
+    def append(self, kind: EntryKind[Any], record: Any) -> None:
+        self.kinds.append(kind.name)
+        self.entries.append(record)
 
 
 def test_a_note_is_written_once() -> None:
@@ -25,7 +35,7 @@ def test_a_note_is_written_once() -> None:
     for _ in range(2):
         book.notebook.write(generation)
         book.notebook.write(Selected(generation=0, base=1, reference=None, why="w", by="model"))
-    assert [kind for kind, _ in book.entries] == ["generation", "selection"]
+    assert book.kinds == ["generation", "selection"]
 
 
 def test_a_generation_that_was_cut_is_taken_up_with_what_it_knew() -> None:
@@ -58,11 +68,14 @@ def test_each_unread_reply_has_its_own_place() -> None:
     failure = FormatFailure(expected="write", fault="empty", what="the reply is empty", excerpt="")
     for call in (10, 11, 11):
         book.notebook.write(Unread(generation=0, call=call, failure=failure))
-    assert [body["call"] for _, body in book.entries] == [10, 11]
+    assert [note.call for note in book.entries if isinstance(note, Unread)] == [10, 11]
 
 
-def test_an_entry_that_is_no_note_is_refused() -> None:
-    with pytest.raises(ValidationError):
-        read_note("generation", {"generation": 0})
-    body = Generation(generation=0, task="t", dims=DIMS, purpose="improve", first_trial=0).model_dump(exclude={"kind"})
-    assert read_note("generation", body).generation == 0
+def test_what_was_written_is_read_again_from_the_ledger_and_what_is_no_note_is_refused(tmp_path: Path) -> None:
+    written = Generation(generation=0, task="t", dims=DIMS, purpose="improve", first_trial=0)
+    with Ledger.create(tmp_path / "run", {}, SigningKey.generate()) as ledger:
+        Notebook(ledger.write).write(written)
+        assert notes_of(Run(tmp_path / "run")) == [written]
+        ledger.append("generation", {"generation": 0})
+    with pytest.raises(LedgerFault, match=r"entry 2 \(generation\): task: Field required"):
+        notes_of(Run(tmp_path / "run"))

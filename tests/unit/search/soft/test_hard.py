@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from kernellab.build.router import DEVICE_OF
 from kernellab.core.settings import Settings
+from kernellab.core.targets import home_of
 from kernellab.propose.mutants import Sample
 from kernellab.search.soft.hard import Threaded, label
 from kernellab.search.soft.labelled import Labelled, LabelledSet
@@ -46,9 +46,7 @@ def test_a_random_handful_judged_again_gets_the_same_labels(own_home: None, labe
 
 
 def test_kernels_for_a_gpu_are_labelled_when_built(own_home: None, labelled: LabelledSet) -> None:
-    cuda = [
-        t for t in labelled.trials if DEVICE_OF[t.backend] == "cuda" and t.backend == "cuda" and t.task == "softmax"
-    ]
+    cuda = [t for t in labelled.trials if home_of(t.backend) == "cuda" and t.backend == "cuda" and t.task == "softmax"]
     assert {t.fate.outcome for t in cuda} >= {"built", "build-failed"}
     chosen = [next(t for t in cuda if t.fate.outcome == outcome) for outcome in ("built", "build-failed")]
     found = again(labelled, chosen)

@@ -98,10 +98,10 @@ def run(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     second_look = Confirmation(trial=7, task="t", dims={"N": 8}, verdict=overruled, win=False, inputs_seed="")
     with Ledger.create(folder, {"purpose": "search"}, load_or_create_key()) as ledger:
         for trial, flag in zip(trials, FLAGGED, strict=True):
-            ledger.append(SOFT, dump(looked(source, trial.proposal.params, 0.9 if flag else 0.1, False)))
+            ledger.write(SOFT, (looked(source, trial.proposal.params, 0.9 if flag else 0.1, False)))
             ledger.append("trial", dump(trial))
         for number in range(10, 15):  # never tried
-            ledger.append(SOFT, dump(looked(source, {"A": number}, 0.9, True)))
+            ledger.write(SOFT, (looked(source, {"A": number}, 0.9, True)))
         ledger.append("confirmation", dump(second_look))
     return folder
 
@@ -138,8 +138,8 @@ def test_a_run_without_looks_has_no_report(own_home: None, tmp_path: Path) -> No
 
 def test_an_entry_that_is_no_look_is_named(own_home: None, tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "other", {"purpose": "search"}, load_or_create_key()) as ledger:
-        ledger.append(SOFT, {"source": "x", "params": {}, "look": {"p_fail": 2}})
-    with pytest.raises(LedgerFault, match="'soft' entry"):
+        ledger.append(SOFT.name, {"source": "x", "params": {}, "look": {"p_fail": 2}})
+    with pytest.raises(LedgerFault, match=r"entry 1 \(soft\): look"):
         report(tmp_path / "other")
 
 

@@ -75,7 +75,7 @@ def test_a_template_that_is_better_on_both_halves_is_kept(
     assert figures["after"]["test"]["balanced_accuracy"] == float(tuned.last["test"].balanced)
     assert figures["rounds"][0]["kept"]
     assert not check(finished.folder).problems
-    assert len(entries(finished.folder, INTENT)) == len(entries(finished.folder, CALL)) == server.calls
+    assert len(entries(finished.folder, INTENT.name)) == len(entries(finished.folder, CALL.name)) == server.calls
     assert [e["name"] for e in entries(finished.folder, "tune-evaluation")] == [
         "0 train",
         "0 test",

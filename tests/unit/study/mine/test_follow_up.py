@@ -13,7 +13,7 @@ from kernellab.ledger.store import Store
 from kernellab.measure.stats import Estimate
 from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
-from kernellab.study.design import wards_of
+from kernellab.study.design import study_tasks_of
 from kernellab.study.library import read
 from kernellab.study.mine.factors import BUILT, WRITTEN, Factor
 from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
@@ -43,8 +43,11 @@ def test_an_insight_becomes_a_hypothesis_with_everything_it_needs(tmp_path: Path
         hypothesis = hypothesis_of(insight, number, site)
         path = write_follow_up(hypothesis, site, tmp_path / str(number))
         assert read(path) == hypothesis
-        ward = wards_of(hypothesis, "cuda", path.parent)[0]
-        assert (ward.task.name, [c.name for c in ward.candidates]) == ("particle_filter", ["particle_resident_cuda"])
+        study_task = study_tasks_of(hypothesis, "cuda", path.parent)[0]
+        assert (study_task.task.name, [c.name for c in study_task.candidates]) == (
+            "particle_filter",
+            ["particle_resident_cuda"],
+        )
         assert 1 < hypothesis.part[0].rule.bound < insight.effect.low
 
 
@@ -57,11 +60,11 @@ def test_every_task_has_a_population_of_its_own_candidates(tmp_path: Path) -> No
     insight = insight_of(Factor(WRITTEN, "blocking"), "yes", "no", [t.trial for t in trials])
     hypothesis = hypothesis_of(insight, 1, site)
     path = write_follow_up(hypothesis, site, tmp_path)
-    wards = wards_of(read(path), "cuda", path.parent)
-    assert [w.task.name for w in wards] == ["particle_filter", "stencil3x3"]
-    for ward in wards:
-        tried = {t.proposal.name for t in trials if t.task == ward.task.name}
-        assert {c.name for c in ward.candidates} == tried
+    study_tasks = study_tasks_of(read(path), "cuda", path.parent)
+    assert [w.task.name for w in study_tasks] == ["particle_filter", "stencil3x3"]
+    for study_task in study_tasks:
+        tried = {t.proposal.name for t in trials if t.task == study_task.task.name}
+        assert {c.name for c in study_task.candidates} == tried
 
 
 def test_a_structure_of_the_artifact_is_tested_on_the_pairs_that_have_it() -> None:

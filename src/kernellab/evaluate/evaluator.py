@@ -1,0 +1,273 @@
+"""The evaluator on this machine: a request in, a record out; tasks stay open until others need their memory.
+
+Requests are answered one after another, since they share the clock. What they build may be built ahead, on other cores,
+where that disturbs no measurement. A shape whose set-up breaks (a baseline that ends, say) is set up anew once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Protocol
+
+from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.core.events import Event, Listener, silent
+from kernellab.core.records import Rejected, Timing, Verdict
+from kernellab.core.settings import Settings
+from kernellab.evaluate.one_artifact import same_parts
+from kernellab.evaluate.request import TrialRecord, TrialRequest
+from kernellab.evaluate.stage import Stage
+from kernellab.measure.bench import Busy
+from kernellab.measure.quiet import wait_for_quiet
+from kernellab.targets.base import DeviceSetup, platform
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Dims, Task, shape_key
+from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
+from kernellab.verify.judge import Judge
+
+_MEMORY = 4 << 30
+_LOG_KEPT = 4000
+_BUILDS_KEPT = 64
+Found = tuple[Verdict, Timing | Busy | None, str]
+
+
+class Evaluator(Protocol):
+    """Whoever answers requests: this process, or another one behind the same two types."""
+
+    def evaluate(self, request: TrialRequest) -> TrialRecord: ...
+
+
+@dataclass
+class _Opened:
+    """A task on a device, and the shapes of it that are set up, the one used last at the end."""
+
+    task: Task
+    locator: str
+    device: DeviceSetup
+    stages: OrderedDict[str, Stage] = field(default_factory=OrderedDict)
+    builds: OrderedDict[str, Built | NotBuilt] = field(default_factory=OrderedDict)
+    lock: Lock = field(default_factory=Lock)
+    table: CaseTable | None = None
+
+    def judged(self, request: TrialRequest, built: Built, seed: bytes) -> Verdict:
+        """On inputs from this seed. Those of a seed that was given are kept, for the next that is judged on them."""
+        cases, crew, device = self._cases(request), self.device.crew, self.device.rig.device
+        judge = Judge(device, crew.hands if crew else None)
+        level = request.judging.level
+        if not request.judging.inputs_seed:
+            with CaseTable(self.task, cases, seed, device, crew, keep=level != "full") as table:
+                return judge.verify(built, table, level)
+        if self.table is None or (self.table.seed, self.table.cases) != (seed, cases):
+            self.drop_table()
+            self.table = CaseTable(self.task, cases, seed, device)
+        return judge.verify(built, self.table, level)
+
+    def _cases(self, request: TrialRequest) -> list[Case]:
+        if request.judging.distribution:
+            return [Case(request.dims, request.judging.distribution, "tune")]
+        if request.judging.level == "full":
+            return full_cases(self.task, request.dims)
+        return screen_cases(self.task, self.device.rig.device.thrifty)
+
+    def drop_table(self) -> None:
+        if self.table is not None:
+            self.table.close()
+            self.table = None
+
+    def close(self) -> None:
+        self.drop_table()
+        for stage in self.stages.values():
+            stage.close()
+        self.device.close()
+
+
+class LocalEvaluator:
+    """`settings` are this machine's own: sandbox, compiler, cache. Device, target and threads come with a request.
+
+    `memory`: bytes that shapes which are not being used may hold.
+    """
+
+    def __init__(self, settings: Settings, emit: Listener = silent, memory: int = _MEMORY) -> None:
+        self._settings = settings
+        self._emit = emit
+        self._memory = memory
+        self._opened: dict[tuple[Any, ...], _Opened] = {}
+
+    def open(self, task: Task, locator: str, torch: bool = True) -> DeviceSetup:
+        """Have a task ready, on the device of the settings, from now on by this locator. A request names its fingerprint."""
+        settings = self._settings
+        key = (task.fingerprint(), settings.device, settings.target, settings.threads, torch)
+        opened = self._task(key, lambda: (task, locator), settings)
+        opened.locator = locator
+        return opened.device
+
+    def stage(self, request: TrialRequest, confirming: bool = False) -> Stage:
+        """The shape of a request, set up. `confirming`: a confirmation will come, and may be prepared meanwhile."""
+        return self._stage(self._of(request), request.dims, confirming)
+
+    def evaluate(self, request: TrialRequest) -> TrialRecord:
+        opened = self._of(request)
+        if request.clocking is None:
+            return self._answer(request, opened, None)
+        stage = self._stage(opened, request.dims)
+        try:
+            return self._answer(request, opened, stage)
+        except EnvironmentFault as fault:
+            self._emit(Event("note", f"set up anew: {fault.what}"))
+            stage.close()
+            return self._answer(request, opened, self._stage(opened, request.dims))
+
+    def build(self, request: TrialRequest) -> Built | NotBuilt:
+        """Build what a request needs, for when it is evaluated. May be called by other threads meanwhile."""
+        opened = self._of(request)
+        with opened.lock:
+            found = opened.builds.get(request.build_key)
+        if found is None:
+            found = self._build(opened, request)
+            with opened.lock:
+                opened.builds[request.build_key] = found
+                while len(opened.builds) > _BUILDS_KEPT:
+                    opened.builds.popitem(last=False)
+        return found
+
+    def answers(self, requests: Sequence[TrialRequest]) -> Iterator[tuple[int, TrialRecord]]:
+        """Every request's number and record, in the order in which they are built: on all cores, where the device lets
+        builds run beside its measurements."""
+        jobs = max((self._of(request).device.build_jobs for request in requests), default=0)
+        if not jobs:
+            yield from ((number, self.evaluate(request)) for number, request in enumerate(requests))
+            return
+        with ThreadPoolExecutor(jobs, "build") as pool:
+            coming = {pool.submit(self.build, request): number for number, request in enumerate(requests)}
+            for built in as_completed(coming):
+                yield coming[built], self.evaluate(requests[coming[built]])
+
+    def close(self) -> None:
+        for opened in self._opened.values():
+            opened.close()
+        self._opened = {}
+
+    def __enter__(self) -> LocalEvaluator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _of(self, request: TrialRequest) -> _Opened:
+        place = request.place
+        key = (request.fingerprint, place.device, place.target, place.threads, request.torch)
+        settings = self._settings.model_copy(update=place.model_dump())
+        return self._task(key, lambda: (_loaded(request), request.task), settings)
+
+    def _task(self, key: tuple[Any, ...], load: Callable[[], tuple[Task, str]], settings: Settings) -> _Opened:
+        if key not in self._opened:
+            task, locator = load()
+            self._opened[key] = _Opened(task, locator, platform(settings.device).open(settings, task, key[-1]))
+        return self._opened[key]
+
+    def _stage(self, opened: _Opened, dims: Dims, confirming: bool = False) -> Stage:
+        key = shape_key(dims)
+        stage = opened.stages.get(key)
+        if stage is None or stage.closed:
+            self._make_room()
+            self.wait_for_quiet(opened.device)
+            device = opened.device
+            stage = Stage(device.rig, opened.task, opened.locator, dims, self._emit, device.crew, confirming)
+            opened.stages[key] = stage
+        opened.stages.move_to_end(key)
+        return stage
+
+    def wait_for_quiet(self, device: DeviceSetup) -> None:
+        """Where the user wants that (--wait), and the processor's time is what is measured."""
+        threads, patience = device.rig.threads, self._settings.wait_s
+        if patience and threads and not wait_for_quiet(threads, patience, lambda text: self._emit(Event("note", text))):
+            self._emit(Event("note", f"the machine did not become quiet within {patience:.0f} s"))
+
+    def _make_room(self) -> None:
+        """Close the shapes that were not used for longest, task by task, until the rest fits."""
+        for opened in self._opened.values():
+            for key, stage in list(opened.stages.items()):
+                if stage.closed or self._held() > self._memory:
+                    stage.close()
+                    del opened.stages[key]
+
+    def _held(self) -> int:
+        return sum(s.nbytes for o in self._opened.values() for s in o.stages.values() if not s.closed)
+
+    def _build(self, opened: _Opened, request: TrialRequest) -> Built | NotBuilt:
+        task, thrifty = opened.task, opened.device.rig.device.thrifty
+        whole = request.judging.level == "full"
+        shapes = all_shapes(task, request.dims) if whole else shapes_of(screen_cases(task, thrifty), request.dims)
+        candidate = Candidate(request.source, request.name)
+        return opened.device.builder.build(task, candidate, dict(request.params), shapes)
+
+    def _answer(self, request: TrialRequest, opened: _Opened, stage: Stage | None) -> TrialRecord:
+        deadline = time.monotonic() + (request.deadline_s or float("inf"))
+        built = self.build(request)
+        began = time.perf_counter()
+        rig, environment = opened.device.rig, opened.device.environment
+        common = {"trust": rig.device.trust, "tier": opened.device.sandbox.tier,
+                  "device": environment["device"], "environment": environment["digest"]}  # fmt: skip
+
+        def answer(**told: Any) -> TrialRecord:
+            wall = time.perf_counter() - began
+            return TrialRecord(**common, calibration=stage.calibration if stage else None, wall_s=wall, **told)
+
+        if isinstance(built, NotBuilt):
+            return answer(status=built.status, reason=built.reason, log=built.log[:_LOG_KEPT], failed_at=built.dims)
+        kept: dict[str, Any] = {"artifact": built.artifact, "evidence": evidence_of(built)}
+        if built.artifact.id in request.known:
+            return answer(status="duplicate", **kept)
+        if request.expected is not None and not same_parts(request.expected, built.artifact):
+            other = Rejected(cause="plan", reason="the build gave other machine code than before")
+            return answer(status="rejected", verdict=other, reason=other.reason, **kept)
+        if time.monotonic() > deadline:
+            return answer(status="out-of-time", reason=f"built only after {request.deadline_s:g} s", **kept)
+        disassembly = platform(request.place.device).disassembly
+        if request.judging.level == "full" and built.listing:
+            kept["listing"] = f"{built.listing}\n{disassembly(opened.device.sandbox, built)}"
+        verdict, timing, seed = _examined(request, opened, stage, built)
+        kept |= {"verdict": verdict, "inputs_seed": seed}
+        if isinstance(verdict, Rejected):
+            return answer(status="rejected", reason=verdict.reason, **kept)
+        if isinstance(timing, Busy):
+            return answer(status="busy", reason=timing.reason, **kept)
+        return answer(status="passed" if timing is None else "measured", timing=timing, **kept)
+
+
+def _examined(request: TrialRequest, opened: _Opened, stage: Stage | None, built: Built) -> Found:
+    """Verdict, timing where one was asked for, and the seed of the inputs."""
+    judging, clocking, effort = request.judging, request.clocking, request.effort
+    if stage is None or clocking is None or judging.inputs_seed:
+        seed = bytes.fromhex(judging.inputs_seed) or os.urandom(32)
+        verdict = opened.judged(request, built, seed)
+    elif judging.level == "full":
+        return stage.confirm(built, effort)
+    else:
+        verdict, seed = stage.verify(built), stage.table.seed
+    if stage is None or clocking is None or isinstance(verdict, Rejected):
+        return verdict, None, seed.hex()
+    race = clocking.how == "race"
+    timing = stage.measure(built, clocking.incumbent, effort) if race else stage.time(built, effort)
+    return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
+
+
+def _loaded(request: TrialRequest) -> Task:
+    task = load_task(request.task).on(request.place.device)
+    if task.fingerprint() != request.fingerprint:
+        raise UsageError(f"the task '{request.task}' is not the one that was asked for", "give its file as it was then")
+    return task
+
+
+def evidence_of(built: Built) -> dict[str, bytes]:
+    """What a record of this artifact names, by its SHA-256."""
+    found: dict[str, bytes] = {}
+    for part in built.parts:
+        found |= {part.record.code: part.code, part.record.plan: part.plan_file, part.record.log: part.log.encode()}
+    return found

@@ -1,0 +1,30 @@
+"""Every kind of entry that a ledger may hold, by its name: the one table that an auditor needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernellab.ledger.kinds import LABORATORY, EntryKind
+from kernellab.propose.models.journal import CALL, INTENT
+from kernellab.search.scientist.notebook import KIND_OF
+from kernellab.search.soft.look import SOFT
+from kernellab.search.soft.tuning import NOTES
+from kernellab.study.evidence import BORROWED, EXAMINATION
+from kernellab.study.judgement import VERDICT
+from kernellab.study.registration import STUDY
+
+ENTRY_KINDS: dict[str, EntryKind[Any]] = {
+    kind.name: kind
+    for kind in (
+        *LABORATORY,
+        INTENT,
+        CALL,
+        *KIND_OF.values(),
+        SOFT,
+        *NOTES.values(),
+        STUDY,
+        EXAMINATION,
+        BORROWED,
+        VERDICT,
+    )
+}

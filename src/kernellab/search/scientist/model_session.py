@@ -1,0 +1,107 @@
+"""The session of a run: the model with its journal, its budget and the prompts, opened after the sandbox has forked.
+
+Keys stay in this process: the sandbox was started before and gets an environment of its own.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from kernellab.core.errors import UsageError
+from kernellab.core.settings import Science
+from kernellab.ledger.run import Run
+from kernellab.propose.author import Author
+from kernellab.propose.models import (
+    Account,
+    Budget,
+    Journal,
+    Model,
+    Policy,
+    Recorded,
+    ReplayModel,
+    load_prices,
+    open_model,
+)
+from kernellab.propose.models.client import SdkClient
+from kernellab.propose.models.journal import exchanges
+from kernellab.propose.prompts import PromptBook
+from kernellab.search.lab import Lab
+from kernellab.search.scientist.notebook import Notebook, notes_of
+
+TEMPLATES = "prompts"
+
+
+@dataclass
+class ModelSession:
+    """`author` asks; `account` knows what was spent; `notebook` what was decided; `pytorch` is code to translate."""
+
+    science: Science
+    author: Author
+    account: Account
+    notebook: Notebook
+    pytorch: str = ""
+    _client: Any = field(default=None, repr=False)
+
+    def spent(self) -> dict[str, Any]:
+        return self.account.spent.model_dump(mode="json")
+
+    def close(self) -> None:
+        if isinstance(self._client, SdkClient):
+            self._client.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_session(lab: Lab, science: Science, pytorch: str = "", policy: Policy | None = None) -> ModelSession:
+    """Makes no call. The lab has its run folder: what it holds of calls and notes is taken up."""
+    assert lab.ledger is not None
+    assert lab.store is not None
+    run = Run(lab.ledger.folder)
+    journal = Journal(lab.store, lab.append, exchanges(run))
+    model: Model = open_model(science.model)
+    replayed = isinstance(model, ReplayModel)
+    budget = Budget() if replayed else budget_of(science)
+    account = Account(budget, load_prices(), spent=journal.spent)
+    recorded = Recorded(model, journal, account, random.Random(lab.settings.seed), policy)
+    client = model.__enter__() if isinstance(model, SdkClient) else None
+    folder = lab.ledger.folder / TEMPLATES
+    author = Author(
+        recorded, model_name(model, science), PromptBook(folder if folder.is_dir() else None), science.max_tokens,
+        science.temperature, science.prompt_tokens,
+    )  # fmt: skip
+    notebook = Notebook(lab.append, notes_of(run))
+    return ModelSession(science, author, account, notebook, pytorch, client)
+
+
+def budget_of(science: Science) -> Budget:
+    return Budget(science.budget_usd, science.budget_tokens, science.budget_calls, science.budget_seconds)
+
+
+def model_name(model: Model, science: Science) -> str:
+    """As the server knows it; a replay asks under the name of the model that answered then."""
+    if isinstance(model, ReplayModel):
+        return model.name or "replayed"
+    return str(getattr(model, "name", "")) or science.model.partition(":")[2]
+
+
+def keep_templates(folder: Path, templates: Path | None) -> None:
+    """A user's own templates go into the run folder, so that a resumed run asks with the same words."""
+    if templates is None:
+        return
+    PromptBook(templates)
+    if not list(templates.glob("*.j2")):
+        raise UsageError(f"{templates} holds no templates", "give a folder with files such as write.j2")
+    (folder / TEMPLATES).mkdir(exist_ok=True)
+    for path in sorted(templates.glob("*.j2")):
+        shutil.copyfile(path, folder / TEMPLATES / path.name)

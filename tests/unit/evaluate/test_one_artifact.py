@@ -1,0 +1,120 @@
+"""One artifact from trial to confirmation. What the audit makes of records that say otherwise is in report/test_audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
+from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Param, Passed, Rejected
+from kernellab.core.settings import Settings
+from kernellab.evaluate.one_artifact import FORMAT, blobs_of, same_parts
+from kernellab.evaluate.stage import Stage
+from kernellab.ledger.run import Run
+from kernellab.propose.base import Idea
+from kernellab.report.audit import audit
+from kernellab.search.lab import Lab
+from kernellab.search.loop import conclude, step
+from kernellab.tasks.load import load_task
+from kernellab.tasks.spec import Dims, Task, shape_key
+
+pytestmark = pytest.mark.backend_c
+DIMS = {"N": 32768}
+
+
+class TwoFaced:
+    """Stands for a candidate that tells builds apart, however it may do that: from the second on it has another text."""
+
+    backend = "c"
+
+    def __init__(self, builder: Builder, later: str) -> None:
+        self._builder, self._later, self._first = builder, later, True
+
+    def describe(self, candidate: Candidate) -> Described | NotBuilt:
+        return self._builder.describe(candidate)
+
+    def build(
+        self, task: Task, candidate: Candidate, params: dict[str, Param], shapes: Sequence[Dims]
+    ) -> Built | NotBuilt:
+        chosen = candidate if self._first else replace(candidate, text=self._later)
+        self._first = False
+        return self._builder.build(task, chosen, params, shapes)
+
+
+@pytest.fixture
+def lab(task_file: Path, quick: Settings, tmp_path: Path) -> Iterator[Lab]:
+    with Lab(quick, load_task(str(task_file)), str(task_file)) as opened:
+        opened.begin(tmp_path / "run", [DIMS], [], "search")
+        yield opened
+
+
+@pytest.fixture
+def stage(lab: Lab) -> Iterator[Stage]:
+    made = lab.stage(DIMS)
+    yield made
+    made.close()
+
+
+def confirmed(lab: Lab, stage: Stage, text: str) -> tuple[MeasuredTrial, Confirmation]:
+    idea = Idea(Candidate(text, "cube"), {"STEP": 1, "BAD": 0}, "", "user")
+    trial = step(lab, stage, idea)
+    assert isinstance(trial, MeasuredTrial)
+    conclude(lab, stage)
+    return trial, lab.archive.confirmations[-1]
+
+
+def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
+    lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
+) -> None:
+    trial, confirmation = confirmed(lab, stage, task_file.read_text())
+    verdict, artifact, timed = confirmation.verdict, confirmation.artifact, shape_key(DIMS)
+    assert isinstance(verdict, Passed)
+    assert artifact is not None
+    assert confirmation.timing is not None
+    assert set(verdict.judged) == set(artifact.parts) == {shape_key(d) for d in stage.every_shape}
+    assert verdict.judged == {label: part.id for label, part in artifact.parts.items()}
+    assert confirmation.timing.part == artifact.parts[timed].id == trial.artifact.parts[timed].id == trial.timing.part
+    assert same_parts(trial.artifact, artifact)
+    assert set(trial.artifact.parts) == {shape_key(d) for d in stage.shapes} < set(artifact.parts)
+    assert lab.store is not None
+    assert lab.store.verify(blobs_of(artifact)) == []
+    assert Run(tmp_path / "run").genesis.format == FORMAT
+    assert audit(tmp_path / "run").problems == []
+
+
+def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
+    lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
+) -> None:
+    text = task_file.read_text()
+    lab.device.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
+    assert text != text.replace("-O3", "-O1")
+    _, confirmation = confirmed(lab, stage, text)
+    verdict = confirmation.verdict
+    assert isinstance(verdict, Rejected)
+    assert (verdict.cause, verdict.reason) == ("plan", "the build gave other machine code than before")
+    assert (confirmation.timing, confirmation.win) == (None, False)
+    assert confirmation.artifact is not None
+    assert audit(tmp_path / "run").problems == []
+
+
+def test_a_shape_that_is_kept_back_is_not_told_of_when_it_does_not_build(
+    lab: Lab, stage: Stage, task_file: Path
+) -> None:
+    kept = next(d["N"] for d in stage.task.held_out)
+    refusal = f"    if x.size == {kept}:\n        raise ValueError(f'cannot do {{x.size}}')\n"
+    text = task_file.read_text()
+    at = text.index("\n", text.index("def launch(")) + 1
+    _, confirmation = confirmed(lab, stage, text[:at] + refusal + text[at:])
+    assert isinstance(confirmation.verdict, Rejected)
+    assert confirmation.verdict.reason.startswith("invalid at a shape that is kept back")
+    assert str(kept) not in confirmation.verdict.reason
+
+
+def test_records_of_older_versions_are_compared_by_the_timed_machine_code() -> None:
+    facts = {"id": "i", "backend": "c", "plans": "p", "log": "l", "compiler": "cc", "flags": [], "static_bytes": 0}
+    old, same, other = (Artifact.model_validate({**facts, "code": c, "build_s": 0.0}) for c in ("c", "c", "d"))
+    assert same_parts(old, same)
+    assert not same_parts(old, other)
