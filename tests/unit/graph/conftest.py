@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # tensors of a few hundred elements: more threads only wait for each other
 
 from tests.unit.graph.modules import CASES  # noqa: E402
 

@@ -26,23 +26,15 @@ def honest(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_honest_float32_passes_on_every_distribution(name: str) -> None:
+    """Within small budgets: an honest error of many ULP would widen one until nothing fails, and is a rule gone wrong."""
     record, case = record_of(name), CASES[name]
     for seed, distribution in enumerate(DISTRIBUTIONS):
         inputs = drawn(case, distribution, seed)
         judged = judge(record, named(record, case, inputs))
         for number, (verdict, got) in enumerate(zip(judged, honest(name, inputs), strict=True)):
             assert verdict.accepts(got), (distribution, number)
-            assert verdict.unscaled == ()
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_budgets_stay_small(name: str) -> None:
-    """An honest error of many ULP would widen the budget until nothing fails: that is a scale rule gone wrong."""
-    record, case = record_of(name), CASES[name]
-    for seed, distribution in enumerate(DISTRIBUTIONS):
-        inputs = drawn(case, distribution, seed)
-        for number, verdict in enumerate(judge(record, named(record, case, inputs))):
             assert verdict.budget_ulp <= 40, (distribution, number, verdict.budget_ulp)
+            assert verdict.unscaled == ()
 
 
 @pytest.mark.parametrize("bits", [10, 7], ids=["tf32", "bf16"])
