@@ -23,7 +23,7 @@ from kernellab.measure.quiet import wait_for_quiet
 from kernellab.search.archive import AnyTrial, Archive
 from kernellab.search.one_artifact import FORMAT
 from kernellab.search.stage import Bay, Stage
-from kernellab.targets.base import platform
+from kernellab.targets.choose import platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
 
@@ -58,7 +58,7 @@ class Lab:
         self._calibrations: dict[str, dict[str, Any]] = {}
         self.ledger: Ledger | None = None
         self.store: Store | None = None
-        self.platform = platform(settings.device)
+        self.platform = platform_of(settings)
         self.workshop = self.platform.open(settings, task, torch)
         self.builder: Builder = self.workshop.builder
         self.missing = self.workshop.missing

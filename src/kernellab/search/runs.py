@@ -22,7 +22,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
-from kernellab.core.targets import devices, platform_facts
+from kernellab.core.targets import devices
 from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
 from kernellab.ledger.entry import END, GENESIS
@@ -43,7 +43,7 @@ from kernellab.search.scientist.mind import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.second_look import sanitize_candidate
 from kernellab.targets.base import platform
-from kernellab.targets.choose import choose_device
+from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
@@ -345,7 +345,7 @@ def _read_ended(folder: Path) -> Outcome | None:
     with well_formed(folder):
         bodies = [{**r, "dims": in_order(r["dims"], task)} for r in end["results"]]
         results = tuple(Result(body["status"], body["reason"], body) for body in bodies)
-        trust = platform_facts(started[0]["settings"]["device"]).trust
+        trust = platform_of(Settings(**started[0]["settings"])).trust
         extras = {**end.get("extras", {}), "already_finished": True}
         return Outcome(folder, started[-1]["environment"]["tier"], trust, found.root, results, extras)
 
