@@ -1,0 +1,76 @@
+"""A problem file at reduced sizes: its module-level whole numbers made smaller, everything else as it is.
+
+The text is changed in memory and handed to the capture process; nothing of a suite is written anywhere. A number is shrunk when it is
+assigned at the top level, by itself or in a tuple of numbers. Larger limits are tried until the module runs: some sizes must divide
+others, and kernels must fit into images.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+LIMITS = (64, 48, 32, 24, 16, 24, 32, 48, 64, 96, 128, 256, 512, 10**9)
+MOST = (1 << 18,) * 4 + (1 << 22,) * 10
+"""The limits in the order in which they are tried, and the elements of inputs and weights that each may have: first the largest sizes
+that are quick, then the smallest that run. Very small sizes hide things: a group of one element is constant."""
+
+
+def shrunk(text: str, limit: int) -> str:
+    """The file with its sizes cut to about `limit`. Sizes that differ go on differing where that is possible: as many groups as
+    channels would be another problem."""
+    tree = ast.parse(text)
+    values = [s.value for s in tree.body if isinstance(s, ast.Assign)]
+    sizes = _apart({n for v in values for n in _numbers(v)}, limit)
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            statement.value = _cut(statement.value, sizes)
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def shrunk_settings(settings: dict[str, Any] | None, limit: int) -> dict[str, Any] | None:
+    """The same for sizes that a folder's settings give."""
+    return settings and {k: _smaller(v, limit) if type(v) is int else v for k, v in settings.items()}
+
+
+def _apart(numbers: set[int], limit: int) -> dict[int, int]:
+    """Each number and what becomes of it; a quarter of the next larger one where both would be the same."""
+    found: dict[int, int] = {}
+    last = 0
+    for number in sorted(numbers, reverse=True):
+        cut = _smaller(number, limit)
+        if cut != number and last and cut >= last and last >= 16:
+            cut = last // 4
+        found[number] = last = cut
+    return found
+
+
+def _numbers(node: ast.expr) -> list[int]:
+    if isinstance(node, ast.Tuple | ast.List):
+        return [n for e in node.elts for n in _numbers(e)]
+    value = _product(node)
+    return [] if value is None else [value]
+
+
+def _cut(node: ast.expr, sizes: dict[int, int]) -> ast.expr:
+    if isinstance(node, ast.Tuple | ast.List):
+        node.elts = [_cut(e, sizes) for e in node.elts]
+        return node
+    value = _product(node)
+    return node if value is None else ast.Constant(sizes[value])
+
+
+def _product(node: ast.expr) -> int | None:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _product(node.left), _product(node.right)
+        return left * right if left is not None and right is not None else None
+    return None
+
+
+def _smaller(value: int, limit: int) -> int:
+    """Halved until it fits; what is left keeps its odd part where that is small."""
+    while value > limit:
+        value = value // 2 if value % 2 == 0 else value // 2 | 1
+    return value

@@ -1,0 +1,120 @@
+"""Capturing a module: a file's in the sandbox, a live object's in a forked process. What comes back is a graph record.
+
+Covered: a process of its own that is killed when it does not end or takes too much memory; files see no network; a reply
+that is no graph record is refused. Not covered: a live object's process is a fork of the caller's, with the caller's rights.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
+from kernellab.core.ids import canonical_json
+from kernellab.graph.record import GraphRecord
+from kernellab.graph.source import Request
+from kernellab.sandbox.host import Job
+from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.tiers import open_sandbox
+
+LIMITS = Limits(wall_s=120.0, cpu_s=120, memory=24 << 30, files=256, processes=64)
+_MOST_REPLY = 48 << 20
+_LOG_SHOWN = 400
+
+
+class Capturer:
+    """A zygote with torch imported. Each capture is a process forked from it; files must lie under `folders`."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        if importlib.util.find_spec("torch") is None:
+            raise EnvironmentFault(
+                "PyTorch modules need torch, which is not installed", "pip install 'kernellab[torch]'"
+            )
+        self._sandbox = open_sandbox("auto", ["kernellab.graph.capture_job"], [os.path.abspath(f) for f in folders])
+
+    def capture(self, request: Request, limits: Limits = LIMITS) -> GraphRecord:
+        """The record, or TaskRefused with what is wrong and what to do."""
+        request = request if request.text is not None else replace(request, text=_text(request.file))
+        fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply")]
+        try:
+            os.write(fds[0], canonical_json(request.__dict__))
+            with self._sandbox.spawn("kernellab.graph.capture_job:main", "build", limits, fds) as job:
+                job.wait()
+                return _record(job, os.pread(fds[1], _MOST_REPLY, 0), request.file)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def close(self) -> None:
+        self._sandbox.close()
+
+    def __enter__(self) -> Capturer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def capture_file(locator: str, eval_mode: bool = False, limits: Limits = LIMITS) -> GraphRecord:
+    """`locator`: FILE.py:Class, FILE.py:function, FILE.py with one module in it, or a robust-kbench folder."""
+    from kernellab.graph.folder import is_folder, settings
+
+    request = settings(locator)[0] if is_folder(locator) else parse(locator)
+    request = replace(request, eval_mode=eval_mode)
+    with Capturer([os.path.dirname(request.file)]) as capturer:
+        return capturer.capture(request, limits)
+
+
+def parse(locator: str) -> Request:
+    """FILE.py:NAME or FILE.py as a request."""
+    path, colon, name = locator.rpartition(":") if not locator.endswith(".py") else (locator, "", "")
+    if not path.endswith(".py"):
+        raise UsageError(f"'{locator}' names no Python file", "write FILE.py:Class or FILE.py:function")
+    if not os.path.isfile(path):
+        raise UsageError(f"there is no file {path}", "write FILE.py:Class or FILE.py:function")
+    if colon and not name.isidentifier():
+        raise UsageError(f"'{name}' is no name of a class or function", "write FILE.py:Class or FILE.py:function")
+    return Request(os.path.abspath(path), name)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as err:
+        raise TaskRefused(f"{path} cannot be read: {err}", "give a Python file in UTF-8") from None
+
+
+def _record(job: Job, reply: bytes, file: str) -> GraphRecord:
+    name = os.path.basename(file)
+    if job.timed_out:
+        raise TaskRefused(
+            f"{name}: it did not end within {job.limits.wall_s:g} s",
+            "give smaller example inputs, or look for an endless loop",
+        )
+    try:
+        value: Any = json.loads(reply)
+        if isinstance(value, dict) and isinstance(value.get("refused"), str):
+            raise TaskRefused(_headed(name, value["refused"]), str(value.get("fix", "")))
+        return GraphRecord.model_validate(value["graph"])
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
+        raise TaskRefused(f"{name}: {_ended(job)}", "run the file on its own to see what happens") from None
+
+
+def _headed(name: str, what: str) -> str:
+    return what if what.startswith(f"{name}:") else f"{name}: {what}"
+
+
+def _ended(job: Job) -> str:
+    last = job.log().strip().splitlines()[-1:] or ["it printed nothing"]
+    if job.signal() is not None:
+        return (
+            f"its process was ended by signal {job.signal()} (time or memory spent, or a crash): {last[0][:_LOG_SHOWN]}"
+        )
+    return f"its process ended with exit code {job.exit_code()} and no graph: {last[0][:_LOG_SHOWN]}"

@@ -1,0 +1,145 @@
+"""torch.export, tried from the cheapest way to the dearest: without data first, with free sizes first.
+
+On torch's meta device tensors have sizes and no contents, so an example of gigabytes costs nothing. A module that looks at
+its data while it is made is captured with real tensors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from kernellab.core.errors import TaskRefused
+from kernellab.graph.free_sizes import NeedsFixedSizes
+from kernellab.graph.need_torch import need_torch
+from kernellab.graph.record import GraphRecord, Seen
+from kernellab.graph.source import Subject, check_devices, told
+from kernellab.graph.translate import NeedsRealTensors, translate
+
+MOST_DRAWN = 512 << 20
+"""Bytes of example inputs and weights up to which they are drawn for real, to note what they hold."""
+
+Make = Callable[[str], Subject]
+"""Makes the module and its inputs on a device: "meta" or "cpu"."""
+
+
+def capture_subject(make: Make, name: str, file: str, devices: tuple[str, ...] = ("meta", "cpu")) -> GraphRecord:
+    """The record, or TaskRefused with the reason that the last and most complete attempt gave."""
+    failure: BaseException | None = None
+    for device in devices:
+        try:
+            subject = make(device)
+            check_devices(subject)
+        except Exception as err:  # noqa: BLE001  the user's code: the last attempt's error is told
+            failure = err
+            continue
+        for free in (True, False):
+            try:
+                program = exported(subject, free)
+                record = translate(program, name, file)
+                return with_seen(record, _seen(make, subject, device))
+            except NeedsRealTensors as err:
+                failure = err
+                break
+            except TaskRefused:
+                raise
+            except Exception as err:  # noqa: BLE001  torch's and the user's errors: another attempt, or told
+                failure = err if free or isinstance(failure, NeedsFixedSizes) else failure
+    assert failure is not None
+    raise explain(failure, file) from None
+
+
+def exported(subject: Subject, free: bool) -> Any:
+    torch = need_torch()
+    auto = torch.export.Dim.AUTO
+    shapes = tuple(
+        dict.fromkeys(range(x.dim()), auto) if free and isinstance(x, torch.Tensor) else None for x in subject.inputs
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.no_grad():
+            program = torch.export.export(
+                subject.module, subject.inputs, dynamic_shapes=_by_parameter(subject, shapes), strict=False
+            )
+            return program.run_decompositions()
+
+
+def _by_parameter(subject: Subject, shapes: tuple[Any, ...]) -> Any:
+    """As torch.export wants them where forward takes *args."""
+    import inspect
+
+    parameters = list(inspect.signature(subject.module.forward).parameters.values())
+    if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        return {parameters[0].name: shapes}
+    return shapes
+
+
+def _seen(make: Make, subject: Subject, device: str) -> dict[str, Seen]:
+    """What inputs and weights hold, by name, where they are small enough to be drawn."""
+    torch = need_torch()
+    if _bytes(subject) > MOST_DRAWN:
+        return {}
+    if device == "meta":
+        try:
+            subject = make("cpu")
+        except Exception:  # noqa: BLE001  the user's code; the graph is known, only the example's values are not
+            return {}
+    named = {**dict(subject.module.named_parameters()), **dict(subject.module.named_buffers())}
+    names = _input_names(subject)
+    named |= {n: x for n, x in zip(names, subject.inputs, strict=False) if isinstance(x, torch.Tensor)}
+    return {n: found for n, x in named.items() if (found := _summary(x)) is not None}
+
+
+def with_seen(record: GraphRecord, seen: dict[str, Seen]) -> GraphRecord:
+    inputs = tuple(i.model_copy(update={"seen": seen.get(i.source or i.name)}) for i in record.inputs)
+    return record.model_copy(update={"inputs": inputs})
+
+
+def _input_names(subject: Subject) -> list[str]:
+    import inspect
+
+    return list(inspect.signature(subject.module.forward).parameters)
+
+
+def _bytes(subject: Subject) -> int:
+    torch = need_torch()
+    tensors = [*subject.module.parameters(), *subject.module.buffers(), *subject.inputs]
+    return sum(t.numel() * t.element_size() for t in tensors if isinstance(t, torch.Tensor))
+
+
+def _summary(tensor: Any) -> Seen | None:
+    wide = tensor.detach().double()
+    if wide.numel() == 0 or not bool(wide.isfinite().all()):
+        return None
+    return Seen(
+        low=float(wide.min()), high=float(wide.max()), mean=float(wide.mean()), zeros=float((wide == 0).double().mean())
+    )
+
+
+def explain(error: BaseException, file: str) -> TaskRefused:
+    """An exception of torch or of the user's code as a refusal with what to do about it."""
+    if isinstance(error, TaskRefused):
+        return error
+    text, words = told(error, file), f"{type(error).__name__} {error}"
+    if "GuardOnDataDependent" in words or "data-dependent" in words or "DataDependent" in words:
+        return TaskRefused(
+            f"{text} (what it does next depends on the data)",
+            "use torch.where or a mask; no if, .item() or bool() on tensors",
+        )
+    if "NVIDIA" in words or "CUDA" in words or "cuda" in words:
+        return TaskRefused(
+            f"{text} (it needs a GPU to be captured)",
+            "make tensors on the default device, without device='cuda' or .cuda()",
+        )
+    if isinstance(error, MemoryError) or "can't allocate memory" in words or "not enough memory" in words:
+        return TaskRefused(f"{text} (it needs too much memory)", "give smaller example inputs")
+    if isinstance(error, ImportError):
+        return TaskRefused(text, "install what it imports, or put it beside the file")
+    if isinstance(error, OSError):
+        return TaskRefused(
+            f"{text} (no network here; the file's folder is read-only)", "load nothing while it is captured"
+        )
+    if isinstance(error, NeedsRealTensors):
+        return TaskRefused(f"{file}: the constant tensor {error} has no values", "register it as a buffer")
+    return TaskRefused(text, "the module must run on its example inputs and be traceable by torch.export")

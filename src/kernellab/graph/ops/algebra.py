@@ -1,0 +1,103 @@
+"""Arithmetic on pairs, for operators that are several in one: norms, softmax, attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernellab.graph.ops.pairs import Pair, Tensor
+
+
+def _terms(*pairs: Pair) -> float:
+    return max(p.terms for p in pairs)
+
+
+def add(a: Pair, b: Pair) -> Pair:
+    return Pair(a.value + b.value, a.scale + b.scale, _terms(a, b))
+
+
+def sub(a: Pair, b: Pair) -> Pair:
+    return Pair(a.value - b.value, a.scale + b.scale, _terms(a, b))
+
+
+def mul(a: Pair, b: Pair) -> Pair:
+    value = a.value * b.value
+    scale = value.abs().maximum(a.scale * b.value.abs()).maximum(a.value.abs() * b.scale)
+    return Pair(value, scale, _terms(a, b))
+
+
+def square(a: Pair) -> Pair:
+    return Pair(a.value**2, (2 * a.value.abs() * a.scale).maximum(a.value**2), a.terms)
+
+
+def times(a: Pair, factor: float) -> Pair:
+    return Pair(a.value * factor, a.scale * abs(factor), a.terms)
+
+
+def mean(a: Pair, dims: Any, keepdim: bool) -> Pair:
+    if dims is None:
+        dims = list(range(a.value.dim()))
+    used = (a.value != 0).double().sum(dims)
+    count = float(used.max()) if used.numel() else 0.0
+    return Pair(a.value.mean(dims, keepdim=keepdim), a.scale.mean(dims, keepdim=keepdim), max(a.terms, count))
+
+
+def rsqrt(a: Pair, eps: float) -> Pair:
+    value = (a.value + eps).rsqrt()
+    return Pair(value, value.maximum(value**3 * (a.scale + abs(eps)) / 2), a.terms)
+
+
+def reshape(a: Pair, shape: Any) -> Pair:
+    return Pair(a.value.reshape(shape), a.scale.reshape(shape), a.terms, a.exact)
+
+
+def normalise(x: Pair, centre: Pair, spread: Pair, eps: float) -> Pair:
+    """(x - centre) / sqrt(spread + eps)."""
+    return mul(sub(x, centre), rsqrt(spread, eps))
+
+
+def moments(x: Pair, dims: list[int]) -> tuple[Pair, Pair]:
+    """Mean and variance, both with their dims kept."""
+    centre = mean(x, dims, True)
+    return centre, mean(square(sub(x, centre)), dims, True)
+
+
+def affine(y: Pair, weight: Pair | None, bias: Pair | None, shape: list[int]) -> Pair:
+    """y * weight + bias, both reshaped to go along."""
+    if weight is not None:
+        y = mul(y, reshape(weight, shape))
+    return y if bias is None else add(y, reshape(bias, shape))
+
+
+def softmax(x: Pair, dim: int) -> Pair:
+    """y (1 + s_i + sum p_j s_j). Exact arguments enter as differences from the largest, which are exact too."""
+    value = x.value.softmax(dim)
+    scale = shifted(x, dim)
+    return Pair(value, value * (1 + scale + (value * scale).sum(dim, keepdim=True)), max(x.terms, _shares(value, dim)))
+
+
+def log_softmax(x: Pair, dim: int) -> Pair:
+    value = x.value.log_softmax(dim)
+    share = value.exp()
+    scale = shifted(x, dim)
+    total = scale + (share * scale).sum(dim, keepdim=True) + 1
+    return Pair(value, total.maximum(value.abs()), max(x.terms, _shares(share, dim)))
+
+
+def shifted(x: Pair, dim: int) -> Tensor:
+    """The scale of x less its largest element; nothing where x is minus infinity."""
+    top = x.value.amax(dim, keepdim=True)
+    scale = (x.value - top).abs() if x.exact else x.scale
+    return scale.nan_to_num(0.0, 0.0)
+
+
+def _shares(share: Tensor, dim: int) -> float:
+    used = (share > 2.0**-24).double().sum(dim)
+    return float(used.max()) if used.numel() else 0.0
+
+
+def matmul(a: Pair, b: Pair) -> Pair:
+    """Half of each factor's scale times the other's magnitude."""
+    size_a, size_b = a.value.abs(), b.value.abs()
+    used = (a.value != 0).double() @ (b.value != 0).double()
+    count = float(used.max()) if used.numel() else 0.0
+    return Pair(a.value @ b.value, (a.scale @ size_b + size_a @ b.scale) / 2, max(_terms(a, b), count))

@@ -1,0 +1,73 @@
+"""Comparisons, logic and choices: exact, but for decisions that another rounding could have made otherwise."""
+
+from __future__ import annotations
+
+from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.rules import exact, jump, scale_of, value_of
+from kernellab.graph.ops.shapes import broadcast, drop_dims
+from kernellab.graph.ops.table import Op, ops
+
+
+def compare(call: Call) -> Scaled:
+    """Open where the two sides are within each other's reach."""
+    a, b = call.args[0], call.args[1]
+    pairs = [p for p in (a, b) if isinstance(p, Pair)]
+    if not all(p.is_float for p in pairs):
+        return exact(call)
+    reach = call.result.double() * 0
+    for pair in pairs:
+        reach = reach + call.reach(pair)
+    near = ((value_of(a) - value_of(b)).abs() <= reach) & (reach > 0)
+    return Scaled((near.double(),), exact=True)
+
+
+def decided(call: Call) -> Scaled:
+    return Scaled((call.result.double() * 0,), exact=True)
+
+
+def where(call: Call) -> Scaled:
+    """The scale of the branch taken; where the decision is open, both and the step between them."""
+    condition, a, b = call.args
+    taken = call.torch.where(condition.value, scale_of(a), scale_of(b))
+    if not call.result.is_floating_point():
+        return exact(call)
+    both = call.torch.maximum(call.result * 0 + scale_of(a), call.result * 0 + scale_of(b))
+    step = jump(call, value_of(a) - value_of(b)).nan_to_num(0.0)
+    pairs = [p for p in (a, b) if isinstance(p, Pair)]
+    return Scaled(
+        (call.torch.where(condition.scale > 0, both.maximum(step), taken),),
+        exact=all(p.exact for p in pairs) and not bool(condition.scale.any()),
+    )
+
+
+def masked_fill(call: Call) -> Scaled:
+    x, mask, value = call.args[:3]
+    turned = Call(call.op, [mask, value, x], {}, call.results, call.eps, call.torch, call.run)
+    if isinstance(value, Pair):
+        return where(turned)
+    fill = Pair(x.value * 0 + value, x.value * 0 + abs(value), exact=True)
+    return where(Call(call.op, [mask, fill, x], {}, call.results, call.eps, call.torch, call.run))
+
+
+def any_all(call: Call) -> Scaled:
+    """Open where the open elements together could turn the result."""
+    x: Pair = call.args[0]
+    if x.is_float or not bool(x.scale.any()):
+        return decided(call)
+    unsure = x.scale > 0
+    up = call.run([x.value.bool() | unsure, *call.args[1:]], call.kwargs)
+    down = call.run([x.value.bool() & ~unsure, *call.args[1:]], call.kwargs)
+    return Scaled(((up != down).double(),), exact=True)
+
+
+ROWS: list[Op] = [
+    *ops("eq ne lt le gt ge", "compare", compare, broadcast),
+    *ops("isnan isinf isfinite signbit", "compare", decided, broadcast),
+    *ops(
+        "logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor bitwise_left_shift "
+        "bitwise_right_shift __lshift__ __rshift__", "compare", exact, broadcast,
+    ),
+    *ops("where", "compare", where, broadcast),
+    *ops("masked_fill", "compare", masked_fill, broadcast),
+    *ops("any all", "compare", any_all, drop_dims),
+]  # fmt: skip

@@ -1,0 +1,42 @@
+"""Products summed over: matrix products and convolutions, transposed ones too."""
+
+from __future__ import annotations
+
+from kernellab.graph.ops import algebra
+from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.rules import bilinear
+from kernellab.graph.ops.shapes import addmm, cdist_shape, convolution, matmul
+from kernellab.graph.ops.table import Op, ops
+
+
+def add_product(call: Call) -> Scaled:
+    """beta * base + alpha * (a @ b)."""
+    base, a, b = call.args[:3]
+    alpha, beta = abs(call.kwargs.get("alpha", 1)), abs(call.kwargs.get("beta", 1))
+    product = algebra.matmul(a, b)
+    return Scaled((alpha * product.scale + beta * base.scale,), product.terms)
+
+
+def distance(call: Call) -> Scaled:
+    """Distances between rows, by the root of summed squares (or another order)."""
+    a, b, order = call.args[0], call.args[1], float(call.args[2])
+    if order in (0.0, float("inf")):
+        return Scaled((call.result.abs(),))
+    one, other = _rows(a, -2), _rows(b, -3)
+    gap = algebra.sub(one, other)
+    each = (gap.value.abs() ** (order - 1) * gap.scale).sum(-1)
+    whole = (each / call.result ** (order - 1)).nan_to_num(0.0, 0.0)
+    return Scaled((whole.maximum(call.result.abs()),), float(gap.value.shape[-1]))
+
+
+def _rows(x: Pair, dim: int) -> Pair:
+    return Pair(x.value.unsqueeze(dim), x.scale.unsqueeze(dim), x.terms)
+
+
+ROWS: list[Op] = [
+    *ops("mm bmm mv dot matmul vdot", "contraction", bilinear(0, 1), matmul, linear=True),
+    *ops("linear", "contraction", bilinear(0, 1, 2), None, linear=True),
+    *ops("addmm baddbmm addmv", "contraction", add_product, addmm, linear=True),
+    *ops("convolution", "contraction", bilinear(0, 1, 2), convolution, linear=True),
+    *ops("_cdist_forward", "contraction", distance, cdist_shape),
+]

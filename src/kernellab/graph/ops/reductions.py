@@ -1,0 +1,106 @@
+"""Sums, means, products, extremes, and which element was the extreme one."""
+
+from __future__ import annotations
+
+from kernellab.graph.ops import algebra
+from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled, Tensor
+from kernellab.graph.ops.rules import either, linear, monotone
+from kernellab.graph.ops.shapes import drop_dim_pair, drop_dims, drop_dims_of_norm, drop_dims_pair
+from kernellab.graph.ops.table import Op, ops
+
+
+def _reduced(call: Call) -> float:
+    """How many elements go into one."""
+    return float(call.args[0].value.numel() / max(1, call.result.numel()))
+
+
+def prod(call: Call) -> Scaled:
+    """What each factor's scale does to the product: the others' product times it."""
+    x: Pair = call.args[0]
+    size = x.value.abs().maximum(call.eps * x.scale)
+    product = call.run([size, *call.args[1:]], call.kwargs)
+    relative = (x.scale / size).nan_to_num(0.0)
+    dim = call.argument(1, "dim")
+    if dim is None or isinstance(dim, bool):
+        total = relative.sum()
+    else:
+        total = relative.sum(dim, keepdim=bool(call.argument(2, "keepdim", False)))
+    return Scaled((product * total,), _reduced(call))
+
+
+def variance(call: Call) -> Scaled:
+    """Of var_mean both, of var the first: the mean square of what is left without the mean."""
+    x: Pair = call.args[0]
+    dims = call.argument(1, "dim")
+    keep = bool(call.kwargs.get("keepdim", False))
+    mean = algebra.mean(x, dims, True)
+    spread = algebra.mean(algebra.square(algebra.sub(x, mean)), dims, keep)
+    correction = (spread.value.nan_to_num(0.0) * 0 + call.results[0]) / spread.value
+    scale = spread.scale * correction.nan_to_num(1.0).abs()
+    found = (scale, algebra.mean(x, dims, keep).scale)
+    return Scaled(found[: len(call.results)], spread.terms)
+
+
+def vector_norm(call: Call) -> Scaled:
+    x: Pair = call.args[0]
+    order = float(call.argument(1, "ord", 2))
+    dims, keep = call.argument(2, "dim"), bool(call.argument(3, "keepdim", False))
+    if order in (float("inf"), float("-inf"), 0.0):
+        return Scaled((call.result.abs(),))
+    size = x.value.abs()
+    each = (size ** (order - 1) * x.scale).nan_to_num(0.0, 0.0)
+    total = each.sum(dims, keepdim=keep) if dims is not None else each.sum()
+    whole = (total / call.result ** (order - 1)).nan_to_num(0.0, 0.0)
+    count = float((x.value != 0).double().sum(dims).max()) if dims is not None else float((x.value != 0).sum())
+    return Scaled((whole.maximum(call.result.abs()),), count)
+
+
+def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice:
+    x: Pair = call.args[0]
+    flat = Pair(x.value.reshape(-1), x.scale.reshape(-1), x.terms, x.exact) if dim is None else x
+    axis = 0 if dim is None else dim
+    best = flat.value.amax(axis, keepdim=True) if largest else flat.value.amin(axis, keepdim=True)
+    return Choice(flat, axis, best, keepdim and dim is not None)
+
+
+def _is_open(call: Call, choice: Choice) -> Tensor:
+    """Where more than one element may be the winner."""
+    source = choice.source
+    near = (source.value - choice.best).abs() <= call.reach(source) + call.reach(source).amax(choice.dim, keepdim=True)
+    return (near.double().sum(choice.dim, keepdim=choice.keepdim) > 1).double()
+
+
+def arg(largest: bool):  # type: ignore[no-untyped-def]
+    def rule(call: Call) -> Scaled:
+        dim, keep = call.argument(1, "dim"), bool(call.argument(2, "keepdim", False))
+        choice = _winner(call, largest, dim, keep)
+        open_ = _is_open(call, choice).reshape(call.result.shape)
+        return Scaled((open_,), choices={0: choice})
+
+    return rule
+
+
+def extreme_dim(largest: bool):  # type: ignore[no-untyped-def]
+    """max.dim and min.dim: the value and its index."""
+
+    def rule(call: Call) -> Scaled:
+        moved = monotone(call)
+        choice = _winner(call, largest, call.args[1], bool(call.argument(2, "keepdim", False)))
+        return Scaled((moved.scales[0], _is_open(call, choice)), exact=moved.exact, choices={1: choice})
+
+    return rule
+
+
+ROWS: list[Op] = [
+    *ops("sum", "reduction", either(linear()), drop_dims, linear=True),
+    *ops("mean", "reduction", linear(_reduced), drop_dims, linear=True),
+    *ops("prod", "reduction", either(prod), drop_dims),
+    *ops("var", "reduction", variance, drop_dims),
+    *ops("var_mean", "reduction", variance, drop_dims_pair),
+    *ops("linalg_vector_norm", "reduction", vector_norm, drop_dims_of_norm),
+    *ops("amax amin max.default min.default", "reduction", either(monotone), drop_dims),
+    *ops("argmax", "arg", arg(True), drop_dims),
+    *ops("argmin", "arg", arg(False), drop_dims),
+    *ops("max.dim", "reduction", extreme_dim(True), drop_dim_pair),
+    *ops("min.dim", "reduction", extreme_dim(False), drop_dim_pair),
+]

@@ -1,0 +1,152 @@
+"""Scale rules that many operators share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled, Tensor, scale_of, size, value_of
+
+
+def same(call: Call) -> Scaled:
+    """Moving elements: the same operator on the scales."""
+    scales = call.apply(lambda p: p.scale)
+    kept = [None if r is None else _as_scale(s, r) for s, r in zip(scales, call.results, strict=True)]
+    return Scaled(tuple(kept), exact=all(p.exact for p in call.floats()))
+
+
+def _as_scale(scale: Tensor, result: Tensor) -> Tensor:
+    return scale.double().abs() if result.is_floating_point() else result.double() * 0
+
+
+def same_open(call: Call) -> Scaled:
+    """Moving elements of any type: what is open stays open where it goes."""
+    pairs = call.pairs()
+    if all(p.is_float for p in pairs):
+        return same(call)
+    if any(p.is_float for p in pairs) or not any(bool(p.scale.any()) for p in pairs):
+        return same(call)
+    args, kwargs = _opened(call.args), {k: _opened(v) for k, v in call.kwargs.items()}
+    answer = call.run(args, kwargs)
+    answers = answer if isinstance(answer, list | tuple) else (answer,)
+    return Scaled(tuple(a.double() for a in answers))
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, Pair):
+        return value.scale
+    return [_opened(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def linear(weight: Callable[[Call], float] = lambda _: 1.0) -> Callable[[Call], Scaled]:
+    """Sums with weights above zero: the same operator on the scales. `weight` turns shares into numbers of terms."""
+
+    def rule(call: Call) -> Scaled:
+        scales = tuple(s.abs() for s in call.apply(lambda p: p.scale)[:1])
+        return Scaled((*scales, *(None for _ in call.results[1:])), counted(call) * weight(call))
+
+    return rule
+
+
+def counted(call: Call) -> float:
+    """The largest number of terms other than zero that go into one element."""
+    terms = call.apply(lambda p: (p.value != 0).double())[0]
+    return float(terms.max()) if terms.numel() else 0.0
+
+
+def smooth(call: Call) -> Scaled:
+    """A differentiable function of each element: the magnitude, or what the arguments' scales do to it."""
+    return Scaled((_moved(call, call.floats(), kinks=False),))
+
+
+def kinked(call: Call) -> Scaled:
+    """A function with kinks or steps: within reach of one both sides count. An exact argument is on one side."""
+    pairs = call.floats()
+    return Scaled((_moved(call, pairs, kinks=True),), exact=False)
+
+
+def selecting(call: Call) -> Scaled:
+    """A function with kinks that rounds nothing itself: relu, clamp, abs, maximum."""
+    pairs = call.floats()
+    return Scaled((_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs))
+
+
+def monotone(call: Call) -> Scaled:
+    """The largest, the smallest, the sorted: whoever may have won within reach."""
+    (pair,) = call.floats()
+    moved = _moved(call, [pair], kinks=True)
+    rest = (None if r is None else r.double() * 0 for r in call.results[1:])
+    return Scaled((moved, *rest), exact=pair.exact)
+
+
+def _moved(call: Call, pairs: list[Pair], kinks: bool) -> Tensor:
+    """|y|, or how much y moves when the arguments move by their reach, in units of that reach."""
+    result = call.result
+    total = result.abs() * 0
+    for pair in pairs:
+        if kinks and pair.exact:
+            continue
+        step = pair.budget * call.eps
+        up = call.apply(lambda p, pair=pair, step=step: p.value + step * p.scale if p is pair else p.value)[0]  # type: ignore[misc]
+        down = call.apply(lambda p, pair=pair, step=step: p.value - step * p.scale if p is pair else p.value)[0]  # type: ignore[misc]
+        far = (up - result).abs().nan_to_num(0.0, math.inf).maximum((result - down).abs().nan_to_num(0.0, math.inf))
+        total = total + far / step
+    return total.maximum(result.abs())
+
+
+def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call], Scaled]:
+    """A product summed over: half of each factor's scale times the other's magnitude; the bias adds its own."""
+
+    def rule(call: Call) -> Scaled:
+        a, b = call.args[first], call.args[second]
+        extra = call.args[bias] if bias is not None and bias < len(call.args) else None
+
+        def run(left: Tensor, right: Tensor, third: Any) -> Tensor:
+            args = list(call.args)
+            args[first], args[second] = left, right
+            if bias is not None and bias < len(args):
+                args[bias] = third
+            kwargs = {k: abs(v) if isinstance(v, int | float) else v for k, v in call.kwargs.items()}
+            return call.run(args, kwargs)
+
+        zero = None if extra is None else extra.value * 0
+        through = (run(a.scale, b.value.abs(), zero) + run(a.value.abs(), b.scale, zero)) / 2
+        if extra is not None:
+            through = through + run(a.value * 0, b.value, extra.scale)
+        terms = run((a.value != 0).double(), (b.value != 0).double(), zero)
+        return Scaled((through.abs(),), float(terms.max()) if terms.numel() else 0.0)
+
+    return rule
+
+
+def exact(call: Call) -> Scaled:
+    """Integers and booleans made of such: open where an argument is."""
+    result = call.result
+    open_ = result.double() * 0
+    for pair in call.pairs():
+        if not pair.is_float and pair.scale.shape == open_.shape:
+            open_ = open_.maximum(pair.scale)
+        elif not pair.is_float and bool(pair.scale.any()):
+            open_ = open_ + 1.0
+    return Scaled((open_.clamp(max=1.0),), exact=True)
+
+
+def either(rule: Callable[[Call], Scaled]) -> Callable[[Call], Scaled]:
+    """A rule for floats; results that are integers or booleans are exact."""
+
+    def chosen(call: Call) -> Scaled:
+        return rule(call) if call.result.is_floating_point() else exact(call)
+
+    return chosen
+
+
+def jump(call: Call, difference: Tensor) -> Tensor:
+    """A scale so large that the smallest budget covers a step of this size."""
+    return difference.abs() / (FLOOR_ULP * call.eps)
+
+
+__all__ = [
+    "bilinear", "counted", "either", "exact", "jump", "kinked", "linear", "monotone", "same", "same_open", "scale_of",
+    "selecting", "size", "smooth", "value_of",
+]  # fmt: skip

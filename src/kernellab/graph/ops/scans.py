@@ -1,0 +1,34 @@
+"""Running sums, products and extremes along a dim."""
+
+from __future__ import annotations
+
+from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.rules import either, linear, monotone
+from kernellab.graph.ops.shapes import like_first, like_first_pair
+from kernellab.graph.ops.table import Op, ops
+
+
+def cumprod(call: Call) -> Scaled:
+    """|y| times the running sum of each factor's relative scale; a factor near zero counts with what it may be."""
+    x: Pair = call.args[0]
+    size = x.value.abs().maximum(call.eps * x.scale)
+    relative = (x.scale / size).nan_to_num(0.0).cumsum(call.args[1])
+    return Scaled(
+        (size.cumprod(call.args[1]) * relative,), float(x.value.shape[call.args[1]]) if x.value.dim() else 1.0
+    )
+
+
+def logcumsumexp(call: Call) -> Scaled:
+    x: Pair = call.args[0]
+    dim = call.args[1]
+    share = (x.value - call.result).exp().clamp(max=1.0)
+    largest = x.scale.cummax(dim).values
+    return Scaled((largest + share + call.result.abs(),), float(x.value.shape[dim]))
+
+
+ROWS: list[Op] = [
+    *ops("cumsum", "scan", either(linear()), like_first, linear=True),
+    *ops("cumprod", "scan", either(cumprod), like_first),
+    *ops("logcumsumexp", "scan", logcumsumexp, like_first),
+    *ops("cummax cummin", "scan", monotone, like_first_pair),
+]

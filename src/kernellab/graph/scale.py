@@ -1,0 +1,188 @@
+"""Value, scale and budget of every output of a graph, by the table's rules.
+
+An error is counted in ULP of the scale (see ops/pairs.py). The budget is the larger of 4 ULP plus the square root of the
+terms of the largest sum on the path, and four times the error of an honest implementation in the graph's own types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernellab.graph.evaluate import Machine, evaluate
+from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.table import row
+from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
+
+REFERENCE_FACTOR = 4.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One output: what it must be, on which scale, and by how many ULP it may be off.
+
+    `unscaled` names the operators on the way without a scale rule: there the scale is the magnitude of the result.
+    """
+
+    pair: Pair
+    dtype: str
+    budget_ulp: float
+    unscaled: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        return self.dtype not in FLOATS
+
+    def error_ulp(self, got: Any) -> Any:
+        """The error of each element in ULP of its scale: zero where both are the same infinity or NaN."""
+        value, scale = self.pair.value, self.pair.scale
+        wide = got.double()
+        same = (wide == value) | (wide.isnan() & value.isnan())
+        unit = (EPS[self.dtype] * scale).clamp(min=4 * TINY[self.dtype] / self.budget_ulp)
+        error = ((wide - value).abs() / unit).nan_to_num(math.inf)
+        return error.where(~same, error * 0).nan_to_num(0.0, math.inf)
+
+    def accepts(self, got: Any) -> bool:
+        """Whether every element is within the budget; integers and booleans are exact where the decision is not open."""
+        if tuple(got.shape) != tuple(self.pair.value.shape):
+            return False
+        if not self.exact:
+            return bool((self.error_ulp(got) <= self.budget_ulp).all())
+        if self.pair.choice is not None:
+            return _chosen(self, got)
+        return bool(((got == self.pair.value) | (self.pair.scale > 0)).all())
+
+
+def judge(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Judged]:
+    """Every output of the graph at these inputs, with the error of the graph in its own types in the budget."""
+    pairs, unscaled = propagate(record, inputs)
+    honest = evaluate(record, inputs, wide=False)
+    return [
+        _judged(pair, output, got, _path(record, output.ref) & set(unscaled), unscaled, _coarsest(record))
+        for pair, output, got in zip(pairs, record.outputs, honest, strict=True)
+    ]
+
+
+def propagate(record: GraphRecord, inputs: Mapping[str, Any]) -> tuple[list[Pair], dict[str, str]]:
+    """A pair for every output, and the nodes without a rule, by name, with their operator."""
+    machine = Machine(record, inputs)
+    pairs = {key: _input_pair(value) for key, value in machine.start().items()}
+    unscaled: dict[str, str] = {}
+    last = _last_use(record)
+    for number, node in enumerate(record.nodes):
+        made = _scaled(machine, node, pairs, _coarsest(record))
+        if _rule(node) is None:
+            unscaled[node.name] = node.op
+        pairs |= {(node.name, i): p for i, p in enumerate(made) if p is not None}
+        for key in [k for k in pairs if last.get(k[0], -1) <= number and k[0] not in _kept(record)]:
+            del pairs[key]
+    return [pairs[(o.ref.ref, o.ref.part)] for o in record.outputs], unscaled
+
+
+def _input_pair(value: Any) -> Pair:
+    """Data are exact; their scale is their magnitude, and nothing where they are not finite."""
+    if not value.is_floating_point():
+        return Pair(value, value.double() * 0, exact=True)
+    return Pair(value, value.abs().where(value.isfinite(), value.new_zeros(())), exact=True)
+
+
+def _rule(node: Node) -> Any:
+    found = row(node.op)
+    return found.scale if found else None
+
+
+def _scaled(machine: Machine, node: Node, pairs: dict[tuple[str, int], Pair], eps: float) -> list[Pair | None]:
+    def read_pair(ref: Ref) -> Pair:
+        return pairs[(ref.ref, ref.part)]
+
+    results = machine.results(node, lambda ref: read_pair(ref).value)
+    args = [machine.decode(a, read_pair) for a in node.args]
+    kwargs = {k: machine.decode(v, read_pair) for k, v in node.kwargs.items()}
+
+    def run(other: list[Any], named: dict[str, Any]) -> Any:
+        return machine.run(node.op, [_values(a) for a in other], {k: _values(v) for k, v in named.items()})
+
+    call = Call(node.op, args, kwargs, results, eps, machine.torch, run)
+    rule = _rule(node)
+    answer = rule(call) if rule else Scaled(tuple(None for _ in results))
+    terms = max([answer.terms, *(p.terms for p in call.pairs())], default=0.0)
+    return [_pair(result, answer, i, terms) for i, result in enumerate(results)]
+
+
+def _values(value: Any) -> Any:
+    if isinstance(value, Pair):
+        return value.value
+    return [_values(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
+    if result is None:
+        return None
+    scale = answer.scales[i] if i < len(answer.scales) else None
+    choice = (answer.choices or {}).get(i)
+    if not result.is_floating_point():
+        open_ = result.double() * 0 if scale is None else scale
+        return Pair(result, open_.expand(result.shape), terms, not bool(open_.any()), choice)
+    magnitude = result.abs()
+    scale = magnitude if scale is None else scale.expand(result.shape)
+    scale = scale.where(~scale.isnan(), magnitude)
+    return Pair(result, scale.where(result.isfinite(), scale.new_zeros(())), terms, answer.exact, choice)
+
+
+def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled: dict[str, str], eps: float) -> Judged:
+    names = tuple(sorted({unscaled[n] for n in missing}))
+    if output.type.dtype not in FLOATS:
+        return Judged(pair, output.type.dtype, 0.0, names)
+    own = EPS[output.type.dtype]
+    # The sum's share is lost in float32, whatever is stored; the rest in the coarsest type on the way.
+    terms = (pair.budget - 4.0) * min(1.0, EPS["float32"] / own)
+    floor = 4.0 * max(1.0, eps / own) + terms
+    first = Judged(pair, output.type.dtype, floor, names)
+    error = first.error_ulp(honest)
+    worst = float(error.max()) if error.numel() else 0.0
+    return Judged(
+        pair, output.type.dtype, max(floor, REFERENCE_FACTOR * worst if math.isfinite(worst) else floor), names
+    )
+
+
+def _coarsest(record: GraphRecord) -> float:
+    types = [t.dtype for t in record.types.values() if t.is_float]
+    return max((EPS[t] for t in types), default=EPS["float32"])
+
+
+def _kept(record: GraphRecord) -> set[str]:
+    return {o.ref.ref for o in record.outputs}
+
+
+def _last_use(record: GraphRecord) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, node in enumerate(record.nodes):
+        found |= {ref.ref: number for ref in node.refs()}
+        found.setdefault(node.name, number)
+    return found
+
+
+def _path(record: GraphRecord, ref: Ref) -> set[str]:
+    """The nodes that a value is made of."""
+    wanted = {ref.ref}
+    for node in reversed(record.nodes):
+        if node.name in wanted:
+            wanted |= {r.ref for r in node.refs()}
+    return wanted
+
+
+def _chosen(judged: Judged, got: Any) -> bool:
+    """An index passes when its element is within reach of the winner's."""
+    choice = judged.pair.choice
+    assert choice is not None
+    source = choice.source
+    index = got.reshape(choice.best.shape)
+    if bool(((index < 0) | (index >= source.value.shape[choice.dim])).any()):
+        return False
+    eps = EPS["float32"]
+    reach = source.scale * 0 if source.exact else source.budget * eps * source.scale
+    picked, allowed = source.value.gather(choice.dim, index), reach.gather(choice.dim, index)
+    same = (picked == choice.best) | (picked.isnan() & choice.best.isnan())
+    return bool((same | ((picked - choice.best).abs() <= allowed + reach.amax(choice.dim, keepdim=True))).all())

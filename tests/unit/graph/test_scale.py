@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.unit.graph.conftest import record_of  # noqa: E402
+from tests.unit.graph.draws import DISTRIBUTIONS, drawn, kept_bits, named  # noqa: E402
+from tests.unit.graph.modules import CASES  # noqa: E402
+
+from kernellab.graph.evaluate import evaluate  # noqa: E402
+from kernellab.graph.live import capture_object  # noqa: E402
+from kernellab.graph.ops import table as operators  # noqa: E402
+from kernellab.graph.scale import judge  # noqa: E402
+
+_PRECISE = [name for name, case in CASES.items() if case.precise]
+
+
+def honest(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    with torch.no_grad():
+        result = CASES[name].subject(*inputs)
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_honest_float32_passes_on_every_distribution(name: str) -> None:
+    record, case = record_of(name), CASES[name]
+    for seed, distribution in enumerate(DISTRIBUTIONS):
+        inputs = drawn(case, distribution, seed)
+        judged = judge(record, named(record, case, inputs))
+        for number, (verdict, got) in enumerate(zip(judged, honest(name, inputs), strict=True)):
+            assert verdict.accepts(got), (distribution, number)
+            assert verdict.unscaled == ()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_budgets_stay_small(name: str) -> None:
+    """An honest error of many ULP would widen the budget until nothing fails: that is a scale rule gone wrong."""
+    record, case = record_of(name), CASES[name]
+    for seed, distribution in enumerate(DISTRIBUTIONS):
+        inputs = drawn(case, distribution, seed)
+        for number, verdict in enumerate(judge(record, named(record, case, inputs))):
+            assert verdict.budget_ulp <= 40, (distribution, number, verdict.budget_ulp)
+
+
+@pytest.mark.parametrize("bits", [10, 7], ids=["tf32", "bf16"])
+@pytest.mark.parametrize("name", _PRECISE)
+def test_products_of_rounded_operands_fail(name: str, bits: int) -> None:
+    """On the distributions together: one that shows it is enough, for a verdict is over all of them."""
+    record, case = record_of(name), CASES[name]
+    shown = []
+    for seed, distribution in enumerate(("normal", "sparse", "signed")):
+        given = named(record, case, drawn(case, distribution, seed))
+        rounded = evaluate(record, given, wide=False, operands=kept_bits(bits))
+        shown.append([not v.accepts(got) for v, got in zip(judge(record, given), rounded, strict=True)])
+    assert all(any(column) for column in zip(*shown, strict=True))
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("arguments", "sorts", "masks", "gathers", "layouts")])
+def test_half_precision_outputs_fail(name: str) -> None:
+    record, case = record_of(name), CASES[name]
+    given = named(record, case)
+    exact = evaluate(record, given)
+    for verdict, value in zip(judge(record, given), exact, strict=True):
+        assert verdict.accepts(value.float())
+        assert value.numel() == 1 or not verdict.accepts(value.half().float())
+
+
+def _judged(function: Any, *inputs: Any) -> Any:
+    record = capture_object(function, inputs)
+    names = [i.name for i in record.inputs]
+    return judge(record, dict(zip(names, inputs, strict=True)))
+
+
+def test_a_step_within_reach_may_fall_either_way() -> None:
+    x = torch.tensor([0.1, 0.2, 0.7])
+    (verdict,) = _judged(lambda x: torch.where(x * 3.0 > torch.full_like(x, 0.3), x + 1, x - 1), x)
+    other = torch.where(torch.tensor([False, True, True]), x + 1, x - 1)
+    turned = torch.where(torch.tensor([True, False, True]), x + 1, x - 1)
+    assert verdict.accepts(other)
+    assert not verdict.accepts(turned)
+
+
+def test_an_exact_comparison_is_decided() -> None:
+    x = torch.tensor([0.0, 1.0, -1.0, 1e-30])
+    (verdict,) = _judged(lambda x: (x > 0).float(), x)
+    assert verdict.accepts(torch.tensor([0.0, 1.0, 0.0, 1.0]))
+    assert not verdict.accepts(torch.tensor([0.0, 1.0, 0.0, 0.0]))
+
+
+def test_any_index_of_a_tie_passes_and_no_other() -> None:
+    x = torch.tensor([[1.0, 3.0, 3.0, 2.0]])
+    (verdict,) = _judged(lambda x: x.argmax(1), x)
+    assert verdict.accepts(torch.tensor([1]))
+    assert verdict.accepts(torch.tensor([2]))
+    assert not verdict.accepts(torch.tensor([3]))
+    assert not verdict.accepts(torch.tensor([9]))
+
+
+def test_winners_within_the_rounding_of_a_sum_pass() -> None:
+    x = torch.tensor([[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.0], [0.0, 0.5, 0.0, 0.0]])
+    (verdict,) = _judged(lambda x: x.sum(1).argmax(), x)
+    assert verdict.accepts(torch.tensor(0))
+    assert verdict.accepts(torch.tensor(1))
+    assert not verdict.accepts(torch.tensor(2))
+
+
+def test_a_running_sum_of_a_heavy_tail_is_honest() -> None:
+    """Four ULP and the root of the participation number of SUITES' first rule would refuse it: terms are counted instead."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(64, 1024, generator=generator) / torch.rand(64, 1024, generator=generator) ** (1 / 1.2)
+    x[:, 0] = x.abs().amax(1) * 100
+    (verdict,) = _judged(lambda x: x.sum(1), x)
+    total = torch.zeros(64)
+    for column in x.T:
+        total = total + column
+    size = x.double().abs()
+    participation = float(((size.sum(1) ** 2) / (size**2).sum(1)).max())
+    error = float(verdict.error_ulp(total).max())
+    assert error > 4 + participation**0.5
+    assert error <= verdict.budget_ulp
+
+
+def test_infinities_must_match() -> None:
+    x = torch.tensor([-1.0, 0.0, 4.0])
+    (verdict,) = _judged(lambda x: torch.log(x), x)
+    assert verdict.accepts(torch.log(x))
+    assert not verdict.accepts(torch.tensor([float("nan"), 0.0, float(torch.log(x)[2])]))
+    assert not verdict.accepts(torch.tensor([0.0, float("-inf"), float(torch.log(x)[2])]))
+
+
+def test_another_shape_is_refused() -> None:
+    (verdict,) = _judged(lambda x: x * 2, torch.ones(3))
+    assert not verdict.accepts(torch.full((1,), 2.0))
+
+
+def test_an_operator_without_a_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.rand(4, 5) + 1
+    record = capture_object(lambda x: torch.tanh(x).sum(1), (x,))
+    rows = dict(operators.table())
+    rows["aten.tanh"] = operators.Op("aten.tanh", "pointwise", None, None)
+    monkeypatch.setattr(operators, "table", lambda: rows)
+    (verdict,) = judge(record, {record.inputs[0].name: x})
+    assert verdict.unscaled == ("aten.tanh.default",)
+    assert verdict.accepts(torch.tanh(x).sum(1))
+
+
+def test_short_floats_are_counted_in_their_own_ulp() -> None:
+    x = torch.randn(16, 64, generator=torch.Generator().manual_seed(0)).bfloat16()
+    record = capture_object(lambda x: x.softmax(-1), (x,))
+    (verdict,) = judge(record, {"x": x})
+    assert verdict.accepts(x.softmax(-1))
+    assert not verdict.accepts(x.softmax(-1) * 1.2)
