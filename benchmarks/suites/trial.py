@@ -24,7 +24,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.suites.shrink import LIMITS, MOST, shrunk, shrunk_settings
+from benchmarks.suites.shrink import LIMITS, MOST, shrunk, shrunk_settings, small_batch
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.capture import Capturer
@@ -97,12 +97,22 @@ def elements(subject: Subject) -> int:
     return sum(x.numel() for x in (*subject.inputs, *weights_of(subject).values()) if isinstance(x, torch.Tensor))
 
 
+def attempts(request: Request, text: str, full: bool) -> list[tuple[Request, int]]:
+    """Ways to make a problem small, and how many elements each may have."""
+    if full:
+        return [(replace(request, text=text), 1 << 40)]
+    cut = [
+        (replace(request, text=shrunk(text, limit), init=shrunk_settings(request.init, limit),
+                 inputs=shrunk_settings(request.inputs, limit)), most)
+        for limit, most in zip(LIMITS, MOST, strict=True)
+    ]  # fmt: skip
+    return [*cut, (replace(request, text=small_batch(text)), MOST[-1])]
+
+
 def small(request: Request, text: str, full: bool) -> tuple[Request, Subject]:
-    """The problem at the smallest sizes at which it runs."""
+    """The problem at the first reduced sizes at which it runs."""
     failure: Exception | None = None
-    for limit, most in list(zip(LIMITS, MOST, strict=True))[-1:] if full else zip(LIMITS, MOST, strict=True):
-        cut = replace(request, text=text if full else shrunk(text, limit), init=shrunk_settings(request.init, limit),
-                      inputs=shrunk_settings(request.inputs, limit))  # fmt: skip
+    for cut, most in attempts(request, text, full):
         try:
             module = import_file(cut.file, cut.text)
             with torch.device("meta"):

@@ -33,7 +33,10 @@ from kernellab.graph.record import (
 )  # fmt: skip
 
 _NO_VALUE = ("aten._assert", "aten.sym_constrain", "aten._assert_tensor_metadata", "aten._assert_scalar")
-_SHAPE_ONLY = ("aten.full_like", "aten.zeros_like", "aten.ones_like", "aten.fill")
+_NOT_READING = (
+    "aten.full_like", "aten.zeros_like", "aten.ones_like", "aten.fill", "aten.slice", "aten.select", "aten.copy",
+    "aten.slice_scatter", "aten.select_scatter",
+)  # fmt: skip
 _DROPPED = ("device", "layout", "pin_memory", "memory_format")
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -106,6 +109,8 @@ class _Translation:
     def _placeholder(self, node: Any, spec: Any) -> None:
         kind = spec.kind.name
         value = node.meta["val"]
+        if kind == "TOKEN":
+            return  # stands for an effect, such as a check; what makes it is refused by name
         if not isinstance(value, self.torch.Tensor):
             self.fixed[node.name] = value if isinstance(value, bool | int | float | str | None) else repr(value)
             self.values[node] = self._plain(value, node)
@@ -146,7 +151,7 @@ class _Translation:
 
     def _call(self, node: Any) -> None:
         value = node.meta.get("val")
-        if self._only_a_shape(node):
+        if self._to_be_filled(node):
             node.target, node.args = self.torch.ops.aten.full.default, (node.args[0], 0)
         target = str(node.target)
         if node.target is operator.getitem:
@@ -173,10 +178,10 @@ class _Translation:
         )  # fmt: skip
         self.values[node] = Ref(ref=name)
 
-    def _only_a_shape(self, node: Any) -> bool:
-        """Unwritten memory of which only the shape is read is as good as zeros."""
+    def _to_be_filled(self, node: Any) -> bool:
+        """Unwritten memory whose shape is read, or that is written to piece by piece: zeros will do."""
         made = str(node.target) in ("aten.empty.memory_format", "aten.empty_permuted.default")
-        return made and all(str(user.target).startswith(_SHAPE_ONLY) for user in node.users)
+        return made and all(str(user.target).startswith(_NOT_READING) for user in node.users)
 
     def _refuse_op(self, node: Any) -> None:
         target = str(node.target)

@@ -25,6 +25,14 @@ def decided(call: Call) -> Scaled:
     return Scaled((call.result.double() * 0,), exact=True)
 
 
+def compare_sorted(call: Call) -> Scaled:
+    """Where a value belongs among others: open where moving it within its reach moves the place."""
+    pairs = call.floats()
+    up = call.apply(lambda p: p.value + call.reach(p) if p is pairs[0] else p.value)[0]
+    down = call.apply(lambda p: p.value - call.reach(p) if p is pairs[0] else p.value)[0]
+    return Scaled((((up != call.result) | (down != call.result)).double(),), exact=True)
+
+
 def where(call: Call) -> Scaled:
     """The scale of the branch taken; where the decision is open, both and the step between them."""
     condition, a, b = call.args
@@ -67,6 +75,7 @@ ROWS: list[Op] = [
         "logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor bitwise_left_shift "
         "bitwise_right_shift __lshift__ __rshift__", "compare", exact, broadcast,
     ),
+    *ops("bucketize searchsorted", "compare", compare_sorted, None),
     *ops("where", "compare", where, broadcast),
     *ops("masked_fill", "compare", masked_fill, broadcast),
     *ops("any all", "compare", any_all, drop_dims),

@@ -29,6 +29,17 @@ def distance(call: Call) -> Scaled:
     return Scaled((whole.maximum(call.result.abs()),), float(gap.value.shape[-1]))
 
 
+def trilinear(call: Call) -> Scaled:
+    """A product of three summed over: a third of each factor's scale times the others' magnitudes."""
+    factors = call.args[:3]
+    sizes = [p.value.abs() for p in factors]
+    parts = [
+        call.run([*sizes[:i], p.scale, *sizes[i + 1 :], *call.args[3:]], call.kwargs) for i, p in enumerate(factors)
+    ]
+    terms = call.run([*((p.value != 0).double() for p in factors), *call.args[3:]], call.kwargs)
+    return Scaled((sum(parts[1:], parts[0]) / 3,), float(terms.max()) if terms.numel() else 0.0)
+
+
 def _rows(x: Pair, dim: int) -> Pair:
     return Pair(x.value.unsqueeze(dim), x.scale.unsqueeze(dim), x.terms)
 
@@ -38,5 +49,6 @@ ROWS: list[Op] = [
     *ops("linear", "contraction", bilinear(0, 1, 2), None, linear=True),
     *ops("addmm baddbmm addmv", "contraction", add_product, addmm, linear=True),
     *ops("convolution", "contraction", bilinear(0, 1, 2), convolution, linear=True),
+    *ops("_trilinear", "contraction", trilinear, None, linear=True),
     *ops("_cdist_forward", "contraction", distance, cdist_shape),
 ]

@@ -13,5 +13,6 @@ ROWS: list[Op] = [
     *ops("embedding", "gather", same, embedding_shape, linear=True),
     *ops("scatter index_copy masked_scatter", "gather", same, like_first),
     *ops("index_put _unsafe_index_put scatter_add index_add", "gather", linear(), like_first, linear=True),
+    *ops("_embedding_bag _embedding_bag_forward_only", "gather", linear(), None, linear=True),
     *ops("scatter_reduce", "gather", same, like_first),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import monotone
@@ -17,7 +19,23 @@ def sort(call: Call) -> Scaled:
     return Scaled((moved.scales[0], call.results[1].double() * 0), exact=moved.exact, choices={1: choice})  # type: ignore[union-attr]
 
 
+def ranked(dim_at: int) -> Callable[[Call], Scaled]:
+    """The k-th smallest or the median along a dim, and an index of it."""
+
+    def rule(call: Call) -> Scaled:
+        moved = monotone(call)
+        dim, keep = call.argument(dim_at, "dim", -1), bool(call.argument(dim_at + 1, "keepdim", False))
+        value = call.results[0]
+        best = value if keep or value is None else value.unsqueeze(dim)
+        choice = Choice(call.args[0], dim, best, keep)
+        return Scaled(moved.scales, exact=moved.exact, choices={1: choice})
+
+    return rule
+
+
 ROWS: list[Op] = [
     *ops("sort", "sort", sort, like_first_pair),
     *ops("topk", "sort", sort, topk_shape),
+    *ops("kthvalue", "sort", ranked(2), None),
+    *ops("median.dim", "sort", ranked(1), None),
 ]
