@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from kernellab.core.targets import languages
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
-from kernellab.propose.recipe import FOLDER
+from kernellab.propose.recipe import FOLDER, candidates_in
 from kernellab.run.driver import present
 from kernellab.tasks.builtin import TASKS
 
@@ -125,8 +126,9 @@ def test_the_list_of_tasks_fits_the_screen_and_cuts_no_name(klab: Klab, columns:
     assert max(map(len, lines)) <= columns
     assert len(lines) < 60
     assert "…" not in done.out
-    for path in [p for p in FOLDER.glob("*/*.py") if p.stem != "__init__"]:
-        assert path.stem in done.out
+    for language in languages():
+        assert language.recipes is not None
+        assert all(candidate.name in done.out for candidate in candidates_in(language.recipes))
     for words in (
         "f32, bf16, f16",
         "processor (f32)",

@@ -11,42 +11,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from kernellab.build.base import Candidate
 from kernellab.certify.certificate import Certificate, read_certificate
 from kernellab.certify.confirmed_trial import need_run, prove_certificate
 from kernellab.certify.history import read_history
+from kernellab.certify.package_order import FORMS, Form, Order, Variant
 from kernellab.certify.proof import Proof
+from kernellab.certify.write_package import package_files
 from kernellab.core.errors import UsageError
 from kernellab.ledger.disk import access_fault
 from kernellab.search.lab import task_of
 from kernellab.tasks.spec import Task, dims_label
-
-Form = Literal["module", "torch-op", "c"]
-FORMS: tuple[Form, ...] = get_args(Form)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One certificate with its kernel's text; `number` tells the package's files apart."""
-
-    number: int
-    certificate: Certificate
-    candidate: Candidate
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is to be written: checked certificates of one task, nearest shapes told apart."""
-
-    task: Task
-    variants: tuple[Variant, ...]
-    reviewed: bool
-
-    @property
-    def backend(self) -> str:
-        return self.variants[0].certificate.kernel.backend
 
 
 @dataclass(frozen=True)
@@ -62,8 +38,6 @@ def export(
     paths: Sequence[Path], wanted: str, out: Path, runs: Sequence[Path] = (), unreviewed: bool = False
 ) -> Exported:
     """Check everything, write into a folder aside, and move it into place when it is whole."""
-    from kernellab.certify.write_package import package_files
-
     form = next((f for f in FORMS if f == wanted), None)
     if form is None:
         raise UsageError(f"there is no form '{wanted}'", f"--as takes {', '.join(FORMS)}")

@@ -8,9 +8,9 @@ from typing import Any
 from kernellab.build.abilities import BACK_DOORS, in_words
 from kernellab.certify.c_text import CKernel
 from kernellab.certify.certificate import Certificate
-from kernellab.certify.export import Form, Order
 from kernellab.certify.interface import Interface
 from kernellab.certify.needs_review import residual
+from kernellab.certify.package_order import Form, Order
 from kernellab.certify.values import judged_values
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.targets import export_of

@@ -8,11 +8,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernellab.certify.c_text import CKernel, body_of, read_c_kernel, work_of
 from kernellab.certify.certificate import Certificate, text_of
-from kernellab.certify.export import Form, Order, Variant
 from kernellab.certify.gpu_text import accepted_params, plain_module
 from kernellab.certify.interface import Interface
 from kernellab.certify.known_answers import allowed_errors, known_answers
 from kernellab.certify.names import TEMPLATES
+from kernellab.certify.package_order import Form, Order, Variant
 from kernellab.certify.readme import readme_facts
 from kernellab.core.errors import UsageError
 from kernellab.core.targets import export_of, title_of

@@ -243,6 +243,11 @@ def default_language(kind: str) -> str:
     return targets_on(kind)[0].language.name
 
 
+def sizes_key(kind: str) -> str:
+    """The key of a task's shapes for a platform; '' for one that has none, or is not known here."""
+    return next((known.sizes for known in platforms() if known.kind == kind), "")
+
+
 def fact_titles() -> dict[str, str]:
     """The words of every platform in a run's environment, with their titles."""
     return {word: title for known in platforms() for word, title in known.facts.items()}

@@ -75,6 +75,10 @@ class _Opened:
             return full_cases(self.task, request.dims)
         return screen_cases(self.task, self.device.rig.device.thrifty)
 
+    def forget(self, request: TrialRequest) -> None:
+        with self.lock:
+            self.builds.pop(request.build_key, None)
+
     def drop_table(self) -> None:
         if self.table is not None:
             self.table.close()
@@ -220,6 +224,7 @@ class LocalEvaluator:
             return TrialRecord(**common, calibration=stage.calibration if stage else None, wall_s=wall, **told)
 
         if isinstance(built, NotBuilt):
+            opened.forget(request)  # a compiler may have been too slow this once
             return answer(status=built.status, reason=built.reason, log=built.log[:_LOG_KEPT], failed_at=built.dims)
         kept: dict[str, Any] = {"artifact": built.artifact, "evidence": evidence_of(built)}
         if built.artifact.id in request.known:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from kernellab.core.ids import digest
 from kernellab.core.records import Artifact, Dims, Param, Passed, Record, Rejected, Timing, Trust, Verdict
@@ -66,6 +66,13 @@ class TrialRequest(Record):
     expected: Artifact | None = None
     torch: bool = True
     deadline_s: float = Field(0.0, ge=0)
+
+    @model_validator(mode="after")
+    def _confirmed_in_full(self) -> TrialRequest:
+        race = self.clocking is not None and self.clocking.how == "race"
+        if race and self.judging.level == "full" and not self.judging.inputs_seed:
+            raise ValueError("what is judged in full on secret inputs is timed with a fixed number of pairs")
+        return self
 
     @property
     def build_key(self) -> str:

@@ -22,7 +22,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
-from kernellab.core.targets import devices, platform_facts
+from kernellab.core.targets import devices
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
@@ -44,7 +44,7 @@ from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.shape_by_shape import Question, SearchRequest, search
 from kernellab.targets.base import platform
-from kernellab.targets.choose import choose_device
+from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verify.controls import prove
@@ -341,7 +341,7 @@ def _read_ended(folder: Path) -> Outcome | None:
     run = Run(folder)
     end = run.records(kinds.END)[-1]
     results = tuple(r.model_copy(update={"dims": in_order(r.dims, task)}) for r in end.results)
-    trust = platform_facts(run.genesis.settings.device).trust
+    trust = platform_of(run.genesis.settings).trust
     extras = {**end.extras, "already_finished": True}
     return Outcome(folder, run.environments[-1].record.tier, trust, found.root, results, extras)
 

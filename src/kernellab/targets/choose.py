@@ -42,6 +42,11 @@ def processor() -> Platform:
     return next(found for found in map(platform, devices()) if not found.accelerator)
 
 
+def platform_of(settings: Settings) -> Platform:
+    """Of a run; one whose device was never settled is on the processor."""
+    return processor() if settings.device == AUTO else platform(settings.device)
+
+
 def _best(likely: Collection[str], usable: Collection[str], candidates: Sequence[Candidate], task: str) -> str:
     ranked, home = _ranked(likely), processor()
     for found in ranked:

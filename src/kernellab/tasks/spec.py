@@ -16,7 +16,7 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
-from kernellab.core.targets import platform_facts
+from kernellab.core.targets import sizes_key
 from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype, split_name
 from kernellab.tasks.tunable import Tunable
 
@@ -144,7 +144,7 @@ class Task:
 
     def on(self, kind: str) -> Task:
         """The task with its shapes for this kind of device: a copy, or itself where it has none of its own."""
-        sizes = self.sizes.get(kind) or self.sizes.get(platform_facts(kind).sizes if self.sizes else "")
+        sizes = self.sizes.get(kind) or self.sizes.get(sizes_key(kind))
         if sizes is None:
             return self
         # `plain` excuses one running sum over everything, which no kernel of such a device does

@@ -193,4 +193,4 @@ def test_a_signed_record_that_is_not_well_formed_is_refused_in_words(tmp_path: P
     folder = signed_anew(CUBE, tmp_path / "run", spoil)
     with pytest.raises(LedgerFault, match="holds a record that is not well-formed") as fault:
         prove_trial(folder, 0)
-    assert fault.value.fix == f"see 'klab audit {folder}'"
+    assert fault.value.fix == f"see what was changed: klab audit {folder}"

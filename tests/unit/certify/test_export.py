@@ -16,10 +16,11 @@ import pytest
 
 from kernellab.certify import write_package
 from kernellab.certify.certificate import Certificate, write_certificate
-from kernellab.certify.export import Form, Order, _place, export, take_order
+from kernellab.certify.export import _place, export, take_order
 from kernellab.certify.history import REVIEWS, review
 from kernellab.certify.issue import certify
 from kernellab.certify.known_answers import drawn_again
+from kernellab.certify.package_order import Form, Order
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.keys import load_or_create_key

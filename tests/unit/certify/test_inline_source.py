@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernellab.certify import carry as module
+from kernellab.certify import inline_source as module
 from kernellab.certify.inline_source import NotInlined, inline_source
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import draw_inputs

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kernellab.certify import c_text
-from kernellab.certify.export import FORMS, Form, take_order
+from kernellab.certify.export import take_order
 from kernellab.certify.issue import certify
+from kernellab.certify.package_order import FORMS, Form
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import UsageError
 from kernellab.tasks.builtin import TASKS

@@ -119,6 +119,17 @@ def test_what_does_not_build_and_what_comes_too_late_are_told(evaluator: LocalEv
     assert late.reason == "built only after 1e-06 s"
 
 
+def test_what_did_not_build_is_built_again_when_it_is_asked_for_again(evaluator: LocalEvaluator, ask: Ask) -> None:
+    request = ask(source='SOURCE = "long"\n\n\ndef launch(x, y): kernel("k")(x)\n', params={})
+    assert evaluator.evaluate(request).status == "build-failed"
+    assert not any(request.build_key in opened.builds for opened in evaluator._opened.values())
+
+
+def test_a_race_is_not_a_confirmation(ask: Ask) -> None:
+    with pytest.raises(ValueError, match="fixed number of pairs"):
+        ask(judging=Judging(level="full"), clocking=RACE)
+
+
 def test_answers_to_many_come_with_their_numbers(evaluator: LocalEvaluator, ask: Ask) -> None:
     requests = [ask(bad) for bad in (0, 1, 0)]
     found = dict(evaluator.answers(requests))

@@ -183,6 +183,11 @@ def products(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
     )
 
 
+def vector_products(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Exported as products and a sum: no operator with operands that could be rounded."""
+    return x @ y[0], x[0] @ y[0]
+
+
 def norms(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     y = x.unsqueeze(-1)
     return (
@@ -206,6 +211,7 @@ CASES: dict[str, Case] = {
     "norms": Case(norms, (_draw(16, 64),)),
     "linear gelu": Case(Block(nn.Linear(64, 32), F.gelu), (_draw(16, 64),), True),
     "products": Case(products, (_draw(12, 40), _draw(9, 40, seed=1)), True),
+    "vector products": Case(vector_products, (_draw(12, 40), _draw(9, 40, seed=1))),
     "convolutions": Case(
         Each(nn.Conv1d(6, 8, 3, padding=1), nn.Conv2d(6, 12, 3, groups=3, dilation=2, padding=2), nn.Conv3d(3, 4, 3, padding=1)),
         (_draw(2, 6, 20), _draw(*_IMAGE), _draw(1, 3, 6, 7, 5)), True,

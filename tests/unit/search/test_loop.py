@@ -76,7 +76,7 @@ def test_no_trial_is_built_for_a_shape_that_is_kept_back(lab: Lab, stage: Stage)
 def test_of_a_long_build_log_the_beginning_is_kept(lab: Lab, stage: Stage) -> None:
     text = "SOURCE = r'''" + "#error this is not C\n" * 400 + "'''\ndef launch(x, y):\n    kernel('k')(x, y)\n"
     idea = Idea(Candidate(text, "long"), {}, "because", "user")
-    trial = step(lab, stage, idea, lab.builder.build(stage.task, idea.candidate, {}, stage.shapes))
+    trial = step(lab, stage, idea)
     assert isinstance(trial, FailedTrial)
     assert len(trial.log) == 4000
     assert trial.log.count("this is not C") > 20

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
-from kernellab.graph.ops.table import Op, ops
+from kernellab.graph.ops.row import Op, ops
 
 
 def _arguments(call: Call) -> dict[str, Any]:

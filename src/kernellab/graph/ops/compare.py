@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import exact, jump, scale_of, value_of
 from kernellab.graph.ops.shapes import broadcast, drop_dims
-from kernellab.graph.ops.table import Op, ops
 
 
 def compare(call: Call) -> Scaled:

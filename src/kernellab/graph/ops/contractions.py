@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import bilinear
 from kernellab.graph.ops.shapes import addmm, cdist_shape, convolution, matmul
-from kernellab.graph.ops.table import Op, ops
 
 
 def add_product(call: Call) -> Scaled:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.shapes import arange, like_first, scalar, sized
-from kernellab.graph.ops.table import Op, ops
 
 
 def made(call: Call) -> Scaled:

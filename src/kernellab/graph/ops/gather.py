@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import linear, same, same_open
 from kernellab.graph.ops.shapes import embedding_shape, gather_shape, index_select_shape, index_shape, like_first
-from kernellab.graph.ops.table import Op, ops
 
 ROWS: list[Op] = [
     *ops("gather", "gather", same, gather_shape, linear=True),

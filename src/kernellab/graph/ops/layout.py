@@ -6,8 +6,8 @@ from typing import Any
 
 from kernellab.graph.ops import shapes
 from kernellab.graph.ops.pairs import Call, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import same, same_open
-from kernellab.graph.ops.table import Op, ops
 
 
 def pad(call: Call) -> Scaled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
-from kernellab.graph.ops.table import Op, ops
+from kernellab.graph.ops.row import Op, ops
 
 
 def picked(call: Call) -> Scaled:

@@ -7,8 +7,8 @@ from typing import Any
 
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.shapes import batch_norm_shape, first_alone, group_norm_shape, layer_norm_shape, like_first
-from kernellab.graph.ops.table import Op, ops
 
 
 def _answer(y: Pair, call: Call, *more: Pair) -> Scaled:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import either, exact, jump, kinked, scale_of, selecting, size, smooth
 from kernellab.graph.ops.shapes import broadcast
-from kernellab.graph.ops.table import Op, ops
 
 
 def add(call: Call) -> Scaled:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kernellab.graph.ops.table import Op, ops
+from kernellab.graph.ops.row import Op, ops
 
 ROWS: list[Op] = ops("lstm gru rnn_tanh rnn_relu", "recurrent", None, None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled, Tensor
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import either, linear, monotone
 from kernellab.graph.ops.shapes import drop_dim_pair, drop_dims, drop_dims_of_norm, drop_dims_pair
-from kernellab.graph.ops.table import Op, ops
 
 
 def _reduced(call: Call) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import either, linear, monotone
 from kernellab.graph.ops.shapes import like_first, like_first_pair
-from kernellab.graph.ops.table import Op, ops
 
 
 def cumprod(call: Call) -> Scaled:

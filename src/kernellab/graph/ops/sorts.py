@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import monotone
 from kernellab.graph.ops.shapes import like_first_pair, topk_shape
-from kernellab.graph.ops.table import Op, ops
 
 
 def sort(call: Call) -> Scaled:

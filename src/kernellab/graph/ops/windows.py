@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from kernellab.graph.ops.pairs import Call, Scaled
+from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import linear, monotone
 from kernellab.graph.ops.shapes import adaptive_pair, adaptive_pool, pool, pool_pair, resample
-from kernellab.graph.ops.table import Op, ops
 
 
 def _window(call: Call) -> float:

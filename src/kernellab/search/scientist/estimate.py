@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernellab.core.settings import Science, Settings
-from kernellab.core.targets import default_language, platform_facts
+from kernellab.core.targets import default_language
 from kernellab.propose.author import Author
 from kernellab.propose.models import NEVER, Account, Cancel, ModelFault, Reply, Request, load_prices
 from kernellab.propose.prompts import Brief, DeviceFacts, Experiment, Failure, KernelFacts, Kind, PromptBook, TaskFacts
 from kernellab.search.scientist.model_session import budget_of
+from kernellab.targets.choose import platform_of
 from kernellab.tasks.spec import Task
 
 
@@ -80,9 +81,9 @@ def _calls(science: Science, known: bool) -> tuple[Counts, Counts]:
 
 def _brief(kind: str, task: Task, settings: Settings, science: Science, known: list[str]) -> Brief:
     """As full as a prompt gets: exemplars, base and reference are the kernels that are known."""
-    backend = science.backend or default_language(settings.device)
-    architecture = platform_facts(settings.device).architecture
-    device = DeviceFacts("this device", architecture, settings.threads, 1.0, 1.0, 1.0)
+    place = platform_of(settings)
+    backend = science.backend or default_language(place.kind)
+    device = DeviceFacts("this device", place.architecture, settings.threads, 1.0, 1.0, 1.0)
     facts = [KernelFacts(f"trial {i}", text, {}, "untried") for i, text in enumerate(known[: science.exemplars])]
     base = facts[0] if facts else KernelFacts("trial 0", "x" * 4000, {}, "untried")
     words = "about thirty words of reasoning " * 6

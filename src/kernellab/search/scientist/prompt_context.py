@@ -64,7 +64,7 @@ class PromptContext:
     @property
     def backend(self) -> str:
         """What a first kernel is written in."""
-        return self.session.science.backend or default_language(self.lab.settings.device)
+        return self.session.science.backend or default_language(self.lab.platform.kind)
 
     def trials(self, before: int) -> list[AnyTrial]:
         """Of this shape, up to the generation's beginning."""

@@ -230,7 +230,7 @@ def test_an_intent_without_outcome_is_in_doubt_and_asked_again_with_a_note(
 def test_a_call_that_ends_every_run_is_not_asked_for_ever(run: Run, serve: Serve, connect: Connect) -> None:
     client = connect(server := serve(Say()))
     run.open(client)
-    run.journal = Journal(Store(run.folder), run.ledger.append, most_doubts=2)  # type: ignore[union-attr]
+    run.journal = Journal(Store(run.folder), run.ledger.write, most_doubts=2)  # type: ignore[union-attr]
     for _ in range(3):
         run.journal.intend(ask())
     fault = fault_of(lambda: Recorded(client, run.journal, run.account, random.Random(0)).complete(ask()))
