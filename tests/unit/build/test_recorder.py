@@ -15,9 +15,9 @@ BUFFERS = [{"shape": [4, 6], "dtype": "float32"}, {"shape": [4], "dtype": "float
 SOURCE = "SOURCE = 'void k(void) {}'\n"
 
 
-def record(text: str, params: dict[str, Any] | None = None, backend: str = "c") -> dict[str, Any]:
+def record(text: str, params: dict[str, Any] | None = None, launcher: str = "plain") -> dict[str, Any]:
     request = {"text": text, "name": "test.py", "params": params or {}, "buffers": BUFFERS}
-    return recorder.record(request | {"backend": backend})
+    return recorder.record(request | {"launcher": launcher})
 
 
 def launch(body: str, signature: str = "x, y") -> str:
@@ -130,10 +130,10 @@ def test_scalars_are_recorded_by_kind(value: str, argument: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     "value", ["float('-inf')", "float('inf')", "float('nan')", "__import__('numpy').float32('inf')"]
 )
-@pytest.mark.parametrize("backend", ["c", "cuda"])
-def test_an_argument_that_is_not_finite_is_named(value: str, backend: str) -> None:
-    grid = "" if backend == "c" else "[1, 32]"
-    reply = record(launch(f"kernel('k'){grid}({value})"), backend=backend)
+@pytest.mark.parametrize("launcher", ["plain", "blocks"])
+def test_an_argument_that_is_not_finite_is_named(value: str, launcher: str) -> None:
+    grid = "" if launcher == "plain" else "[1, 32]"
+    reply = record(launch(f"kernel('k'){grid}({value})"), launcher=launcher)
     assert reply["status"] == "build-failed"
     assert "and plans hold finite numbers: write INFINITY or NAN in SOURCE" in reply["reason"]
 
@@ -210,7 +210,7 @@ def test_data_that_makes_no_sense_is_build_failed_with_a_reason(line: str) -> No
 
 
 def cuda_steps(body: str) -> list[dict[str, Any]]:
-    reply = record(launch(body), backend="cuda")
+    reply = record(launch(body), launcher="blocks")
     assert reply["status"] == "recorded", reply
     Plan.model_validate(json.loads(json.dumps(reply["plan"])))
     return reply["plan"]["steps"]
@@ -240,11 +240,11 @@ def test_a_cuda_launch_has_grid_block_and_shared_memory(index: str, shape: tuple
     ["5", "(5,)", "5, 32, 0, 0", "(), 32", "5, ()", "0, 32", "5, 0", "-1, 32", "(1, 2, 3, 4), 32", "(5, 0), 32"],
 )
 def test_a_cuda_launch_of_another_shape_is_invalid(index: str) -> None:
-    assert record(launch(f"kernel('k')[{index}](x)"), backend="cuda")["status"] == "invalid"
+    assert record(launch(f"kernel('k')[{index}](x)"), launcher="blocks")["status"] == "invalid"
 
 
 def test_a_cuda_launch_without_a_grid_is_invalid() -> None:
-    reply = record(launch("kernel('k')(x)"), backend="cuda")
+    reply = record(launch("kernel('k')(x)"), launcher="blocks")
     assert (reply["status"], "needs a grid and a block" in reply["reason"]) == ("invalid", True)
 
 
@@ -270,12 +270,12 @@ def test_a_kernel_can_be_launched_in_several_shapes() -> None:
 
 @pytest.mark.parametrize("options", ["stream=1", "cluster=(1, 2, 3, 4)", "cluster=(0,)", "cluster='x'"])
 def test_options_that_make_no_sense_are_refused(options: str) -> None:
-    assert record(launch(f"kernel('k', {options})[1, 32](x)"), backend="cuda")["status"] != "recorded"
+    assert record(launch(f"kernel('k', {options})[1, 32](x)"), launcher="blocks")["status"] != "recorded"
 
 
 def test_scratch_can_be_asked_for_zeroed() -> None:
     body = "a, b, c = scratch(4), scratch(8, 'bfloat16', zero=True), scratch((2, 2), zero=True)\nkernel('k')[1, 32](a, b, c)"
-    plan = record(launch(body), backend="cuda")["plan"]
+    plan = record(launch(body), launcher="blocks")["plan"]
     assert (plan["scratch"], plan["zeroed"]) == ([16, 16, 16], [1, 2])
 
 
