@@ -58,7 +58,7 @@ def ask(content: str, **changes: object) -> Request:
 def test_a_real_model_is_asked_accounted_for_recorded_and_replayed(client: SdkClient, tmp_path: Path) -> None:
     folder, account = tmp_path / "run", Account(Budget(tokens=300), PRICES)
     with Ledger.create(folder, {}, SigningKey.generate()) as ledger:
-        model = Recorded(client, Journal(Store(folder), ledger.append), account, random.Random(0))
+        model = Recorded(client, Journal(Store(folder), ledger.write), account, random.Random(0))
         reply = model.complete(ask("Say hello to Anna."))
         assert model.complete(ask("Say hello to Anna.")) == reply
     assert reply.text.strip()

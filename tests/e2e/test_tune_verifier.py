@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from kernellab.core.records import dump
 from kernellab.ledger.journal import Ledger, check
 from kernellab.ledger.keys import SigningKey
 from kernellab.propose.prompts import Opinion
@@ -136,9 +135,9 @@ def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(klab: K
     trial = {"trial": 0, "task": "t", "dims": {}, "tier": "T1", "seed": 0, "device": "", "environment": "", "wall_s": 2.5,
              "status": "build-failed", "reason": "no", "proposal": {"source": "ab" * 32, "name": "n", "params": {"A": 1}}}  # fmt: skip
     with Ledger.create(tmp_path / "run", {"purpose": "search"}, SigningKey.generate()) as ledger:
-        ledger.append(SOFT, dump(looked(0.9, {"A": 1})))
+        ledger.write(SOFT, looked(0.9, {"A": 1}))
         ledger.append("trial", trial)
-        ledger.append(SOFT, dump(looked(0.1, {"A": 2})))
+        ledger.write(SOFT, looked(0.1, {"A": 2}))
     code, report = klab("--report", str(tmp_path / "run"))
     assert code == 0
     assert report["combined"]["precision"]["value"] == 1.0
