@@ -66,7 +66,7 @@ def main() -> None:
             idea = tuner.propose()
             assert idea is not None
             clocked[0] = 0.0
-            lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
+            lab.build(stage.dims, idea)
             began = time.perf_counter()
             trial = step(lab, stage, idea)
             wall = time.perf_counter() - began

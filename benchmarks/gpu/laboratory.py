@@ -16,6 +16,7 @@ import collections
 import json
 import tempfile
 import time
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
 from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
-from kernellab.propose.base import Idea, Proposer
+from kernellab.propose.base import Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
 from kernellab.search.lab import Lab
@@ -74,10 +75,7 @@ def main() -> None:
 def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
     """The laboratory's own loop, without the confirmation at its end."""
 
-    def build(idea: Idea) -> Built | NotBuilt:
-        return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
-
-    with Ahead(proposer, build, lab.device.build_jobs) as ahead:
+    with Ahead(proposer, partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:

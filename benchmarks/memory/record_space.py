@@ -63,7 +63,7 @@ def _shape(lab: Lab, recipes: list[Recipe], dims: dict[str, int], seconds: float
     tuner = make_tuner(recipes, "exhaustive", lab.settings.seed)
     left = sum(r.size for r in recipes)
     try:
-        with Ahead(tuner, partial(_build, lab, stage), lab.device.build_jobs) as ahead:
+        with Ahead(tuner, partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
             while time.monotonic() < deadline and (found := ahead.next(left)) is not None:
                 trials.append(step(lab, stage, found[0]))
                 left -= 1
@@ -74,10 +74,6 @@ def _shape(lab: Lab, recipes: list[Recipe], dims: dict[str, int], seconds: float
     return {"dims": dims, "noise_floor": stage.calibration.noise_floor, "baseline": stage.baseline,
             "floor_s": stage.floor.seconds, "memory_floor_s": stage.floor.memory_s, "left_out": left,
             "trials": [_row(t, lab) for t in trials]}  # fmt: skip
-
-
-def _build(lab: Lab, stage: Any, idea: Any) -> Any:
-    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
 def _row(trial: AnyTrial, lab: Lab) -> dict[str, Any]:

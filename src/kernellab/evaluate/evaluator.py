@@ -21,7 +21,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
-from kernellab.evaluate.request import TrialRecord, TrialRequest
+from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
 from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Busy
 from kernellab.measure.quiet import wait_for_quiet
@@ -35,6 +35,8 @@ _MEMORY = 4 << 30
 _LOG_KEPT = 4000
 _BUILDS_KEPT = 64
 Found = tuple[Verdict, Timing | Busy | None, str]
+_Key = tuple[str, Place, bool]
+"""A task's fingerprint, where it is open, and whether torch's baselines are."""
 
 
 class Evaluator(Protocol):
@@ -101,13 +103,13 @@ class LocalEvaluator:
         self._settings = settings
         self._emit = emit
         self._memory = memory
-        self._opened: dict[tuple[Any, ...], _Opened] = {}
+        self._opened: dict[_Key, _Opened] = {}
 
     def open(self, task: Task, locator: str, torch: bool = True) -> DeviceSetup:
         """Have a task ready, on the device of the settings, from now on by this locator. A request names its fingerprint."""
         settings = self._settings
-        key = (task.fingerprint(), settings.device, settings.target, settings.threads, torch)
-        opened = self._task(key, lambda: (task, locator), settings)
+        place = Place(device=settings.device, target=settings.target, threads=settings.threads)
+        opened = self._task((task.fingerprint(), place, torch), lambda: (task, locator))
         opened.locator = locator
         return opened.device
 
@@ -164,15 +166,14 @@ class LocalEvaluator:
         self.close()
 
     def _of(self, request: TrialRequest) -> _Opened:
-        place = request.place
-        key = (request.fingerprint, place.device, place.target, place.threads, request.torch)
-        settings = self._settings.model_copy(update=place.model_dump())
-        return self._task(key, lambda: (_loaded(request), request.task), settings)
+        key = (request.fingerprint, request.place, request.torch)
+        return self._task(key, lambda: (_loaded(request), request.task))
 
-    def _task(self, key: tuple[Any, ...], load: Callable[[], tuple[Task, str]], settings: Settings) -> _Opened:
+    def _task(self, key: _Key, load: Callable[[], tuple[Task, str]]) -> _Opened:
         if key not in self._opened:
-            task, locator = load()
-            self._opened[key] = _Opened(task, locator, platform(settings.device).open(settings, task, key[-1]))
+            (task, locator), (_, place, torch) = load(), key
+            settings = self._settings.model_copy(update=place.model_dump())
+            self._opened[key] = _Opened(task, locator, platform(place.device).open(settings, task, torch))
         return self._opened[key]
 
     def _stage(self, opened: _Opened, dims: Dims, confirming: bool = False) -> Stage:
@@ -234,9 +235,9 @@ class LocalEvaluator:
             return answer(status="rejected", verdict=other, reason=other.reason, **kept)
         if time.monotonic() > deadline:
             return answer(status="out-of-time", reason=f"built only after {request.deadline_s:g} s", **kept)
-        disassembly = platform(request.place.device).disassembly
         if request.judging.level == "full" and built.listing:
-            kept["listing"] = f"{built.listing}\n{disassembly(opened.device.sandbox, built)}"
+            words = platform(request.place.device).disassembly(opened.device.sandbox, built)
+            kept["listing"] = f"{built.listing}\n{words}"
         verdict, timing, seed = _examined(request, opened, stage, built)
         kept |= {"verdict": verdict, "inputs_seed": seed}
         if isinstance(verdict, Rejected):

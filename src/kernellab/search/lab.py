@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernellab.build.base import Builder, Candidate
+from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
@@ -35,6 +35,7 @@ from kernellab.ledger.records import (
 )
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
+from kernellab.propose.base import Idea
 from kernellab.search.archive import Archive
 from kernellab.targets.base import platform
 from kernellab.targets.choose import AUTO, processor
@@ -78,11 +79,20 @@ class Lab:
         self.platform = platform(settings.device)
         self.evaluator = LocalEvaluator(settings, emit)
         self.device = self.evaluator.open(task, locator, torch)
-        self.builder: Builder = self.device.builder
-        self.missing = self.device.missing
-        self.environment = self.device.environment
         self._fingerprint, self._torch = task.fingerprint(), torch
         self._written: dict[str, Calibration] = {}
+
+    @property
+    def builder(self) -> Builder:
+        return self.device.builder
+
+    @property
+    def missing(self) -> dict[str, str]:
+        return self.device.missing
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        return self.device.environment
 
     @property
     def tier(self) -> str:
@@ -106,6 +116,10 @@ class Lab:
             torch=self._torch,
             **{"effort": settings.profile, **asked},
         )
+
+    def build(self, dims: Dims, idea: Idea) -> Built | NotBuilt:
+        """For a trial of it at this shape, before that comes."""
+        return self.evaluator.build(self.request(dims, idea.candidate, idea.params))
 
     def evaluate(self, request: TrialRequest) -> TrialRecord:
         """With its evidence in the run's store before anything names it, and its calibration in the ledger if it is new."""

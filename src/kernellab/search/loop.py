@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.core.events import Event
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import (
@@ -40,7 +40,7 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_
     for trial in done:
         proposer.learn(_idea_of(trial), score(lab, trial), trial)
     count = len(done)
-    with Ahead(proposer, partial(_build, lab, stage), lab.device.build_jobs, in_order) as ahead:
+    with Ahead(proposer, partial(lab.build, stage.dims), lab.device.build_jobs, in_order) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
@@ -51,10 +51,6 @@ def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_
             proposer.learn(idea, score(lab, trial), trial)
             count += 1
     return conclude(lab, stage)
-
-
-def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
 def step(lab: Lab, stage: Stage, idea: Idea) -> AnyTrial:

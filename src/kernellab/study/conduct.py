@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
@@ -17,7 +17,6 @@ from kernellab.core.records import AnyTrial, FailedTrial, dump
 from kernellab.core.settings import Settings
 from kernellab.core.targets import devices
 from kernellab.evaluate.request import Judging
-from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.records import End
@@ -255,7 +254,7 @@ def _run_cell(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, cell: Cel
         for trial in unexamined:
             idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")
             _examine(lab, hypothesis, study_task, trial, idea)
-        with Ahead(_Listed(left), partial(_build, lab, stage), lab.device.build_jobs) as ahead:
+        with Ahead(_Listed(left), partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
@@ -275,10 +274,6 @@ class _Listed:
 
     def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
         """Whatever comes out, the plan stays."""
-
-
-def _build(lab: Lab, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    return lab.evaluator.build(lab.request(stage.dims, idea.candidate, idea.params))
 
 
 def _missing(lab: Lab, study_task: StudyTask, trial: AnyTrial) -> list[str]:
