@@ -25,6 +25,7 @@ from kernellab.sandbox.freeze import STOP_S
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 _HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
+_LAG_S = 10e-3  # the CPU clock of a process that runs elsewhere is as old as the last timer tick, 100 a second or more
 
 
 class Process(Protocol):
@@ -65,6 +66,7 @@ class ClockedProcess:
         """Run the numbered calls; returns the wall time from our write to our read, and leaves the process stopped."""
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
+        before, resumed = self._cpu_s(), time.perf_counter()
         self.process.resume()
         started = time.perf_counter()
         with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
@@ -75,7 +77,8 @@ class ClockedProcess:
         ended = time.perf_counter()
         if reply != token:
             self._broken(reply, bool(ready), timeout_s, "during a call")
-        return ended - started + self._halt(ended, ended - started, used)
+        most = before + self._threads * (ended - resumed)
+        return ended - started + self._halt(ended, ended - started, used, most)
 
     def rest(self) -> None:
         """Stop before the first command."""
@@ -83,15 +86,19 @@ class ClockedProcess:
             self.process.kill()
             raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of being loaded")
 
-    def _halt(self, ended: float, seconds: float, used: float) -> float:
-        """Stop after a reply; returns how much of the time that took belongs to the sample."""
+    def _halt(self, ended: float, seconds: float, used: float, most: float) -> float:
+        """Stop after a reply; returns how much of the time that took belongs to the sample.
+
+        `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
+        have used by then.
+        """
         if not self.process.stop():
             self.process.kill()
             raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of its reply")
         if self.process.status is not None:
             self._broken(b"", True, 0.0, "during a call")
-        late = time.perf_counter() - ended
-        more = min(self._cpu_s() - used, self._threads * late)  # another's CPU clock may run behind by a tick or two
+        late, now = time.perf_counter() - ended, self._cpu_s()
+        more = max(now - most, min(now - used, self._threads * late) - _LAG_S)
         allowed = _LOST_S + _LOST_SHARE * seconds
         if more > allowed + _HIDDEN_S and not self._trusted:
             self.process.kill()

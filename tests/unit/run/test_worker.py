@@ -1,12 +1,86 @@
-"""How the end of a process is put into words. The clock itself is tested on samples (test_samples.py) and baselines."""
+"""How the end of a process is put into words, and what it did after its reply. The rest of the clock is tested on samples
+(test_samples.py) and baselines."""
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 
 import pytest
 
-from kernellab.run.worker import describe
+from kernellab.run.base import WorkerFault
+from kernellab.run.worker import ClockedProcess, describe
+
+_REPLIES = """
+import os, sys, time
+commands, replies, before, after = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+def work(seconds):
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until: pass
+while token := os.read(commands, 4096):
+    work(before)
+    os.write(replies, token[:8])
+    work(after)
+"""
+
+
+class SlowToStop:
+    """A process that the laboratory stops only after a while, as on a machine where others have the processor."""
+
+    def __init__(self, process: subprocess.Popen[bytes], after_s: float) -> None:
+        self.pid, self.status, self._process, self._after_s = process.pid, None, process, after_s
+
+    def stop(self) -> bool:
+        time.sleep(self._after_s)
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+        return True
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def poll(self) -> bool:
+        return self._process.poll() is not None
+
+    def log(self) -> str:
+        return ""
+
+
+@pytest.fixture
+def clocked(request: pytest.FixtureRequest) -> Iterator[ClockedProcess]:
+    """One that computes for so many seconds before its reply and after it, and is stopped so many seconds late."""
+    before, after, late = request.param
+    (commands, ours), (replies, theirs) = os.pipe(), os.pipe()
+    call = [sys.executable, "-c", _REPLIES, str(commands), str(theirs), str(before), str(after)]
+    with subprocess.Popen(call, pass_fds=(commands, theirs)) as process:
+        yield ClockedProcess(SlowToStop(process, late), ours, replies, threads=1, trusted=False)
+        process.kill()
+    for end in (commands, ours, replies, theirs):
+        os.close(end)
+
+
+@pytest.mark.parametrize("clocked", [(0.0031, 0.0001, 0.008)], indirect=True)
+def test_a_clock_as_old_as_the_last_tick_does_not_accuse_who_waits(clocked: ClockedProcess) -> None:
+    for _ in range(60):
+        clocked.command([0], 60)
+
+
+@pytest.mark.parametrize("clocked", [(0.0, 0.5, 0.3)], indirect=True)
+def test_who_computes_after_the_reply_is_told(clocked: ClockedProcess) -> None:
+    def often() -> None:
+        for _ in range(20):
+            clocked.command([0], 60)
+
+    with pytest.raises(WorkerFault, match="went on computing") as caught:
+        often()
+    assert caught.value.cause == "hidden-work"
 
 
 @pytest.mark.parametrize(

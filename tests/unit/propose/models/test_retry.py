@@ -58,9 +58,10 @@ def test_does_not_ask_again_where_it_cannot_help(serve: Serve, connect: Connect)
 
 def test_cancelling_ends_the_wait(serve: Serve, connect: Connect) -> None:
     server, cancel = serve(Error(429, headers={"retry-after": "3600"})), threading.Event()
+    patient = Policy(patience_s=7200)
     threading.Timer(0.2, cancel.set).start()
     started = time.monotonic()
     with pytest.raises(ModelFault) as caught:
-        Retrying(connect(server), FAST, random.Random(0)).complete(ask(), cancel)
+        Retrying(connect(server), patient, random.Random(0)).complete(ask(), cancel)
     assert (caught.value.kind, server.calls) == ("cancelled", 1)
     assert time.monotonic() - started < 600
