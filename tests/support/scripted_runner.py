@@ -39,7 +39,7 @@ class ScriptedRunner:
         seconds, preempted = next(self._script)
         return Sample(seconds * len(calls), preempted)
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

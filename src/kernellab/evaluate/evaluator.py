@@ -34,6 +34,7 @@ from kernellab.verify.judge import Judge
 _MEMORY = 4 << 30
 _LOG_KEPT = 4000
 _BUILDS_KEPT = 64
+_RUNNERS = 2  # of a trial: one is screened, one is timed
 Found = tuple[Verdict, Timing | Busy | None, str]
 _Key = tuple[str, Place, bool]
 """A task's fingerprint, where it is open, and whether torch's baselines are."""
@@ -135,6 +136,7 @@ class LocalEvaluator:
         with opened.lock:
             found = opened.builds.get(request.build_key)
         if found is None:
+            opened.device.rig.device.expect(_RUNNERS)
             found = self._build(opened, request)
             with opened.lock:
                 opened.builds[request.build_key] = found

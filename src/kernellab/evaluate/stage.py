@@ -283,6 +283,7 @@ class Stage:
         """How far two measurements of the same thing lie apart here and now: the fastest baseline paired with itself."""
         arm = self.arms[self.baseline]
         pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
+        self.bench.learn_spread(pairs)
         return noise_floor(pairs.first, pairs.second), pairs
 
 

@@ -30,7 +30,7 @@ from kernellab.verify.numeric import Mismatch
 PATIENCE = 2  # tries for a pair: where they do not suffice, half were set aside and the rest is a selection
 _LOOKOUTS, _TRIAL_LOOKOUTS = 2, 0.5
 TOO_GOOD = 0.8
-_HOPELESS = 0.8
+_HOPELESS, _NEARLY = 0.8, 0.95
 _TOO_LONG = 3
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 Stopped = Literal["raced", "narrow", "budget"]
@@ -110,6 +110,13 @@ class Bench:
         self._cpus = sorted(os.sched_getaffinity(0))
         self._cpu = self._cpus[-1]
         self._usual = 0
+        self.hopeless = _HOPELESS
+        """What stays below this share of the best so far in each of its first pairs is not measured further."""
+
+    def learn_spread(self, same: Pairs) -> None:
+        """From a thing paired with itself: the less its pairs differ, the sooner a slower one is told."""
+        spread = max(abs(first / second - 1) for first, second in zip(same.first, same.second, strict=True))
+        self.hopeless = min(_NEARLY, max(_HOPELESS, 1 - 2 * spread))
 
     def pair(self, first: Arm, second: Arm, pairs: Pairs) -> None:
         """One sample of each arm on inputs that an untrusted arm's process has never seen, checked afterwards."""
@@ -284,7 +291,7 @@ class Bench:
 
         def enough(pairs: Pairs) -> Literal["raced", "narrow"] | None:
             if len(pairs.first) < effort.least_pairs:
-                return "raced" if pairs.speedup(0.99).high < _HOPELESS * incumbent else None
+                return "raced" if pairs.speedup(0.99).high < self.hopeless * incumbent else None
             if pairs.speedup(0.99).high < incumbent:
                 return "raced"
             return "narrow" if pairs.speedup().half_width < effort.narrow else None

@@ -133,7 +133,7 @@ class BaselineRunner:
         reply = self._process.ask(request, timeout_s, when="during a call")
         return Sample(float(reply["seconds"]), throttled or self._device.gauges.throttled())
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

@@ -89,8 +89,9 @@ class Runner(Protocol):
         `steady`: where it applies, make the calls once more and compare what they leave in static memory.
         """
 
-    def begin(self, calls: Sequence[int]) -> bool:
-        """Start on what `prepare` will do for these calls, in the background. False: there is nothing to start on."""
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
+        """Start on what `prepare` will do for these calls, in the background; without `scrub`, on what `run` will do, and
+        leave their outputs alone. False: there is nothing to start on."""
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:
         """Do what is done once for these calls, before their inputs are written and their outputs poisoned.
@@ -115,6 +116,7 @@ SLOWNESS = 100.0
 
 class Device(Protocol):
     """A place where artifacts run. `fresh` makes sure that the next runner shares no process with the ones before.
+    `expect`: so many runners will be wanted soon, and what can be done ahead may be done while the caller is busy.
 
     `slowness`: how many times the oracle's own time a call may take before it counts as hanging.
     `thrifty`: a shape may cost a compilation of its own, so that trials are screened on few.
@@ -133,5 +135,7 @@ class Device(Protocol):
     ) -> Runner: ...
 
     def fresh(self) -> None: ...
+
+    def expect(self, runners: int) -> None: ...
 
     def close(self) -> None: ...

@@ -56,6 +56,9 @@ class CpuDevice:
     def fresh(self) -> None:
         """Every runner is a new process anyway."""
 
+    def expect(self, runners: int) -> None:
+        self._sandbox.spare(runners)
+
     def close(self) -> None:
         """The sandbox belongs to the laboratory."""
 
@@ -100,7 +103,7 @@ def start(
             raise
         finally:
             os.close(reader)
-    samples = Samples(Nest(job, ours), threads, [layout(code) for code in built.codes], _LOAD_S)
+    samples = Samples(Nest(job, ours, sandbox.discard), threads, [layout(code) for code in built.codes], _LOAD_S)
     try:
         return samples.ready() if wait else samples
     except BaseException:

@@ -92,6 +92,9 @@ class CudaDevice:
             self._process.end()
             self._process = None
 
+    def expect(self, runners: int) -> None:
+        """Its process serves one artifact after another."""
+
     def close(self) -> None:
         self.fresh()
         self.host.close()
@@ -158,7 +161,7 @@ class CudaRunner:
         """What the laboratory's own clock saw beyond the device's: a device clock that was tampered with would show."""
         return {"outside_clock_us": round(1e6 * statistics.median(self.outside_s))} if self.outside_s else {}
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

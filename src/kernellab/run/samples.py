@@ -18,7 +18,7 @@ import select
 import signal
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernellab.run import statics
@@ -39,8 +39,10 @@ _PREPARED = 2  # an artifact compared with itself prepares two samples at once
 class Nest:
     """The laboratory's own process in the sandbox: told to fork a child, or to say how one ended."""
 
-    def __init__(self, job: Job, control: socket.socket) -> None:
+    def __init__(self, job: Job, control: socket.socket, discard: Callable[[Job], None]) -> None:
         self.job = job
+        self._discard = discard
+        self._closed = False
         self._control = control
         self._control.settimeout(_REAP_S)
 
@@ -70,8 +72,10 @@ class Nest:
         return _KILLED
 
     def close(self) -> None:
-        self.job.close()
-        self._control.close()
+        if not self._closed:
+            self._closed = True
+            self._discard(self.job)
+            self._control.close()
 
 
 class Child:
@@ -180,9 +184,9 @@ class Samples:
         self._loaded(self._start([0], SCRUBBED)).line.rest()
         return self
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         """Have a process for these calls load meanwhile. It holds their buffers from now on, and no others."""
-        self._start(calls, SCRUBBED)
+        self._start(calls, SCRUBBED if scrub else AS_IT_IS)
         return True
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

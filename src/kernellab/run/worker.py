@@ -53,6 +53,7 @@ class ClockedProcess:
         self._cpu_clock = (~process.pid << 3) | 2  # the kernel's name for another process's CPU clock
         self._threads = threads
         self._trusted = trusted
+        self._still = False  # its CPU clock is exact only while it is stopped
 
     def receive(self, timeout_s: float, when: str) -> bytes:
         """The next message. Raises WorkerFault when none comes."""
@@ -66,7 +67,7 @@ class ClockedProcess:
         """Run the numbered calls; returns the wall time from our write to our read, and leaves the process stopped."""
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
-        before, resumed = self._cpu_s(), time.perf_counter()
+        before, resumed = self._cpu_s() if self._still else float("inf"), time.perf_counter()
         self.process.resume()
         started = time.perf_counter()
         with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
@@ -82,19 +83,21 @@ class ClockedProcess:
 
     def rest(self) -> None:
         """Stop before the first command."""
+        self._stop("being loaded")
+
+    def _stop(self, since: str) -> None:
         if not self.process.stop():
             self.process.kill()
-            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of being loaded")
+            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of {since}")
+        self._still = True
 
     def _halt(self, ended: float, seconds: float, used: float, most: float) -> float:
         """Stop after a reply; returns how much of the time that took belongs to the sample.
 
         `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
-        have used by then.
+        have used by then, where that is known.
         """
-        if not self.process.stop():
-            self.process.kill()
-            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of its reply")
+        self._stop("its reply")
         if self.process.status is not None:
             self._broken(b"", True, 0.0, "during a call")
         late, now = time.perf_counter() - ended, self._cpu_s()
@@ -213,7 +216,7 @@ class Worker:
         self.busy_s += seconds
         return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

@@ -21,7 +21,7 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.sandbox import libc, namespaces, scratch
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.limits import Limits
-from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, Profile, Request, Tier
+from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, SPARE, Profile, Request, Tier
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
@@ -32,6 +32,7 @@ _BOOT = (
     "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"
 )
 _LOG_KEPT = 64 << 10
+_Rights = list[tuple[int, int, "array.array[int]"]]
 
 
 class Job:
@@ -167,6 +168,8 @@ class Sandbox:
         self.together = max(4, 2 * (os.cpu_count() or 1))
         self.room = threading.BoundedSemaphore(self.together)
         """For callers that start many jobs at a time: so many at once, and the limit on processes holds for all together."""
+        self._spares: list[socket.socket] = []
+        self._discarded: list[Job] = []
         self._folders: set[str] = set()  # scratch of jobs, some of it perhaps of a job that an interrupt left unclosed
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
@@ -185,7 +188,7 @@ class Sandbox:
             return
         self._starting = False
         try:
-            answer, _, self._uid, self._gid = self._receive()
+            answer, _, self._uid, self._gid = _receive(self._control)
         except OSError as err:
             answer = str(err).encode()
         if answer != b"ready":
@@ -213,13 +216,20 @@ class Sandbox:
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def _receive(self) -> tuple[bytes, int, int, int]:
-        """The next message and, from its credentials, the sender's pid, uid and gid as this process sees them."""
-        data, ancillary, _, _ = self._control.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(struct.calcsize("3i")))
-        for level, kind, content in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-                return data, *struct.unpack("3i", content[:12])
-        return data, 0, -1, -1
+    def spare(self, count: int) -> None:
+        """Have so many jobs forked ahead of the request that is to come, while the caller does something else.
+
+        Only those of the profile "nest" are taken from there, and only where a job has namespaces of its own."""
+        with self._spawning:
+            self.ready()
+            while self.tier in NAMESPACED and len(self._spares) < count:
+                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+                ours.settimeout(60)
+                with theirs:
+                    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
+                    self._control.sendmsg([SPARE], rights)
+                self._spares.append(ours)
 
     def spawn(
         self, entry: str, profile: Profile, limits: Limits, fds: Sequence[int],
@@ -240,12 +250,28 @@ class Sandbox:
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log_fd, *fds]))]
             with self._spawning:  # several threads may build at once
-                pid = self._forked(request, rights)
+                pid = (
+                    self._taken(request, rights)
+                    if profile == "nest" and self._spares
+                    else self._forked(request, rights)
+                )
         except (OSError, EnvironmentFault):
             os.close(log_fd)
             scratch.remove(folder)
             raise
         return Job(pid, log_fd, limits, folder, group=self.tier not in NAMESPACED)
+
+    def discard(self, job: Job) -> None:
+        """End a job and let go of it. The kernel takes a moment to take it down, for which nobody waits here, if the end of its
+        first process is the end of all."""
+        if self.tier not in NAMESPACED:
+            job.close()
+            return
+        job.end()
+        self._discarded.append(job)
+        for ended in [j for j in self._discarded if j.poll()]:
+            ended.close()
+            self._discarded.remove(ended)
 
     def _folder(self) -> str:
         """A new scratch folder, noted before it exists: an interrupt may come at any time."""
@@ -254,22 +280,31 @@ class Sandbox:
         scratch.make(folder, self._uid, self._gid)
         return folder
 
-    def _forked(self, request: Request, rights: list[tuple[int, int, array.array[int]]]) -> int:
+    def _forked(self, request: Request, rights: _Rights) -> int:
         """Send one request and wait for the new job's pid."""
         self._control.sendmsg([request.encode()], rights)
-        pid = forked = 0
-        while not forked or not pid:
-            data, sender, _, _ = self._receive()
-            if data == b"hello":
-                pid = sender
-            elif data == b"forked":
-                forked = 1
-            else:
-                raise EnvironmentFault(f"the sandbox cannot start a job: {data.decode(errors='replace')}",
-                                       "run 'klab doctor'; a lower tier may work")  # fmt: skip
-        return pid
+        return _pid_of(self._control)
+
+    def _taken(self, request: Request, rights: _Rights) -> int:
+        """Give a request to a job that was forked ahead; to a new one where that has ended."""
+        with self._spares.pop(0) as spare, contextlib.suppress(OSError, EnvironmentFault):
+            pid = _pid_of(spare)
+            spare.sendmsg([request.encode()], rights)
+            return pid
+        return self._forked(request, rights)
+
+    def _drop_spares(self) -> None:
+        for spare in self._spares:
+            with spare, contextlib.suppress(OSError, EnvironmentFault):
+                pid = _pid_of(spare)
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        self._spares = []
 
     def close(self) -> None:
+        self._drop_spares()
+        for job in self._discarded:
+            job.close()
         self._control.close()
         try:
             self._process.wait(5)
@@ -285,3 +320,27 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _pid_of(line: socket.socket) -> int:
+    """A new job's number, when both it and the zygote have said that it is there."""
+    pid = forked = 0
+    while not forked or not pid:
+        data, sender, _, _ = _receive(line)
+        if data == b"hello":
+            pid = sender
+        elif data == b"forked":
+            forked = 1
+        else:
+            raise EnvironmentFault(f"the sandbox cannot start a job: {data.decode(errors='replace')}",
+                                   "run 'klab doctor'; a lower tier may work")  # fmt: skip
+    return pid
+
+
+def _receive(line: socket.socket) -> tuple[bytes, int, int, int]:
+    """The next message and, from its credentials, the sender's pid, uid and gid as this process sees them."""
+    data, ancillary, _, _ = line.recvmsg(MAX_MESSAGE, socket.CMSG_SPACE(struct.calcsize("3i")))
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+            return data, *struct.unpack("3i", content[:12])
+    return data, 0, -1, -1

@@ -63,13 +63,17 @@ def threads_of(uid: int) -> int:
     return count
 
 
-def drop_capabilities(keep: int = 0) -> None:
-    """Empty every capability set but for `keep`; with no_new_privs nothing brings the rest back."""
+def drop_bounding_set() -> None:
+    """No capability comes with a program: once for all jobs, which inherit it."""
     for capability in range(64):
         try:
             libc.prctl(libc.PR_CAPBSET_DROP, capability)
         except OSError:
             break
+
+
+def drop_capabilities(keep: int = 0) -> None:
+    """Empty every capability set but for `keep`; with no_new_privs nothing brings the rest back."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0), 8)
     data = ctypes.create_string_buffer(struct.pack("=6I", keep, keep, 0, 0, 0, 0), 24)
     libc.syscall("capset", _CAPSET[os.uname().machine], header, data)

@@ -92,9 +92,13 @@ def drop_to_private_uid() -> None:
     libc.prctl(libc.PR_SET_DUMPABLE, 1)
 
 
-def enter_job(scratch_bytes: int) -> None:
-    """In a job, after its pid namespace exists: own mounts and own size-limited scratch."""
+def leave_mounts() -> None:
+    """In a job, after its pid namespace exists: own mounts from here on."""
     libc.unshare(libc.CLONE_NEWNS | libc.CLONE_NEWIPC)
+
+
+def mount_scratch(scratch_bytes: int) -> None:
+    """A job's own size-limited scratch."""
     options = f"size={scratch_bytes},mode=700,nr_inodes=4096"
     libc.mount("tmpfs", SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
 

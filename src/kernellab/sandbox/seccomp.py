@@ -17,6 +17,7 @@ import errno
 import os
 import signal
 import struct
+from functools import cache
 
 from kernellab.sandbox import libc
 from kernellab.sandbox.syscalls import AUDIT_ARCH, machine, number
@@ -122,6 +123,7 @@ def run_filter(threads: bool) -> bytes:
     return program + _errno(errno.EPERM)
 
 
+@cache
 def nest_filter() -> bytes:
     """For trusted code that forks confined children: a run filter with forking. Each child adds its own."""
     program = _prologue()

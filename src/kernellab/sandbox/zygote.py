@@ -3,6 +3,8 @@
 It is started with an empty environment and one socket. It enters its namespaces once (tier T1), then forks a job for
 every request: first fork -> own pid namespace -> second fork -> limits, Landlock, seccomp -> the job's entry
 function. The middle process ends at once, so that the job becomes a child of the laboratory, which alone waits for it.
+A spare is such a job that is forked ahead and waits, still the laboratory's own code alone, for its request on a socket of
+its own: it is confined when it has one, as any other.
 When the laboratory is gone (end of file on the socket) the zygote kills what it started and ends.
 
 Covered: no inherited descriptor but the job's own, empty environment but a whitelist, whole job killed with its
@@ -32,6 +34,7 @@ Profile = Literal["build", "run", "nest"]
 NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
 LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
 MAX_MESSAGE = 1 << 16
+SPARE = b"spare"
 _PRELOADED = """
     math cmath random itertools functools operator collections dataclasses enum typing textwrap string re struct
     fractions decimal statistics copy contextlib warnings numbers bisect heapq json ctypes subprocess numpy
@@ -65,7 +68,7 @@ class Request:
 class _Forked(BaseException):
     """Raised in a new job to leave the zygote's frames: how many jobs there were before is none of its business."""
 
-    def __init__(self, request: Request, fds: list[int]) -> None:
+    def __init__(self, request: Request | None, fds: list[int]) -> None:
         self.request, self.fds = request, fds
 
 
@@ -81,6 +84,9 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: st
         elif os.getuid() == 0 and tier != "T0":
             namespaces.drop_to_private_uid()
         libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
+        if tier != "T0":
+            limits.drop_bounding_set()
+            seccomp.nest_filter()  # made once, for all
     except (OSError, ImportError) as err:
         control.send(b"failed " + str(err).encode())
         return
@@ -112,21 +118,31 @@ def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:
             data, fds = message
             for pid in [pid for pid, pidfd in started.items() if not _alive(pidfd)]:
                 os.close(started.pop(pid))
-            request = Request.decode(data)
-            folders = {f for f in (*folders, request.scratch) if f and os.path.exists(f)}
+            request = None if data == SPARE else Request.decode(data)
+            folders = {f for f in (*folders, request.scratch if request else "") if f and os.path.exists(f)}
             try:
                 report = _start(tier, request, fds)
             except OSError as err:
                 report = str(err).encode()
-            for fd in fds:
-                os.close(fd)
             if report.isdigit():
                 started[int(report)] = os.pidfd_open(int(report))  # the laboratory cannot have reaped it yet
-            control.send(b"forked" if report.isdigit() else b"failed " + report)
+            answer = b"forked" if report.isdigit() else b"failed " + report
+            if request is None:
+                _tell(fds[0], answer)
+            else:
+                control.send(answer)
+            for fd in fds:
+                os.close(fd)
     _end(tier, started, folders)
 
 
-def _start(tier: Tier, request: Request, fds: list[int]) -> bytes:
+def _tell(fd: int, answer: bytes) -> None:
+    """To whoever asked for a spare, if he still wants it."""
+    with socket.socket(fileno=os.dup(fd)) as asked, contextlib.suppress(OSError):
+        asked.send(answer)
+
+
+def _start(tier: Tier, request: Request | None, fds: list[int]) -> bytes:
     """The pid of the new job, or why there is none."""
     read_end, write_end = os.pipe()
     middle = os.fork()
@@ -158,7 +174,7 @@ def _alive(pidfd: int) -> bool:
     return not poll.poll(0)
 
 
-def _middle(tier: Tier, request: Request, fds: list[int], read_end: int, write_end: int) -> None:
+def _middle(tier: Tier, request: Request | None, fds: list[int], read_end: int, write_end: int) -> None:
     """Between zygote and job: makes the pid namespace, forks the job into it, reports its pid and ends."""
     os.close(read_end)
     code, child = 1, -1
@@ -178,12 +194,17 @@ def _middle(tier: Tier, request: Request, fds: list[int], read_end: int, write_e
     raise _Forked(request, fds)
 
 
-def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], trees: list[str]) -> None:
+def _job(tier: Tier, request: Request | None, control: socket.socket, fds: list[int], trees: list[str]) -> None:
     """fds[0] is the job's standard output and error, the rest its own; never returns."""
     code = 70
     try:
         os.setsid()
-        control.send(b"hello")
+        if tier in NAMESPACED:
+            namespaces.leave_mounts()
+        if request is None:
+            request, fds = _wait_for_request(fds)
+        else:
+            control.send(b"hello")
         for number in (signal.SIGXFSZ, signal.SIGPIPE, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         keep = _take_descriptors(fds)
@@ -205,6 +226,16 @@ def _job(tier: Tier, request: Request, control: socket.socket, fds: list[int], t
         os._exit(code & 0xFF)
 
 
+def _wait_for_request(fds: list[int]) -> tuple[Request, list[int]]:
+    """A spare's: it says hello on its own socket, and ends when that does."""
+    with socket.socket(fileno=fds[0]) as own:
+        own.send(b"hello")
+        message = _receive(own)
+    if message is None:
+        raise SystemExit(0)
+    return Request.decode(message[0]), message[1]
+
+
 def _take_descriptors(fds: list[int]) -> int:
     """Descriptors 0, 1, 2 and the job's own from 3 on, and no other; their numbers in the zygote are forgotten."""
     null = os.open("/dev/null", os.O_RDONLY)
@@ -221,7 +252,7 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     build = request.profile == "build"
     folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
-        namespaces.enter_job(request.limits.scratch)
+        namespaces.mount_scratch(request.limits.scratch)
     for name, (fd, offset, size) in request.files.items():
         with open(os.path.join(folder, name), "wb") as file:
             os.sendfile(file.fileno(), fd, offset, size)

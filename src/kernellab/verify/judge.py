@@ -75,9 +75,12 @@ class _Look:
             self._runner.close()
             self._runner = None
 
-    def _run(self, calls: Sequence[int], timeout_s: float, steady: bool = False) -> None:
+    def _opened(self) -> Runner:
         assert self._runner is not None, "opened before"
-        self._runner.run(calls, timeout_s, steady=steady)
+        return self._runner
+
+    def _run(self, calls: Sequence[int], timeout_s: float, steady: bool = False) -> None:
+        self._opened().run(calls, timeout_s, steady=steady)
 
     def one_by_one(self) -> Rejected | None:
         """Every case alone, as if it were the only one."""
@@ -93,8 +96,11 @@ class _Look:
         return self.first_rejection()
 
     def together(self) -> Rejected | None:
-        """All cases in one go, which costs one process; a fault is then looked for case by case."""
+        """All cases in one go, which costs one process; a fault is then looked for case by case. The process for the second
+        pass loads meanwhile."""
         table = self._table
+        for _ in ("first", "second"):
+            self._opened().begin(range(len(table.calls)), scrub=False)
         patterns = [poison_outputs(table.outputs, call) for call in table.calls]
         try:
             self._run(range(len(table.calls)), table.joint_timeout)

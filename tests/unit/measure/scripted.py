@@ -90,7 +90,7 @@ class ScriptedRunner:
     def ready(self) -> ScriptedRunner:
         return self
 
-    def begin(self, calls: Sequence[int]) -> bool:
+    def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         self._events.append(("begin", self._name, list(calls)))
         return self._begins
 

@@ -87,6 +87,23 @@ def test_what_is_clearly_slower_than_the_best_is_given_up(
     assert (timing.stopped, len(timing.candidate_s)) == (stopped, pairs)
 
 
+@pytest.mark.parametrize(
+    ("same", "share"),
+    [([1.0, 1.01, 1.0], 0.95), ([1.0, 1.08, 0.97], 0.84), ([1.0, 0.92, 1.0], 0.84), ([1.0, 1.5], 0.8)],
+)
+def test_the_less_a_thing_differs_from_itself_the_sooner_a_slower_one_is_given_up(
+    same: list[float], share: float, double_task: Task
+) -> None:
+    slots = ScriptedSlots(double_task)
+    tried = bench(slots)
+    tried.learn_spread(Pairs(same, [1.0] * len(same)))
+    assert tried.hopeless == pytest.approx(share)
+    for incumbent, pairs in ((2.0 / share + 0.01, 3), (2.0 / share - 0.01, 5)):
+        timing = tried.trial(*ratios(slots, [2.0]), EFFORT, incumbent)
+        assert isinstance(timing, Timing)
+        assert (timing.stopped, len(timing.candidate_s)) == ("raced", pairs)
+
+
 SPREAD = [2.0, 1.0, 1.9, 1.1, 1.8, 1.2, 1.7, 1.3, 1.6, 1.4, 1.5]
 
 

@@ -311,7 +311,8 @@ def test_closing_kills_every_process(started: Any) -> None:
         worker.prepare([0], 5.0)
         pids = [newest(worker), worker._nest.job.pid]
         assert all(states(pid) for pid in pids)
-    assert not any(states(pid) - {"Z"} for pid in pids)
+    while any(states(pid) - {"Z"} for pid in pids):  # they are told to end, and nobody waits for that
+        pass
 
 
 def test_a_worker_that_lost_the_processor_says_so(started: Any) -> None:
