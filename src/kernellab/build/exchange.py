@@ -18,7 +18,8 @@ from kernellab.build.recorder import MOST_CHOICES, MOST_PARAMETERS
 from kernellab.build.words import WORDS_OF_C
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.records import Param
-from kernellab.sandbox.host import Job, Sandbox
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 

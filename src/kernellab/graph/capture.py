@@ -19,7 +19,7 @@ from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
 from kernellab.core.ids import canonical_json
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.source import Request
-from kernellab.sandbox.host import Job
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import open_sandbox
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernellab.run.base import WorkerFault
-from kernellab.sandbox.host import Job, Sandbox
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 
 MAX_MESSAGE = 1 << 16

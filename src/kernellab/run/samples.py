@@ -27,7 +27,7 @@ from kernellab.run.child import AS_IT_IS, BORN, FAILED, LEFTOVERS, LOADED, SCRUB
 from kernellab.run.nest import FORK, REAP, TELL
 from kernellab.run.worker import ClockedProcess, describe
 from kernellab.sandbox.freeze import freeze
-from kernellab.sandbox.host import Job
+from kernellab.sandbox.job import Job
 
 _BIRTH_S, _REAP_S = 10.0, 2.0
 _KILLED, _FAILED_STATUS = 9, 70 << 8

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernellab.sandbox import hostile
-from kernellab.sandbox.host import Job, Sandbox
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.zygote import Profile
 
 _PACKAGE = os.path.dirname(__file__)

@@ -1,4 +1,4 @@
-"""The laboratory's side of the sandbox: starts a zygote in a tier; spawns, stops, resumes, kills and reaps jobs."""
+"""The laboratory's side of the sandbox: starts a zygote in a tier, and spawns jobs (sandbox/job.py) from it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import array
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.sandbox import libc, namespaces, scratch
-from kernellab.sandbox.freeze import freeze
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import MAX_MESSAGE, NAMESPACED, SPARE, Profile, Request, Tier
 
@@ -31,121 +29,7 @@ _BOOT = (
     "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path'];"
     "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"
 )
-_LOG_KEPT = 64 << 10
 _Rights = list[tuple[int, int, "array.array[int]"]]
-
-
-class Job:
-    """A confined process. Its parent is this process; everything it printed is in `log()`."""
-
-    def __init__(self, pid: int, log_fd: int, limits: Limits, folder: str, group: bool) -> None:
-        self.pid = pid
-        self.limits = limits
-        self.started = time.monotonic()
-        self.timed_out = False
-        self.status: int | None = None
-        self._log_fd = log_fd
-        self._scratch = folder
-        self._group = group
-        self._stopped = False
-
-    def poll(self) -> bool:
-        """True once the job has ended."""
-        if self.status is None and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            self._reap()
-        return self.status is not None
-
-    def wait(self, timeout_s: float | None = None) -> int:
-        """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job."""
-        deadline = self.started + (self.limits.wall_s if timeout_s is None else timeout_s)
-        if self.status is not None:
-            return self.status
-        pidfd = os.pidfd_open(self.pid)
-        ended = select.poll()
-        ended.register(pidfd, select.POLLIN)
-        try:
-            while not self.poll():
-                left = deadline - time.monotonic()
-                if left <= 0 or self._scratch_full():
-                    self.timed_out = left <= 0
-                    self.kill()
-                    break
-                ended.poll(1000 * min(left, 0.25 if self._scratch else left))
-        finally:
-            os.close(pidfd)
-        assert self.status is not None
-        return self.status
-
-    def stop(self) -> bool:
-        """Freeze every thread; true when the kernel confirms it (or the job has ended), false when it goes on."""
-        if self.status is None and not self._stopped:
-            outcome = freeze(self.pid, lambda: os.kill(self.pid, signal.SIGSTOP))
-            self._stopped = outcome == "stopped"
-            if outcome == "ended":
-                self._reap()
-            return outcome != "running"
-        return True
-
-    def resume(self) -> None:
-        if self.status is None:
-            os.kill(self.pid, signal.SIGCONT)
-            self._stopped = False
-
-    def kill(self) -> None:
-        if self.status is None:
-            os.kill(self.pid, signal.SIGKILL)
-            self._reap()
-
-    def end(self) -> None:
-        """Kill without waiting: the kernel takes the job down while the caller does something else; close() reaps it."""
-        if self.status is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-    def _reap(self) -> None:
-        """Take the end of the first process, and without a pid namespace the rest of the job with it.
-
-        The group is killed while the first process still holds its number; its orphans are children of this process.
-        """
-        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        if self._group:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self.status = os.waitpid(self.pid, 0)[1]
-        while self._group:
-            try:
-                os.waitpid(-self.pid, 0)
-            except ChildProcessError:
-                break
-
-    def close(self) -> None:
-        self.kill()
-        if self._log_fd >= 0:
-            os.close(self._log_fd)
-            self._log_fd = -1
-        if self._scratch:
-            scratch.remove(self._scratch)
-
-    def log(self) -> str:
-        return os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace")
-
-    def flooded(self) -> bool:
-        """Whether the output reached its limit. In a pid namespace no signal says so: a first process is spared it."""
-        return os.fstat(self._log_fd).st_size >= self.limits.file_size
-
-    def exit_code(self) -> int | None:
-        return os.WEXITSTATUS(self.status) if self.status is not None and os.WIFEXITED(self.status) else None
-
-    def signal(self) -> int | None:
-        return os.WTERMSIG(self.status) if self.status is not None and os.WIFSIGNALED(self.status) else None
-
-    def _scratch_full(self) -> bool:
-        return bool(self._scratch) and not scratch.within(self._scratch, self.limits.scratch)
-
-    def __enter__(self) -> Job:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Sandbox:
@@ -262,8 +146,8 @@ class Sandbox:
         return Job(pid, log_fd, limits, folder, group=self.tier not in NAMESPACED)
 
     def discard(self, job: Job) -> None:
-        """End a job and let go of it. The kernel takes a moment to take it down, for which nobody waits here, if the end of its
-        first process is the end of all."""
+        """End a job and let go of it. The kernel takes a moment to take it down: nobody waits for that here, if the end of
+        its first process is the end of all."""
         if self.tier not in NAMESPACED:
             job.close()
             return

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.sandbox.host import ENVIRONMENT, Job, Sandbox
+from kernellab.sandbox.host import ENVIRONMENT, Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import ORDER
 from kernellab.sandbox.zygote import Profile

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kernellab.core.errors import EnvironmentFault
-from kernellab.sandbox.host import Job, Sandbox
+from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import ORDER
 from kernellab.sandbox.zygote import NAMESPACED
