@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BOOLEAN, INTEGER, OCTETS, NULL, OID, TIME, SEQUENCE, SET = 0x01, 0x02, 0x04, 0x05, 0x06, 0x18, 0x30, 0x31
-EXPLICIT_0, EXPLICIT_1 = 0xA0, 0xA1
+EXPLICIT_0 = 0xA0
 
 
 @dataclass(frozen=True)

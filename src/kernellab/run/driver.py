@@ -95,10 +95,6 @@ class Context:
         self.stream = call("cuStreamCreate", 1)  # does not wait for the default stream
         self._granularity = 0
 
-    def use(self) -> None:
-        """Make it current in this thread too."""
-        call("cuCtxSetCurrent", self.handle)
-
     def properties(self) -> Properties:
         kind = bindings().CUdevice_attribute
 

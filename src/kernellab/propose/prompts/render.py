@@ -11,7 +11,7 @@ import difflib
 import re
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -334,8 +334,3 @@ def _tidy(text: str) -> str:
             continue
         kept.append(line)
     return "\n".join(kept) + "\n"
-
-
-def brief_as_data(brief: Brief) -> dict[str, Any]:
-    """The brief as plain data, for the run folder."""
-    return asdict(brief)
