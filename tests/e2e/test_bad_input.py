@@ -32,6 +32,11 @@ def test_a_task_file_that_is_not_there(klab: Klab, tmp_path: Path) -> None:
     attempt(klab, tmp_path / "absent.py", tmp_path).failed(2, "there is no file", "absent.py", "klab init")
 
 
+def test_a_shape_that_no_memory_holds_is_refused_before_anything_is_opened(klab: Klab, tmp_path: Path) -> None:
+    done = attempt(klab, "softmax", tmp_path, "--shape", "1000000000x1000000000")
+    done.failed(2, "needs 8e+09 GB, and this machine has", "choose a smaller shape")
+
+
 def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
     attempt(klab, files / "cube.py", tmp_path, "--candidate", files / "good.py", "--device", "tpu").failed(
         2, "setting 'device'", "given: 'tpu'", "'auto', 'cpu' or 'cuda'"

@@ -72,7 +72,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     out, err = process.communicate()
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "klab resume" in err
+    assert f"'klab resume {folder}' goes on" in err
     assert '"exit_code": 130' in out.splitlines()[-1]
     wait_until(lambda: not alive(children))
     before = bodies(folder, "trial")

@@ -37,8 +37,9 @@ def test_a_dry_run_says_what_a_run_may_cost_and_asks_nobody(klab: Klab, task: Pa
     assert 0 < found["calls"] < found["most_calls"]
     assert 0 < found["usd"] < found["most_usd"]
     assert found["limits"] == {"usd": 3.0}
-    page = klab("run", task, "--model", "anthropic:no-such-model", "--dry-run")
+    page = klab("run", task, "--model", "anthropic:x", "--dry-run")
     assert page.code == 0, page.err
+    assert page.out.startswith("anthropic:x: ")
     assert "price not known" in page.out
     assert "nothing was asked" in page.out
 

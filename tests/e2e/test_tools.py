@@ -24,7 +24,8 @@ def test_a_recipe_is_generated_compiled_and_its_source_written(klab: Klab, tmp_p
 
 
 def test_what_a_run_knows_is_told_in_words_and_in_json(klab: Klab, recorded: Recorded) -> None:
-    said = klab("explain", recorded.folder, "--trial", recorded.trial("rejected"))
+    said = klab("explain", recorded.folder, recorded.trial("rejected"))
+    assert said.out == klab("explain", recorded.folder, "--trial", recorded.trial("rejected")).out
     assert said.code == 0, said.err
     assert "wrong-output" in said.out
     best = klab("best", recorded.folder, "--json").json

@@ -78,7 +78,10 @@ def check_flags(flags: list[str]) -> str:
     """Why these candidate flags are refused, or ''. A list of harmless ones, not of known bad ones."""
     for flag in flags:
         if not _ALLOWED.fullmatch(flag):
-            return f"compiler flag '{flag[:80]}' is not on the list of harmless ones (-O*, -f*, -m*, -D*, -W*, -std=)"
+            return (
+                f"compiler flag '{flag[:80]}' is not allowed; allowed are -O, -D, -W, -std=, and those -f and -m flags that "
+                "load, write and link nothing"
+            )
     return ""
 
 

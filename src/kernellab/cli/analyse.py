@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernellab.study.mine.follow_up import Site
     from kernellab.study.mine.miner import Insight
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 
 
 def analyse(

@@ -15,7 +15,7 @@ from kernellab.core.errors import UsageError
 if TYPE_CHECKING:
     from kernellab.ledger.check import LedgerCheck
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 
 
 def anchor(

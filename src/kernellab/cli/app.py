@@ -19,6 +19,7 @@ from kernellab.cli.anchor import anchor
 from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
+from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
@@ -69,8 +70,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="KernelLab: proposes, builds, judges, measures and records compute kernels.",
 )
-_out = Console(highlight=False)
-_err = Console(stderr=True, highlight=False)
+_out = Console(highlight=False, emoji=False)
+_err = Console(stderr=True, highlight=False, emoji=False)
 _RECORDING = ("run", "verify", "bench", "resume", "demo", "study run", "tune-verifier")
 
 
@@ -103,7 +104,8 @@ def _interrupted(arguments: list[str]) -> int:
     """Only what records trials can be resumed."""
     command = " ".join(arguments[: 2 if arguments[:1] == ["study"] else 1])
     if command in _RECORDING or (command == "analyse" and "--follow-up" in arguments):
-        return _fail("interrupted; every finished trial is recorded", "'klab resume RUN' goes on from there", 130)
+        run = arguments[1] if command == "resume" and arguments[1:] else begun[-1] if begun else "RUN"
+        return _fail("interrupted; every finished trial is recorded", f"'klab resume {run}' goes on from there", 130)
     return _fail("interrupted", "start it again", 130)
 
 

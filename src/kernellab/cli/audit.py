@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernellab.report.audit import Audit
     from kernellab.report.audit_origin import Witnesses
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 
 
 def audit(

@@ -53,7 +53,7 @@ def build(
     if as_json:
         print_json(data)
     else:
-        show(Console(highlight=False), data)
+        show(Console(highlight=False, emoji=False), data)
     raise typer.Exit(made.exit_code)
 
 

@@ -23,7 +23,7 @@ Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever asks lat
 Reviewer = Annotated[str, typer.Option("--by", help="Who decides (default: the user's name).")]
 Run = Annotated[Path | None, typer.Option("--run", help="The folder of its run, where it is not found by itself.")]
 Runs = Annotated[list[Path] | None, typer.Option("--run", help="The folder of a run; may be repeated.")]
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _MARK = {"same": ("same", "green"), "drifted": ("DRIFTED", "yellow"), "failed": ("FAILED", "bold red"),
          "unchecked": ("not checked", "dim")}  # fmt: skip
 _VERDICT = {

@@ -19,6 +19,8 @@ from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, Measu
 from kernellab.ledger.records import AnyResult, Published
 
 _SHOWN = 10
+begun: list[str] = []
+"""The folders of the runs that this process has started to show: the last is what an interrupt leaves to be resumed."""
 
 
 class Display(Protocol):
@@ -43,7 +45,7 @@ class Silent:
         return None
 
     def __call__(self, event: Event) -> None:
-        return None
+        _note_start(event)
 
 
 class PlainDisplay(Silent):
@@ -54,6 +56,7 @@ class PlainDisplay(Silent):
         self._started = time.monotonic()
 
     def __call__(self, event: Event) -> None:
+        _note_start(event)
         text = _sentence(event)
         if text:
             self._console.print(
@@ -87,6 +90,7 @@ class LiveDisplay:
         self._live.__exit__(kind, err, trace)
 
     def __call__(self, event: Event) -> None:
+        _note_start(event)
         handler: Callable[[Event], None] | None = getattr(self, f"_on_{event.kind}", None)
         if handler is not None:
             handler(event)
@@ -131,7 +135,7 @@ class LiveDisplay:
         self._note = event.text
 
     def _on_confirmation(self, event: Event) -> None:
-        self._lines = [*self._lines, Text(confirmation_line(event.data["confirmation"]))][-_SHOWN:]
+        self._lines = [*self._lines, Text(_sentence(event))][-_SHOWN:]
 
     def _on_result(self, event: Event) -> None:
         self._console.print(Text(("✔ " if event.data["status"] == "better" else "· ") + event.text))
@@ -189,20 +193,28 @@ def _sentence(event: Event) -> str:
     if event.kind == "trial":
         return trial_line(event.data["trial"]).plain
     if event.kind == "confirmation":
-        return confirmation_line(event.data["confirmation"])
+        return confirmation_line(event.data["confirmation"], event.data["threshold"])
     return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": ""}.get(event.kind, event.text)
 
 
-def confirmation_line(confirmation: Confirmation) -> str:
-    """What a confirmation came to, with the pairs behind it and those that were dropped."""
+def _note_start(event: Event) -> None:
+    if event.kind == "start":
+        begun.append(str(event.data["folder"]))
+
+
+def confirmation_line(confirmation: Confirmation, threshold: float = 0.0) -> str:
+    """What a confirmation came to, with the pairs behind it and those that were dropped. `threshold`: what the lower end of
+    its interval had to exceed, where that is known."""
     verdict, t = confirmation.verdict, confirmation.timing
     if isinstance(verdict, Rejected) or t is None:
         why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else confirmation.busy
         return f"confirmation of #{confirmation.trial}: {why}"
     word = "holds" if confirmation.win else "was disturbed" if t.disturbed else "is no win"
+    low = t.speedup_low <= threshold and not confirmation.win
+    why = f" (the lower end must exceed {threshold:.3f})" if low else ""
     return (
         f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} "
-        f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}], "
+        f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}]{why}, "
         f"{pairs_kept(len(t.candidate_s), len(t.dropped))}, {verdict.cases} cases, {t.of_floor * 100:.0f} % of the floor"
     )
 

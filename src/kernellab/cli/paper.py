@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernellab.report.paper.check import PaperAudit, Status
 
 EXIT_PARTIAL = 6  # nothing is wrong, and something could not be made again
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 PAPERS = (".json", ".pdf", ".html", ".md")
 _EXITS: dict[Status, int] = {"ok": 0, "partial": EXIT_PARTIAL, "failed": EXIT_ENVIRONMENT}
 _HEADLINES: dict[Status, tuple[str, str]] = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernellab.ledger.proof import InclusionProof
     from kernellab.ledger.trusted import Signer
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 
 
 def prove(

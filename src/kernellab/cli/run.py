@@ -29,7 +29,7 @@ from kernellab.cli.scientist import forecast as show_forecast
 from kernellab.cli.scientist import spent
 from kernellab.core.events import Listener
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _MODEL = "openai:NAME[@URL], anthropic:NAME or replay:RUN: a model that writes kernels."
 
 

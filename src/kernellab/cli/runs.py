@@ -19,7 +19,7 @@ from kernellab.ledger.records import AnyResult, Published
 if TYPE_CHECKING:
     from kernellab.report.run_list import RunList, RunRow
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _NAMED_SHAPES = 2
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernellab.ledger.run import Run
     from kernellab.search.scientist.notebook import Tested
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,15 @@ def overview(
         _nothing(console, folder, found, fault, as_json)
     if as_json:
         pages.print_json({**pages.soundness(found), **data})
-        return
-    console.file.write(page.get())
-    if trial is None:
+    else:
+        _print(console, folder, found, held if trial is None else None, page.get())
+    if found.problems:
+        raise typer.Exit(EXIT_ENVIRONMENT)
+
+
+def _print(console: Console, folder: Path, found: LedgerCheck, held: _Held | None, page: str) -> None:
+    console.file.write(page)
+    if held is not None:
         state = "" if found.ended else " (not ended)"
         console.print(f"run {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
         by = held.environment
@@ -138,11 +144,19 @@ def _trial_data(held: _Held, number: int) -> dict[str, Any]:
     return {"trial": dump(trial), **facts, "source": held.run.source(trial)}
 
 
+def _threshold(run: Run, confirmation: Confirmation) -> float:
+    """What the lower end of its interval had to exceed."""
+    from kernellab.measure.winning import win_threshold
+
+    noise = [c.noise_floor for c in run.calibrations if c.dims == confirmation.dims]
+    return win_threshold(run.start.settings.win_floor, noise[-1]) if noise else 0.0
+
+
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
     trial, confirmation = held.run.trial(number), held.confirmations.get(number)
     console.print(trial_line(trial, confirmation), soft_wrap=True)
     if confirmation is not None:
-        console.print(confirmation_line(confirmation), markup=False, soft_wrap=True)
+        console.print(confirmation_line(confirmation, _threshold(held.run, confirmation)), markup=False, soft_wrap=True)
     if not isinstance(trial, FailedTrial):
         pages.abilities(console, trial.artifact)
     console.print_json(json.dumps(data["trial"]))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
 )
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _EXIT = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
 _STYLE = {"confirmed": "bold green", "rejected": "bold red", "inconclusive": "bold yellow"}
 Name = Annotated[str, typer.Argument(help="A shipped hypothesis (H1, ...) or the path of a file.")]

@@ -16,7 +16,7 @@ from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_VERIFIED, Usage
 if TYPE_CHECKING:
     from kernellab.report.foreign.finding import TableAudit
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _SHOWN = 20
 _EXITS = {
     "consistent": 0,

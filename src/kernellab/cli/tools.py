@@ -111,13 +111,14 @@ def best(
 
 def explain(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    trial: Annotated[int | None, typer.Option(help="The trial's number (default: the best one).")] = None,
+    number: Annotated[int | None, typer.Argument(metavar="[TRIAL]", help="Default: the best one.")] = None,
+    trial: Annotated[int | None, typer.Option(help="The same, as an option.")] = None,
     as_json: Json = False,
 ) -> None:
     """A trial in words: verdict, time, what bounds it, and how it differs from the fastest."""
     from kernellab.tools.memory import explain as explained
 
-    found = explained(existing(run_folder), trial)
+    found = explained(existing(run_folder), trial if number is None else number)
     if as_json:
         _finish(found, as_json)
     for line in found.words:

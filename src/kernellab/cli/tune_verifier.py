@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernellab.search.soft.tuning import TuneOrder
     from kernellab.search.soft.tuning_run import Access, Finished
 
-_out = Console(highlight=False)
+_out = Console(highlight=False, emoji=False)
 _EXIT = {"better": 0, "nothing-better": EXIT_NOTHING_BETTER, "stopped": EXIT_ENVIRONMENT}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -230,6 +231,10 @@ def parse_dims(text: str, task: Task) -> Dims:
     if set(dims) != set(names) or any(v < 1 for v in dims.values()):
         example = dims_label(task.tune[0])
         raise UsageError(f"'{text}' is not a shape of task {task.name}", f"write it like {example}")
+    needs, has = task.least_bytes(dims), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needs > has:
+        raise UsageError(f"one call at {text} needs {needs / 1e9:.4g} GB, and this machine has {has / 1e9:.4g}",
+                         "choose a smaller shape")  # fmt: skip
     return {n: dims[n] for n in names}
 
 

@@ -150,12 +150,12 @@ def test_parameters_fill_the_templates_of_flags(attempt: Any, tmp_path: Path) ->
     ["-include/etc/passwd", "-fplugin=x.so", "-Wl,-z,now", "-o/tmp/x", "@file", "-B/tmp", "-I/", "x.c", "-xc++", "-"],
 )
 def test_a_flag_that_is_not_harmless_is_refused(flag: str, attempt: Any) -> None:
-    assert "is not on the list of harmless ones" in failed(attempt(K, head=f"FLAGS = [{flag!r}]")).reason
+    assert "is not allowed" in failed(attempt(K, head=f"FLAGS = [{flag!r}]")).reason
 
 
 def test_a_template_cannot_smuggle_a_flag_past_the_list(attempt: Any) -> None:
     fault = failed(attempt(K, params={"F": "include/etc/passwd"}, head='FLAGS = ["-{F}"]'))
-    assert "is not on the list of harmless ones" in fault.reason
+    assert "is not allowed" in fault.reason
 
 
 @pytest.mark.parametrize("name", ["KLAB_THREADS", "klab_p", "program_id", "_OPENMP", "__GNUC__"])

@@ -133,8 +133,9 @@ def test_no_command_breaks_on_a_changed_ledger(source: Path, way: str, main: Mai
         for name, arguments in COMMANDS.items():
             code, out, err = main(*(str(folder) if a == "RUN" else a for a in arguments))
             if name == "show":
-                assert "NOT SOUND" in out
+                assert (code, "NOT SOUND" in out) == (5, True)
             elif name == "show --json":
+                assert code == 5
                 assert json.loads(out.splitlines()[-1])["status"] == "unsound"
             elif name in (
                 "audit",

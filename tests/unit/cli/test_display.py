@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kernellab.cli.display import LiveDisplay, PlainDisplay, Silent, make_display, results_table, trial_line
+from kernellab.cli.display import (
+    LiveDisplay,
+    PlainDisplay,
+    Silent,
+    confirmation_line,
+    make_display,
+    results_table,
+    trial_line,
+)
 from kernellab.core.events import Event
 from kernellab.core.records import (
     Artifact,
@@ -94,6 +102,21 @@ def test_plain_lines_tell_everything_once_and_in_order() -> None:
               "nothing left to try", "generation 0", "confirming trial 0", "rejected: wrong-output", "holds: 2.000x of numpy [1.900, 2.100]", "beats"]  # fmt: skip
     for line, words in zip(lines, wanted, strict=True):
         assert words in line
+
+
+@pytest.mark.parametrize(
+    ("win", "threshold", "words"),
+    [
+        (False, 3.0, "is no win: 2.000x of numpy [1.900, 2.100] (the lower end must exceed 3.000), "),
+        (False, 1.9, "(the lower end must exceed 1.900), "),
+        (False, 1.8, "is no win: 2.000x of numpy [1.900, 2.100], "),
+        (True, 3.0, "holds: 2.000x of numpy [1.900, 2.100], "),
+    ],
+)
+def test_what_is_no_win_says_why(win: bool, threshold: float, words: str) -> None:
+    timing = TIMING.model_copy(update={"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "baseline": "numpy"})
+    told = confirmation_line(CONFIRMED.model_copy(update={"win": win, "timing": timing}), threshold)
+    assert words in told
 
 
 def test_text_of_candidates_is_never_read_as_markup() -> None:
