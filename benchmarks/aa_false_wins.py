@@ -34,8 +34,8 @@ def main() -> None:
         other.start()
     started = time.monotonic()
     wins, busy, ratios, dropped, pairs = 0, 0, [], 0, 0
-    with open_stage(str(SPIN), {"N": 4096}, settings) as (lab, stage):
-        built = build(lab, stage, SPIN, {"ROUNDS": 400_000})
+    with open_stage(str(SPIN), {"N": 4096}, settings) as (opened, stage):
+        built = build(opened, stage, SPIN, {"ROUNDS": 400_000})
         for number in range(options.n):
             timing = duel(stage, built, built, settings.profile, settings.sample_s)
             ratios.append(timing.speedup)

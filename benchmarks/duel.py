@@ -9,9 +9,9 @@ from typing import Any
 
 from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.settings import Effort, Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
-from kernellab.search.lab import Lab
 from kernellab.tasks.load import load_task
 
 SAMPLE_S = 0.003
@@ -21,16 +21,16 @@ SPIN = Path(__file__).parent / "spin_task.py"
 @contextmanager
 def open_stage(locator: str, dims: dict[str, int], settings: Settings) -> Any:
     task = load_task(locator)
-    with Lab(settings, task, locator, torch=False) as lab:
-        stage = lab.stage(dims)
+    with OpenTask(settings, task, locator, torch=False) as opened:
+        stage = opened.stage(dims)
         try:
-            yield lab, stage
+            yield opened, stage
         finally:
             stage.close()
 
 
-def build(lab: Lab, stage: Stage, path: Path, params: dict[str, Any]) -> Any:
-    built = lab.builder.build(stage.task, Candidate(path.read_text(), path.stem), params, stage.shapes)
+def build(opened: OpenTask, stage: Stage, path: Path, params: dict[str, Any]) -> Any:
+    built = opened.builder.build(stage.task, Candidate(path.read_text(), path.stem), params, stage.shapes)
     assert not isinstance(built, NotBuilt), built
     return built
 

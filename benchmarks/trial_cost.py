@@ -16,12 +16,13 @@ from pathlib import Path
 
 from kernellab.core.records import MeasuredTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.propose.recipe import builtin_candidates, load_recipes
 from kernellab.run.samples import Samples
 from kernellab.run.worker import Worker
 from kernellab.sandbox.limits import Limits
-from kernellab.search.lab import Lab
-from kernellab.search.loop import step
+from kernellab.search.experiment_run import ExperimentRun
+from kernellab.search.loop import build, step
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 
@@ -49,26 +50,29 @@ def main() -> None:
         _count(runner, name, clocked)
     task = load_task("softmax")
     costs, raced = [], 0
-    with tempfile.TemporaryDirectory() as folder, Lab(Settings(effort="quick"), task, "softmax", torch=False) as lab:
-        candidates = builtin_candidates("softmax")
-        lab.begin(Path(folder) / "run", [{"M": 512, "N": 512}], candidates, "benchmark")
+    candidates, shapes = builtin_candidates("softmax"), [{"M": 512, "N": 512}]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        OpenTask(Settings(effort="quick"), task, "softmax", torch=False) as opened,
+        ExperimentRun.start(opened, Path(folder) / "run", shapes, candidates, "benchmark") as run,
+    ):
         starts = []
         for _ in range(50):
             began = time.perf_counter()
-            job = lab.device.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
+            job = opened.device.sandbox.spawn("kernellab.build.compile_job:nothing", "run", Limits(memory=8 << 30), [])
             job.wait()
             starts.append(time.perf_counter() - began)
             job.close()
-        stage = lab.stage({"M": 512, "N": 512})
-        recipes, _ = load_recipes(lab.builder, candidates)
+        stage = run.stage(shapes[0])
+        recipes, _ = load_recipes(opened.builder, candidates)
         tuner = make_tuner(recipes, "random", 0)
         while len(costs) < options.n:
             idea = tuner.propose()
             assert idea is not None
             clocked[0] = 0.0
-            lab.build(stage.dims, idea)
+            build(run, stage, idea)
             began = time.perf_counter()
-            trial = step(lab, stage, idea)
+            trial = step(run, stage, idea)
             wall = time.perf_counter() - began
             if isinstance(trial, MeasuredTrial):
                 costs.append(wall - clocked[0])

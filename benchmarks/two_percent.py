@@ -18,9 +18,9 @@ def main() -> None:
     options = parser.parse_args()
     settings = Settings(effort=options.effort)
     found, ratios, widths = 0, [], []
-    with open_stage(str(SPIN), {"N": 4096}, settings) as (lab, stage):
-        fast = build(lab, stage, SPIN, {"ROUNDS": 400_000})
-        slow = build(lab, stage, SPIN, {"ROUNDS": 408_000})
+    with open_stage(str(SPIN), {"N": 4096}, settings) as (opened, stage):
+        fast = build(opened, stage, SPIN, {"ROUNDS": 400_000})
+        slow = build(opened, stage, SPIN, {"ROUNDS": 408_000})
         for _ in range(options.n):
             timing = duel(stage, fast, slow, settings.profile, settings.sample_s)
             ratios.append(timing.speedup)

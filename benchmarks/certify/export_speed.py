@@ -41,10 +41,11 @@ from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.export import export
 from kernellab.certify.issue import certify
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import Arm
 from kernellab.measure.stats import estimate, median
-from kernellab.search.lab import Lab, task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import Task, in_order
 
 _RING_BYTES = 96 << 20
@@ -148,19 +149,21 @@ def _bare(bound: list[tuple[Any, tuple[Any, ...]]]) -> None:
         function(*arguments)
 
 
-def in_lab(lab: Lab, dims: dict[str, int], built: Built, text: str, symbol: str, pairs: int, times: int) -> list[float]:
+def here(
+    opened: OpenTask, dims: dict[str, int], built: Built, text: str, symbol: str, pairs: int, times: int
+) -> list[float]:
     """Time of the exported C file over that of the recorded kernel, by the laboratory's clock; fresh workers each time."""
-    names = ", ".join(b.name for b in (*lab.task.inputs, *lab.task.outputs))
+    names = ", ".join(b.name for b in (*opened.task.inputs, *opened.task.outputs))
     sizes = ", ".join(str(v) for v in dims.values())
     work = max(64, sum(-(-n // 64) * 64 for n in built.timed.plan.scratch))
     launch = f'def launch({names}):\n    kernel("{symbol}")({names}, {sizes}, scratch({work}, "uint8"))\n'
     flags = [f for f in built.artifact.flags if f.startswith(("-O", "-f", "-m")) and f not in _OURS]
     candidate = Candidate(f"SOURCE = {text!r}\nFLAGS = {flags!r}\n{launch}", "exported")
-    exported = lab.builder.build(lab.task, candidate, {}, [dims])
+    exported = opened.builder.build(opened.task, candidate, {}, [dims])
     assert not isinstance(exported, NotBuilt), exported.reason
     ratios, busy = [], 0
     for _ in range(times):
-        stage = lab.stage(dims)
+        stage = opened.stage(dims)
         try:
             first = Arm("exported", stage.start_worker(exported, stage.ring, 0), 0)
             second = Arm("recorded", stage.start_worker(built, stage.ring, 1), 1)
@@ -203,14 +206,14 @@ def compare(options: argparse.Namespace, home: Path, number: int, name: str) -> 
     task, locator = task_of(home / "run")
     dims = in_order(proof.trial.dims, task)
     text = (home / "package" / name / "kernel_0.c").read_text()
-    with Lab(Settings(effort="quick", device="cpu"), task, locator) as lab:
+    with OpenTask(Settings(effort="quick", device="cpu"), task, locator) as opened:
         candidate = Candidate(proof.source, proof.trial.proposal.name)
-        built = lab.builder.build(lab.task, candidate, dict(proof.trial.proposal.params), [dims])
+        built = opened.builder.build(opened.task, candidate, dict(proof.trial.proposal.params), [dims])
         assert not isinstance(built, NotBuilt)
         assert built.timed.code == Store(home / "run").get(proof.trial.artifact.code), (
             "the build is not the recorded one"
         )
-        ratios = {"library": in_lab(lab, dims, built, text, f"{name}_0", options.pairs, options.processes)}
+        ratios = {"library": here(opened, dims, built, text, f"{name}_0", options.pairs, options.processes)}
     seen = [_in_fresh_process(home, name, dims, built, options.pairs) for _ in range(options.processes)]
     print(
         f"in {options.processes} processes: {options.pairs} rounds each, {sum(s['disturbed'] for s in seen):.0f} set aside"

@@ -26,7 +26,7 @@ from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.export import export
 from kernellab.certify.issue import certify
 from kernellab.measure.stats import estimate, median
-from kernellab.search.lab import task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import Task, in_order
 
 _RING_BYTES = 512 << 20

@@ -25,13 +25,14 @@ from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
 from kernellab.measure.bench import Arm, Bench
 from kernellab.propose.base import Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
-from kernellab.search.lab import Lab
-from kernellab.search.loop import score, step
+from kernellab.search.experiment_run import ExperimentRun
+from kernellab.search.loop import build, score, step
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 
@@ -54,34 +55,37 @@ def main() -> None:
         if event.kind == "trial":
             moments.append((time.monotonic(), event.data["trial"].status))
 
-    with tempfile.TemporaryDirectory() as folder, Lab(settings, task, task.name, listen, torch=False) as lab:
-        dims = {"M": 16384, "N": 4096}
-        candidate = read_candidate(HERE / "softmax_wide.py")
-        recipes, unusable = load_recipes(lab.builder, [candidate])
+    dims = {"M": 16384, "N": 4096}
+    candidate = read_candidate(HERE / "softmax_wide.py")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        OpenTask(settings, task, task.name, listen, torch=False) as opened,
+        ExperimentRun.start(opened, Path(folder) / "run", [dims], [candidate], "search") as run,
+    ):
+        recipes, unusable = load_recipes(opened.builder, [candidate])
         assert recipes, unusable
-        lab.begin(Path(folder) / "run", [dims], [candidate], "search")
-        stage = lab.stage(dims)
+        stage = run.stage(dims)
         try:
-            honest = _honest(lab, stage)
-            print(json.dumps({"recovery": recovery(lab, stage, honest, options.faults)}), flush=True)
-            print(json.dumps({"aa": aa(lab, stage, honest, options.aa)}), flush=True)
+            honest = _honest(run, stage)
+            print(json.dumps({"recovery": recovery(run, stage, honest, options.faults)}), flush=True)
+            print(json.dumps({"aa": aa(run, stage, honest, options.aa)}), flush=True)
             started = time.monotonic()
-            search(lab, stage, make_tuner(recipes, "exhaustive", 0), options.trials)
+            search(run, stage, make_tuner(recipes, "exhaustive", 0), options.trials)
             print(json.dumps({"throughput": throughput(started, moments)}), flush=True)
         finally:
             stage.close()
 
 
-def search(lab: Lab, stage: Stage, proposer: Proposer, trials: int) -> None:
+def search(run: ExperimentRun, stage: Stage, proposer: Proposer, trials: int) -> None:
     """The laboratory's own loop, without the confirmation at its end."""
 
-    with Ahead(proposer, partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
+    with Ahead(proposer, partial(build, run, stage), run.opened.device.build_jobs) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:
                 return
             idea, _ = found
-            proposer.learn(idea, score(lab, step(lab, stage, idea)))
+            proposer.learn(idea, score(run, step(run, stage, idea)))
 
 
 def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, Any]:
@@ -95,11 +99,11 @@ def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, An
     }  # fmt: skip
 
 
-def aa(lab: Lab, stage: Stage, built: Built, count: int) -> dict[str, Any]:
-    ratios, wins, started, settings = [], 0, time.monotonic(), lab.settings
+def aa(run: ExperimentRun, stage: Stage, built: Built, count: int) -> dict[str, Any]:
+    ratios, wins, started, settings = [], 0, time.monotonic(), run.settings
     for _ in range(count):
         arms = [Arm(f"arm-{side}", stage.start_worker(built, stage.ring, side), side) for side in (0, 1)]
-        bench = Bench(stage.ring, stage.floor, lab.device.rig.sample_s)
+        bench = Bench(stage.ring, stage.floor, run.opened.device.rig.sample_s)
         timing = bench.confirm(repeat((arms[0], arms[1])), settings.profile)
         for arm in arms:
             arm.worker.close()
@@ -110,10 +114,10 @@ def aa(lab: Lab, stage: Stage, built: Built, count: int) -> dict[str, Any]:
             "seconds": time.monotonic() - started, "pairs": settings.profile.confirm_pairs}  # fmt: skip
 
 
-def recovery(lab: Lab, stage: Stage, honest: Built, count: int) -> dict[str, Any]:
+def recovery(run: ExperimentRun, stage: Stage, honest: Built, count: int) -> dict[str, Any]:
     figures = {}
     for name in FAULTS:
-        built = _built(lab, stage, Candidate((CHEATS / f"{name}.py").read_text(), name), {})
+        built = _built(run, stage, Candidate((CHEATS / f"{name}.py").read_text(), name), {})
         seconds, verdict = [], None
         for _ in range(count):
             verdict = stage.verify(built)
@@ -125,14 +129,14 @@ def recovery(lab: Lab, stage: Stage, honest: Built, count: int) -> dict[str, Any
     return figures
 
 
-def _honest(lab: Lab, stage: Stage) -> Built:
+def _honest(run: ExperimentRun, stage: Stage) -> Built:
     found = [c for c in builtin_candidates(stage.task.name, "cuda") if c.name == "softmax_row_triton"]
-    recipe = load_recipes(lab.builder, found)[0][0]
-    return _built(lab, stage, recipe.candidate, {k: v[0] for k, v in recipe.space.items()})
+    recipe = load_recipes(run.opened.builder, found)[0][0]
+    return _built(run, stage, recipe.candidate, {k: v[0] for k, v in recipe.space.items()})
 
 
-def _built(lab: Lab, stage: Stage, candidate: Candidate, params: dict[str, Any]) -> Built:
-    built = lab.builder.build(stage.task, candidate, params, stage.shapes)
+def _built(run: ExperimentRun, stage: Stage, candidate: Candidate, params: dict[str, Any]) -> Built:
+    built = run.opened.builder.build(stage.task, candidate, params, stage.shapes)
     assert not isinstance(built, NotBuilt), built
     return built
 

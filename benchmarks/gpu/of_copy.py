@@ -17,13 +17,14 @@ from typing import Any
 
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
 from kernellab.measure.bench import Arm, Bench, Pairs
 from kernellab.measure.gpu_roofline import COPIES, OWN_KERNELS
 from kernellab.measure.roofline import Ceilings, floor_for
 from kernellab.measure.stats import median
-from kernellab.search.lab import Lab, task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
 
 COPY = (
@@ -49,21 +50,21 @@ def main() -> None:
         entries = list(read_entries(run))
         trials = [e.body for e in entries if e.kind == "trial"]
         results = [e.body for e in entries if e.kind == "result" and e.body.get("trial") is not None]
-        with Lab(Settings(effort="quick", device="cuda"), task, locator, torch=False) as lab:
+        with OpenTask(Settings(effort="quick", device="cuda"), task, locator, torch=False) as opened:
             for result in results:
-                dims = in_order(result["dims"], lab.task)
-                print(json.dumps(compare(lab, dims, trials[result["trial"]], Store(run), options.pairs)), flush=True)
+                dims = in_order(result["dims"], opened.task)
+                print(json.dumps(compare(opened, dims, trials[result["trial"]], Store(run), options.pairs)), flush=True)
 
 
-def compare(lab: Lab, dims: dict[str, int], trial: dict[str, Any], store: Store, pairs: int) -> dict[str, Any]:
-    proposal, rig = trial["proposal"], lab.device.rig
+def compare(opened: OpenTask, dims: dict[str, int], trial: dict[str, Any], store: Store, pairs: int) -> dict[str, Any]:
+    proposal, rig = trial["proposal"], opened.device.rig
     candidate = Candidate(store.get(proposal["source"]).decode(), proposal["name"])
-    best = _built(lab, candidate, dict(proposal["params"]), dims)
+    best = _built(opened, candidate, dict(proposal["params"]), dims)
     copies = [
-        _built(lab, Candidate(COPY, "copy"), {**p, "KIND": "copy", "BLOCKS": 1, "ROUNDS": 1}, dims) for p in COPIES
+        _built(opened, Candidate(COPY, "copy"), {**p, "KIND": "copy", "BLOCKS": 1, "ROUNDS": 1}, dims) for p in COPIES
     ]
-    floor = floor_for(lab.task, dims, Ceilings(4.8e12, 4.8e12, 1e15), 1)
-    ring = rig.ring(lab.task, dims, rig.slots(lab.task, dims, floor.seconds), os.urandom(32), 2)
+    floor = floor_for(opened.task, dims, Ceilings(4.8e12, 4.8e12, 1e15), 1)
+    ring = rig.ring(opened.task, dims, rig.slots(opened.task, dims, floor.seconds), os.urandom(32), 2)
     bench = Bench(ring, floor, rig.sample_s)
     try:
         arms = [Arm(f"copy {n}", rig.device.start(b, ring.inputs, ring.sides[1], ring.calls), 1, trusted=True)
@@ -74,7 +75,7 @@ def compare(lab: Lab, dims: dict[str, int], trial: dict[str, Any], store: Store,
     finally:
         ring.close()
     ratio = found.speedup()
-    return {"task": lab.task.name, "dims": dims, "kernel": proposal["name"], "params": proposal["params"],
+    return {"task": opened.task.name, "dims": dims, "kernel": proposal["name"], "params": proposal["params"],
             "copy": COPIES[arms.index(copy)], "of_copy": ratio.value, "low": ratio.low, "high": ratio.high,
             "kernel_us": median(found.first) * 1e6, "copy_us": median(found.second) * 1e6, "pairs": ratio.n}  # fmt: skip
 
@@ -83,8 +84,8 @@ def _compare(bench: Bench, first: Arm, second: Arm, pairs: int) -> Pairs:
     return bench.compare(first, second, pairs)[0]
 
 
-def _built(lab: Lab, candidate: Candidate, params: dict[str, Any], dims: dict[str, int]) -> Built:
-    built = lab.builder.build(lab.task, candidate, params, [dims])
+def _built(opened: OpenTask, candidate: Candidate, params: dict[str, Any], dims: dict[str, int]) -> Built:
+    built = opened.builder.build(opened.task, candidate, params, [dims])
     assert not isinstance(built, NotBuilt), built
     return built
 

@@ -21,11 +21,12 @@ from typing import Any
 from kernellab.core.hardware import cpu_model
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.propose.recipe import Recipe, builtin_candidates, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
-from kernellab.search.lab import Lab
-from kernellab.search.loop import step
+from kernellab.search.experiment_run import ExperimentRun
+from kernellab.search.loop import build, step
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 
@@ -47,25 +48,28 @@ def main() -> None:
     settings = Settings(effort="quick", device="cpu", sampler="exhaustive", sample_s=options.sample_s)
     candidates = [c for c in builtin_candidates(options.task) if not options.recipe or c.name in options.recipe]
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder, Lab(settings, load_task(options.task), options.task) as lab:
-        lab.begin(Path(folder) / "run", shapes, candidates, "benchmark")
-        recipes, _ = load_recipes(lab.builder, candidates)
-        kept = [_shape(lab, recipes, dims, options.seconds / len(shapes)) for dims in shapes]
-        body = {"header": _header(lab, options.task, load, settings), "recipes": [_recipe(r) for r in recipes]}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        OpenTask(settings, load_task(options.task), options.task) as opened,
+        ExperimentRun.start(opened, Path(folder) / "run", shapes, candidates, "benchmark") as run,
+    ):
+        recipes, _ = load_recipes(run.opened.builder, candidates)
+        kept = [_shape(run, recipes, dims, options.seconds / len(shapes)) for dims in shapes]
+        body = {"header": _header(run, options.task, load, settings), "recipes": [_recipe(r) for r in recipes]}
     out.parent.mkdir(parents=True, exist_ok=True)
     lines = json.dumps({**body, "shapes": kept}, separators=(",", ":")).replace('{"recipe"', '\n{"recipe"')
     out.write_text(lines + "\n")
     print(f"{sum(len(s['trials']) for s in kept)} combinations in {out} ({out.stat().st_size >> 10} KiB)")
 
 
-def _shape(lab: Lab, recipes: list[Recipe], dims: dict[str, int], seconds: float) -> dict[str, Any]:
-    stage, trials, deadline = lab.stage(dims), [], time.monotonic() + seconds
-    tuner = make_tuner(recipes, "exhaustive", lab.settings.seed)
+def _shape(run: ExperimentRun, recipes: list[Recipe], dims: dict[str, int], seconds: float) -> dict[str, Any]:
+    stage, trials, deadline = run.stage(dims), [], time.monotonic() + seconds
+    tuner = make_tuner(recipes, "exhaustive", run.settings.seed)
     left = sum(r.size for r in recipes)
     try:
-        with Ahead(tuner, partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
+        with Ahead(tuner, partial(build, run, stage), run.opened.device.build_jobs) as ahead:
             while time.monotonic() < deadline and (found := ahead.next(left)) is not None:
-                trials.append(step(lab, stage, found[0]))
+                trials.append(step(run, stage, found[0]))
                 left -= 1
                 if len(trials) % 50 == 0:
                     print(f"{stage.label()}: {len(trials)} done, {left} left", flush=True)
@@ -73,10 +77,10 @@ def _shape(lab: Lab, recipes: list[Recipe], dims: dict[str, int], seconds: float
         stage.close()
     return {"dims": dims, "noise_floor": stage.calibration.noise_floor, "baseline": stage.baseline,
             "floor_s": stage.floor.seconds, "memory_floor_s": stage.floor.memory_s, "left_out": left,
-            "trials": [_row(t, lab) for t in trials]}  # fmt: skip
+            "trials": [_row(t, run) for t in trials]}  # fmt: skip
 
 
-def _row(trial: AnyTrial, lab: Lab) -> dict[str, Any]:
+def _row(trial: AnyTrial, run: ExperimentRun) -> dict[str, Any]:
     row: dict[str, Any] = {"recipe": trial.proposal.name, "params": trial.proposal.params, "status": trial.status}
     if isinstance(trial, FailedTrial):
         return {**row, "reason": trial.reason}
@@ -84,7 +88,7 @@ def _row(trial: AnyTrial, lab: Lab) -> dict[str, Any]:
         return {**row, "cause": trial.verdict.cause, "reason": trial.verdict.reason}
     row["resources"] = trial.artifact.resources
     if isinstance(trial, DuplicateTrial):
-        twin = lab.archive.trials[trial.of].proposal
+        twin = run.archive.trials[trial.of].proposal
         return {**row, "of": {"recipe": twin.name, "params": twin.params}}
     assert isinstance(trial, MeasuredTrial)
     timing = trial.timing
@@ -98,13 +102,13 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
     return {"name": recipe.name, "space": recipe.space, "why": recipe.why}
 
 
-def _header(lab: Lab, task: str, load: float, settings: Settings) -> dict[str, Any]:
+def _header(run: ExperimentRun, task: str, load: float, settings: Settings) -> dict[str, Any]:
     return {
         "what": "every combination, measured once, in an order shuffled by the seed",
         "caution": "measured on a shared, noisy machine: a space to simulate searches on, not a claim about kernels",
         "task": task,
         "processor": cpu_model(),
-        "compiler_environment": lab.environment["digest"],
+        "compiler_environment": run.opened.environment["digest"],
         "load_average_at_start": round(load, 2),
         "cores": os.cpu_count(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),

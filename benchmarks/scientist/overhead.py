@@ -26,13 +26,14 @@ from tests.support.scripted_scientist import Scripted  # noqa: E402
 
 from kernellab.core.records import AnyTrial  # noqa: E402
 from kernellab.core.settings import Science, Settings  # noqa: E402
+from kernellab.evaluate.open_task import OpenTask  # noqa: E402
 from kernellab.ledger.journal import read_entries  # noqa: E402
 from kernellab.propose.base import Idea  # noqa: E402
 from kernellab.propose.recipe import builtin_candidates, load_recipes  # noqa: E402
-from kernellab.search.lab import Budget, Lab  # noqa: E402
-from kernellab.search.loop import search_shape  # noqa: E402
-from kernellab.search.scientist.model_session import open_mind  # noqa: E402
-from kernellab.search.scientist.prompt_context import Desk  # noqa: E402
+from kernellab.search.experiment_run import ExperimentRun  # noqa: E402
+from kernellab.search.loop import Budget, search_shape  # noqa: E402
+from kernellab.search.scientist.model_session import open_session  # noqa: E402
+from kernellab.search.scientist.prompt_context import PromptContext  # noqa: E402
 from kernellab.search.scientist.proposer import Scientist  # noqa: E402
 from kernellab.search.tune import make_tuner  # noqa: E402
 from kernellab.tasks.load import load_task  # noqa: E402
@@ -69,7 +70,7 @@ def main() -> None:
         print(json.dumps(measure(Path(name) / "run", options.task, options.trials, options.device), indent=1))
 
 
-def measure(run: Path, name: str, trials: int, device: str = "cpu") -> dict[str, Any]:
+def measure(folder: Path, name: str, trials: int, device: str = "cpu") -> dict[str, Any]:
     task = load_task(name).on(device)
     candidates = builtin_candidates(name, device)
     if device == "cuda":  # the scripted writer answers in the language of the base kernel: one language
@@ -84,23 +85,26 @@ def measure(run: Path, name: str, trials: int, device: str = "cpu") -> dict[str,
     settings = Settings(
         effort="quick", trials=trials, sample_s=0.0005 if device == "cpu" else 0.0, sampler="random", device=device
     )
-    with ModelServer(Scripted({"write": rewritten}), lifetime_s=1200) as server, Lab(settings, task, name) as lab:
-        dims = min(task.tune, key=task.least_bytes)
+    dims = min(task.tune, key=task.least_bytes)
+    with (
+        ModelServer(Scripted({"write": rewritten}), lifetime_s=1200) as server,
+        OpenTask(settings, task, name) as opened,
+        ExperimentRun.start(opened, folder, [dims], candidates, "search") as run,
+    ):
         science = Science.model_validate({"model": f"openai:m@{server.url}", "experiments": 1, "tune": 2, "repairs": 0})
-        lab.begin(run, [dims], candidates, "search", science=science.model_dump(mode="json"))
-        stage = lab.stage(dims)
-        with open_mind(lab, science) as mind:
-            recipes, _ = load_recipes(lab.builder, candidates)
-            desk = Desk(lab, mind, dims, [dims])
-            mind.author.book.check(desk.task, desk.device, desk.backend)
-            scientist = Scientist(desk, make_tuner(recipes, "random", 0), len(recipes))
+        stage = run.stage(dims)
+        with open_session(run, science) as session:
+            recipes, _ = load_recipes(opened.builder, candidates)
+            context = PromptContext(run, session, dims, [dims])
+            session.author.book.check(context.task, context.device, context.backend)
+            scientist = Scientist(context, make_tuner(recipes, "random", 0), len(recipes))
             timed = Timed(scientist)
             started = time.perf_counter()
-            search_shape(lab, stage, timed, Budget(trials, 0.0), in_order=True)
+            search_shape(run, stage, timed, Budget(trials, 0.0), in_order=True)
             whole = time.perf_counter() - started
             scientist.finish()
         stage.close()
-    entries = list(read_entries(run))
+    entries = list(read_entries(folder))
     model_s = sum(e.body["seconds"] for e in entries if e.kind == "model-call" and e.body["status"] == "answered")
     written = sum(1 for e in entries if e.kind == "experiment")
     own = timed.seconds - model_s

@@ -36,7 +36,7 @@ from kernellab.ledger.lines import Lines
 from kernellab.ledger.run import Run, TypedEntry, not_well_formed, well_formed
 from kernellab.measure.stats import replicated_speedup
 from kernellab.measure.winning import too_busy, win_threshold, wins
-from kernellab.search.lab import task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
 
 CERTIFICATES = "certificates"

@@ -21,7 +21,7 @@ from kernellab.certify.proof import Proof
 from kernellab.certify.write_package import package_files
 from kernellab.core.errors import UsageError
 from kernellab.ledger.disk import access_fault
-from kernellab.search.lab import task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import Task, dims_label
 
 

@@ -13,7 +13,7 @@ from kernellab.certify.draft import draft, shapes_of
 from kernellab.certify.history import read_history
 from kernellab.core.errors import UsageError
 from kernellab.ledger.keys import SigningKey, load_or_create_key
-from kernellab.search.lab import task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
 
 

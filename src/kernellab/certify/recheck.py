@@ -30,10 +30,11 @@ from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Artifact, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.core.targets import home_of
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
-from kernellab.search.lab import TASK_FILE, Lab
+from kernellab.search.experiment_run import TASK_FILE
 from kernellab.targets.cpu import processors
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
@@ -118,7 +119,7 @@ def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Rec
         report.add("verdict", "unchecked", "the kernel's source lies in the run")
         return report
     try:
-        _in_lab(report, proof, task, locator, emit)
+        _on_device(report, proof, task, locator, emit)
     except EnvironmentFault as fault:
         for part in ("device", "verdict", "timing"):
             if report.status(part) == "unchecked":
@@ -151,26 +152,26 @@ def _check_reference(report: Recheck, task: Task) -> None:
         report.add("anchor", "same", f"{now.elements} answers of the reference on {len(now.cases)} cases")
 
 
-def _in_lab(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
+def _on_device(report: Recheck, proof: Proof, task: Task, locator: str, emit: Listener) -> None:
     settings = Settings(**proof.genesis.settings.model_dump(include=_KEPT))
     settings = settings.model_copy(
         update={"threads": min(settings.threads, processors())}
     )  # a smaller machine judges too
-    with _open(settings, task, locator, emit) as lab:
-        if _check_machine(report, lab.environment, lab.settings.target == settings.target):
-            _confirm_again(report, proof, lab)
+    with _open(settings, task, locator, emit) as opened:
+        if _check_machine(report, opened.environment, opened.settings.target == settings.target):
+            _confirm_again(report, proof, opened)
         else:
-            _judge_elsewhere(report, proof, lab)
+            _judge_elsewhere(report, proof, opened)
 
 
-def _open(settings: Settings, task: Task, locator: str, emit: Listener) -> Lab:
-    """The laboratory for the certificate's target, or for its own where that target is another family's."""
+def _open(settings: Settings, task: Task, locator: str, emit: Listener) -> OpenTask:
+    """For the certificate's target, or for this machine's own where that target is another family's."""
     try:
-        return Lab(settings, task, locator, emit)
+        return OpenTask(settings, task, locator, emit)
     except UsageError:
         if not settings.target:
             raise
-        return Lab(settings.model_copy(update={"target": ""}), task, locator, emit)
+        return OpenTask(settings.model_copy(update={"target": ""}), task, locator, emit)
 
 
 def _check_machine(report: Recheck, now: dict[str, Any], same_target: bool) -> bool:
@@ -203,11 +204,11 @@ def _candidate(proof: Proof) -> Candidate:
     return Candidate(proof.source, proof.trial.proposal.name)
 
 
-def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
+def _confirm_again(report: Recheck, proof: Proof, opened: OpenTask) -> None:
     """The device is of the same kind: everything that the confirmation did, anew."""
-    lab.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
+    opened.emit(Event("note", "judging on fresh inputs and measuring in pairs"))
     asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed")}
-    found = _evaluated(proof, lab, asked)
+    found = _evaluated(proof, opened, asked)
     _check_build(report, found)
     if found.verdict is None or found.calibration is None:
         return
@@ -216,21 +217,21 @@ def _confirm_again(report: Recheck, proof: Proof, lab: Lab) -> None:
     if found.status == "busy" or (timing is not None and too_busy(timing, calibration)):
         report.add("timing", "unchecked", "the machine is too busy to measure on: --wait waits for quiet")
     elif timing is not None:
-        _check_timing(report, timing, win_threshold(lab.settings.win_floor, calibration.noise_floor))
+        _check_timing(report, timing, win_threshold(opened.settings.win_floor, calibration.noise_floor))
 
 
-def _judge_elsewhere(report: Recheck, proof: Proof, lab: Lab) -> None:
+def _judge_elsewhere(report: Recheck, proof: Proof, opened: OpenTask) -> None:
     """Another device: its answers can be judged, its speed says nothing about the certificate's."""
-    found = _evaluated(proof, lab, {"judging": Judging(level="full")})
+    found = _evaluated(proof, opened, {"judging": Judging(level="full")})
     _check_build(report, found)
     if found.verdict is not None:
         _check_verdict(report, found.verdict)
         report.add("timing", "unchecked", "another device than the certificate's: its figures are not this one's")
 
 
-def _evaluated(proof: Proof, lab: Lab, asked: dict[str, Any]) -> TrialRecord:
-    dims = in_order(proof.trial.dims, lab.task)
-    return lab.evaluate(lab.request(dims, _candidate(proof), proof.trial.proposal.params, **asked))
+def _evaluated(proof: Proof, opened: OpenTask, asked: dict[str, Any]) -> TrialRecord:
+    dims = in_order(proof.trial.dims, opened.task)
+    return opened.evaluate(opened.request(dims, _candidate(proof), proof.trial.proposal.params, **asked))
 
 
 def _check_build(report: Recheck, found: TrialRecord) -> None:

@@ -18,9 +18,9 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
 from kernellab.core.targets import backend_of, devices, home_of, platforms
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.recipe import load_recipes
-from kernellab.search.lab import Lab
 from kernellab.targets.base import platform
 from kernellab.targets.choose import AUTO
 from kernellab.tasks.load import load_task
@@ -174,14 +174,14 @@ def _run_group(task_name: str, settings: Settings, members: list[Entry], emit: L
     dims = task.quick_shape
     rows = []
     judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
-    with Lab(settings, task, task_name, emit=silent, torch=False) as lab:
+    with OpenTask(settings, task, task_name, emit=silent, torch=False) as opened:
         for entry in members:
-            rows.append(_report(emit, _candidate_row(lab, dims, judging, entry)))
+            rows.append(_report(emit, _candidate_row(opened, dims, judging, entry)))
     return rows
 
 
-def _candidate_row(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> Row:
-    status, cause, reason = _judge(lab, dims, judging, entry)
+def _candidate_row(opened: OpenTask, dims: Dims, judging: Judging, entry: Entry) -> Row:
+    status, cause, reason = _judge(opened, dims, judging, entry)
     if status == BUSY and entry.kind == "cheat" and entry.stage in _NOT_TIMED:
         status = "passed"  # a busy machine excuses nothing that is to be told without a clock
     passed = status == "passed"
@@ -192,10 +192,10 @@ def _candidate_row(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> Row:
     return Row(entry.path.stem, "cheat", right, shown, cause, reason, entry.device)
 
 
-def _judge(lab: Lab, dims: Dims, judging: Judging, entry: Entry) -> tuple[str, str, str]:
-    candidate, params = _candidate(lab.builder, entry)
+def _judge(opened: OpenTask, dims: Dims, judging: Judging, entry: Entry) -> tuple[str, str, str]:
+    candidate, params = _candidate(opened.builder, entry)
     asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
-    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    found = opened.evaluate(opened.request(dims, candidate, params, **asked))
     if found.artifact is None:
         return found.status, found.status, found.reason
     if found.rejected is not None:

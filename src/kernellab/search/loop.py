@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kernellab.build.base import Candidate
+from kernellab.build.base import Built, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import (
@@ -27,39 +29,60 @@ from kernellab.measure.winning import win_threshold, wins
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
-from kernellab.search.lab import Budget, Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.result import plain, summarise
 
 
-def search_shape(lab: Lab, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False) -> AnyResult:
+@dataclass
+class Budget:
+    """Trials and seconds for one shape (zero seconds: no limit), and whether the run's GPU time is spent."""
+
+    trials: int
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+    spent: Callable[[], bool] = lambda: False
+
+    def left(self, done: int) -> bool:
+        in_time = not self.seconds or time.monotonic() - self.started < self.seconds
+        return done < self.trials and in_time and not self.spent()
+
+
+def search_shape(
+    run: ExperimentRun, stage: Stage, proposer: Proposer, budget: Budget, in_order: bool = False
+) -> AnyResult:
     """Spend the budget on one shape, then confirm. Trials already recorded (a resumed run) count.
 
     `in_order`: trials follow the order of the proposals, also where builds run ahead.
     """
-    done = lab.archive.of(stage.task.name, stage.dims)
+    done = run.archive.of(stage.task.name, stage.dims)
     for trial in done:
-        proposer.learn(_idea_of(trial), score(lab, trial), trial)
+        proposer.learn(_idea_of(run, trial), score(run, trial), trial)
     count = len(done)
-    with Ahead(proposer, partial(lab.build, stage.dims), lab.device.build_jobs, in_order) as ahead:
+    with Ahead(proposer, partial(build, run, stage), run.opened.device.build_jobs, in_order) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
-                lab.emit(Event("note", "there is nothing left to try"))
+                run.emit(Event("note", "there is nothing left to try"))
                 break
             idea, _ = found
-            trial = step(lab, stage, idea)
-            proposer.learn(idea, score(lab, trial), trial)
+            trial = step(run, stage, idea)
+            proposer.learn(idea, score(run, trial), trial)
             count += 1
-    return conclude(lab, stage)
+    return conclude(run, stage)
 
 
-def step(lab: Lab, stage: Stage, idea: Idea) -> AnyTrial:
+def build(run: ExperimentRun, stage: Stage, idea: Idea) -> Built | NotBuilt:
+    """For a trial of it, before that comes."""
+    return run.opened.build(stage.dims, idea.candidate, idea.params)
+
+
+def step(run: ExperimentRun, stage: Stage, idea: Idea) -> AnyTrial:
     """One trial, from idea to committed record. A candidate that fails anywhere is data."""
     task, dims = stage.task.name, stage.dims
-    known = lab.archive.known(task, dims)
-    race = Clocking(how="race", incumbent=lab.archive.incumbent(task, dims))
-    found = lab.evaluate(lab.request(dims, idea.candidate, idea.params, known=tuple(known), clocking=race))
-    return lab.record(_trial(_common(lab, stage, idea, found), found, known))
+    known = run.archive.known(task, dims)
+    race = Clocking(how="race", incumbent=run.archive.incumbent(task, dims))
+    found = run.evaluate(run.opened.request(dims, idea.candidate, idea.params, known=tuple(known), clocking=race))
+    return run.record(_trial(_common(run, stage, idea, found), found, known))
 
 
 def _trial(common: dict[str, Any], found: TrialRecord, known: Mapping[str, int]) -> AnyTrial:
@@ -78,41 +101,40 @@ def _trial(common: dict[str, Any], found: TrialRecord, known: Mapping[str, int])
     return MeasuredTrial(**common, trust=found.trust, timing=found.timing)
 
 
-def conclude(lab: Lab, stage: Stage) -> AnyResult:
+def conclude(run: ExperimentRun, stage: Stage) -> AnyResult:
     """Confirm the most promising trials, best first, until one holds; record the result."""
     task, dims = stage.task.name, stage.dims
-    known = {c.trial: c for c in lab.archive.confirmed(task, dims)}
-    threshold = win_threshold(lab.settings.win_floor, stage.calibration.noise_floor)
+    known = {c.trial: c for c in run.archive.confirmed(task, dims)}
+    threshold = win_threshold(run.settings.win_floor, stage.calibration.noise_floor)
     confirmed: list[Confirmation] = []
-    for trial in lab.archive.promising(task, dims)[: lab.settings.profile.confirmations]:
+    for trial in run.archive.promising(task, dims)[: run.settings.profile.confirmations]:
         if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup_high <= threshold:
             break  # by its own figures it is no win, and those below it are slower
-        confirmed.append(known.get(trial.trial) or _confirm(lab, stage, trial, threshold))
+        confirmed.append(known.get(trial.trial) or _confirm(run, stage, trial, threshold))
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
-    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": lab.device.rig.threads}
-    result = summarise(stage.label(), facts, lab.archive.of(task, dims), confirmed, stage.calibration)
-    lab.append(kinds.RESULT, result)
-    lab.emit(Event("result", result.reason, plain(result)))
+    facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": run.opened.device.rig.threads}
+    result = summarise(stage.label(), facts, run.archive.of(task, dims), confirmed, stage.calibration)
+    run.append(kinds.RESULT, result)
+    run.emit(Event("result", result.reason, plain(result)))
     return result
 
 
-def score(lab: Lab, trial: AnyTrial) -> float | None:
+def score(run: ExperimentRun, trial: AnyTrial) -> float | None:
     """The lower bound of a trial's speed-up, its twin's for a duplicate, None for what was never measured."""
     if isinstance(trial, DuplicateTrial):
-        trial = lab.archive.trials[trial.of]
+        trial = run.archive.trials[trial.of]
     return trial.timing.speedup_low if isinstance(trial, MeasuredTrial) else None
 
 
-def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold: float) -> Confirmation:
+def _confirm(run: ExperimentRun, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold: float) -> Confirmation:
     text = f"confirming trial {trial.trial} in fresh processes on fresh inputs"
-    lab.wait_for_quiet()
-    lab.emit(Event("confirming", text, {"trial": trial.trial}))
-    idea = _idea_of(trial, lab)
+    run.opened.wait_for_quiet()
+    run.emit(Event("confirming", text, {"trial": trial.trial}))
     asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed"), "expected": trial.artifact}
-    found = lab.evaluate(lab.request(stage.dims, idea.candidate, idea.params, **asked))
-    lab.keep_listing(found)
+    found = run.evaluate(run.opened.request(stage.dims, run.candidate_of(trial), trial.proposal.params, **asked))
+    run.keep_listing(found)
     verdict = found.verdict or Rejected(cause="plan", reason=_why_unbuilt(found, stage))
     confirmation = Confirmation(
         trial=trial.trial,
@@ -120,13 +142,13 @@ def _confirm(lab: Lab, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold
         dims=trial.dims,
         verdict=verdict,
         timing=found.timing,
-        win=found.timing is not None and wins(found.timing, stage.calibration, lab.settings.win_floor),
+        win=found.timing is not None and wins(found.timing, stage.calibration, run.settings.win_floor),
         inputs_seed=found.inputs_seed,
         busy=found.reason if found.status == "busy" else "",
         artifact=found.artifact,
     )
-    lab.confirm(confirmation)
-    lab.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
+    run.confirm(confirmation)
+    run.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
     return confirmation
 
 
@@ -137,24 +159,23 @@ def _why_unbuilt(found: TrialRecord, stage: Stage) -> str:
     return f"{found.status} at a shape that is kept back, though not at the tuned and the edge shapes"
 
 
-def _common(lab: Lab, stage: Stage, idea: Idea, found: TrialRecord) -> dict[str, Any]:
+def _common(run: ExperimentRun, stage: Stage, idea: Idea, found: TrialRecord) -> dict[str, Any]:
     source = sha256_hex(idea.candidate.text.encode())
     proposal = Proposal(source=source, name=idea.candidate.name, params=idea.params, why=idea.why, origin=idea.origin)
     return {
-        "trial": len(lab.archive.trials),
+        "trial": len(run.archive.trials),
         "task": stage.task.name,
         "dims": stage.dims,
         "proposal": proposal,
         "tier": found.tier,
-        "seed": lab.settings.seed,
+        "seed": run.seed,
         "device": found.device,
         "environment": found.environment,
         "wall_s": found.wall_s,
     }
 
 
-def _idea_of(trial: AnyTrial, lab: Lab | None = None) -> Idea:
-    """The idea behind a recorded trial; with its text where the laboratory has a store."""
+def _idea_of(run: ExperimentRun, trial: AnyTrial) -> Idea:
+    """The idea behind a recorded trial."""
     proposal = trial.proposal
-    text = lab.store.get(proposal.source).decode() if lab and lab.store else ""
-    return Idea(Candidate(text, proposal.name), dict(proposal.params), proposal.why, proposal.origin)
+    return Idea(run.candidate_of(trial), dict(proposal.params), proposal.why, proposal.origin)

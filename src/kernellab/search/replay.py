@@ -11,6 +11,7 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
@@ -18,7 +19,7 @@ from kernellab.ledger.check import require_sound
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
-from kernellab.search.lab import Lab, task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
@@ -34,15 +35,15 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
     """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
     require_sound(folder)
     trial = Run(folder).trial(number)
-    with _lab(folder, emit, trial.task) as lab:
-        stage = lab.stage(trial.dims, confirming=False)
+    with _open(folder, emit, trial.task) as opened:
+        stage = opened.stage(trial.dims, confirming=False)
         try:
             return {
                 "run": str(folder),
                 "trial": number,
-                "tier": lab.tier,
-                "trust": lab.trust,
-                **_again(lab, stage, trial, Store(folder)),
+                "tier": opened.tier,
+                "trust": opened.trust,
+                **_again(opened, stage, trial, Store(folder)),
             }
         finally:
             stage.close()
@@ -57,33 +58,33 @@ def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, A
     chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
     rows = []
     for name in dict.fromkeys(t.task for t in chosen):
-        with _lab(folder, emit, name) as lab:
-            rows += _measure_again(lab, folder, [t for t in chosen if t.task == name])
+        with _open(folder, emit, name) as opened:
+            rows += _measure_again(opened, folder, [t for t in chosen if t.task == name])
     return rows
 
 
-def _measure_again(lab: Lab, folder: Path, trials: list[MeasuredTrial]) -> list[dict[str, Any]]:
+def _measure_again(opened: OpenTask, folder: Path, trials: list[MeasuredTrial]) -> list[dict[str, Any]]:
     rows = []
     for label in dict.fromkeys(dims_label(t.dims) for t in trials):
         here = [t for t in trials if dims_label(t.dims) == label]
-        stage = lab.stage(here[0].dims, confirming=False)
+        stage = opened.stage(here[0].dims, confirming=False)
         try:
             for trial in here:
-                lab.emit(Event("note", f"measuring trial {trial.trial} again"))
-                rows.append({"trial": trial.trial, **_again(lab, stage, trial, Store(folder))})
+                opened.emit(Event("note", f"measuring trial {trial.trial} again"))
+                rows.append({"trial": trial.trial, **_again(opened, stage, trial, Store(folder))})
         finally:
             stage.close()
     return rows
 
 
-def _lab(folder: Path, emit: Listener, name: str) -> Lab:
+def _open(folder: Path, emit: Listener, name: str) -> OpenTask:
     """For the run's own task, or for another built-in one that its record names (a study may have several)."""
     run = Run(folder)
     task, locator = task_of(folder)
     if task.name != name:
         task, locator = load_task(name), name
     settings = Settings(**run.genesis.settings.model_dump(include=_KEPT))
-    return Lab(settings, task, locator, emit, _with_torch(run))
+    return OpenTask(settings, task, locator, emit, _with_torch(run))
 
 
 def _with_torch(run: Run) -> bool:
@@ -92,7 +93,7 @@ def _with_torch(run: Run) -> bool:
     return any(n.startswith("torch") and n != "torch.eager" for n in names)
 
 
-def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:
+def _again(opened: OpenTask, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:
     """Status and reason as recorded and as found now, and whether they agree."""
     row: dict[str, Any] = {
         "dims": trial.dims,
@@ -103,7 +104,7 @@ def _again(lab: Lab, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, A
     candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
     seed = trial.inputs_seed if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else bytes(32).hex()
     asked = {"judging": Judging(inputs_seed=seed), "clocking": Clocking(how="race")}
-    found = lab.evaluate(lab.request(stage.dims, candidate, trial.proposal.params, **asked))
+    found = opened.evaluate(opened.request(stage.dims, candidate, trial.proposal.params, **asked))
     if found.artifact is None:
         return {**row, "status": found.status, "reason": found.reason, "agrees": isinstance(trial, FailedTrial)}
     row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, found.artifact)

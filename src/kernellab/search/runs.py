@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
 from kernellab.core.settings import NO_MODEL, Settings
 from kernellab.core.targets import devices
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.disk import keep_file
@@ -34,8 +36,8 @@ from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.propose.carve import carve
 from kernellab.propose.recipe import builtin_candidates, load_recipes
-from kernellab.search.lab import Budget, Lab, candidates_of, task_of
-from kernellab.search.loop import search_shape
+from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
+from kernellab.search.loop import Budget, search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.on_request import sanitize_candidate
 from kernellab.search.replay import read_trials
@@ -152,14 +154,14 @@ def run_search(
         _refuse_nothing(task, candidates, question)
     chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
     borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
-    with Lab(settings, task, locator, emit) as lab:
-        candidates += carried_over(lab, chosen, candidates, borrowed)
+    with OpenTask(settings, task, locator, emit) as opened:
+        candidates += carried_over(opened, chosen, candidates, borrowed)
         _refuse_nothing(task, candidates, question)
-        lab.begin(folder, chosen, candidates, "search", science=question.data(), files=question.files())
-        keep_templates(folder, question.templates)
-        return _end_of(
-            lab, search(lab, chosen, candidates, SearchRequest(question, borrowed=borrowed, profiled=profiled))
-        )
+        started = partial(ExperimentRun.start, opened, folder, chosen, candidates, "search")
+        with started(science=question.data(), files=question.files()) as run:
+            keep_templates(folder, question.templates)
+            request = SearchRequest(question, borrowed=borrowed, profiled=profiled)
+            return _end(run, *search(run, chosen, candidates, request))
 
 
 def _refuse_nothing(task: Task, candidates: Sequence[Candidate], question: Question) -> None:
@@ -183,13 +185,16 @@ def known_candidates(
 
 
 def carried_over(
-    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], borrowed: Mapping[str, Sequence[AnyTrial]]
+    opened: OpenTask,
+    shapes: Sequence[Dims],
+    candidates: Sequence[Candidate],
+    borrowed: Mapping[str, Sequence[AnyTrial]],
 ) -> list[Candidate]:
     """Kernels of another run that this one does not have (a scientist's own, say), if they are among its best."""
     known = {sha256_hex(c.text.encode()) for c in candidates}
     found: dict[str, Candidate] = {}
     for dims in shapes:
-        for start in warm_start(borrowed, place(lab.task.name, dims, lab.environment["device"])):
+        for start in warm_start(borrowed, place(opened.task.name, dims, opened.environment["device"])):
             source = start.trial.proposal.source
             if source not in known:
                 text = Store(Path(start.run)).get(source).decode()
@@ -208,21 +213,14 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
     settings = Settings(**asked.settings.model_dump())
     task, locator = task_of(folder)
     candidates = candidates_of(folder)
-    with Lab(settings, task, locator, emit) as lab:
-        lab.reopen(folder)
-        emit(
-            Event(
-                "start",
-                f"resuming with {len(lab.archive.trials)} trials",
-                {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"], "task": task.name},
-            )
-        )
+    with OpenTask(settings, task, locator, emit) as opened, ExperimentRun.resume(opened, folder) as run:
+        run.say_start(f"resuming with {len(run.archive.trials)} trials")
         shapes = [in_order(d, task) for d in asked.shapes]
         if asked.purpose == "try":
-            return _try(lab, shapes[0], candidates[0], asked.params, _finished(folder, task))
+            return _try(run, shapes[0], candidates[0], asked.params, _finished(folder, task))
         question = Question.of(folder, asked.science)
         request = SearchRequest(question, {} if extra_trials else _finished(folder, task), extra_trials)
-        return _end_of(lab, search(lab, shapes, candidates, request))
+        return _end(run, *search(run, shapes, candidates, request))
 
 
 def try_candidate(
@@ -246,10 +244,10 @@ def try_candidate(
     task = load_task(locator).on(settings.device)
     prove(task)
     dims = dims or min(task.tune, key=task.least_bytes)
-    with Lab(settings, task, locator, emit) as lab:
-        chosen = with_defaults(lab.builder, candidate, params or {})
-        lab.begin(folder, [dims], [candidate], "try", chosen)
-        return _try(lab, dims, candidate, chosen, {}, sanitized)
+    with OpenTask(settings, task, locator, emit) as opened:
+        chosen = with_defaults(opened.builder, candidate, params or {})
+        with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen) as run:
+            return _try(run, dims, candidate, chosen, {}, sanitized)
 
 
 def with_defaults(builder: Builder, candidate: Candidate, params: dict[str, Param]) -> dict[str, Param]:
@@ -264,22 +262,21 @@ def with_defaults(builder: Builder, candidate: Candidate, params: dict[str, Para
 
 
 def _try(
-    lab: Lab, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult],
+    run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult],
     sanitized: bool = False,
 ) -> Outcome:  # fmt: skip
-    assert lab.ledger is not None
     result = done.get(dims_label(dims))
     if result is None:
-        stage = lab.stage(dims)
+        stage = run.stage(dims)
         try:
             idea = Idea(candidate, params, "handed in by the user", "user")
-            result = search_shape(lab, stage, OneIdea(idea), Budget(1, 0.0))
+            result = search_shape(run, stage, OneIdea(idea), Budget(1, 0.0))
         finally:
             stage.close()
     if not sanitized:
-        return _end(lab, lab.ledger.folder, (result,))
-    result, said = sanitize_candidate(lab, dims, candidate, params, result)
-    return _end(lab, lab.ledger.folder, (result,), {"sanitizer": said})
+        return _end(run, [result])
+    result, said = sanitize_candidate(run, dims, candidate, params, result)
+    return _end(run, [result], {"sanitizer": said})
 
 
 def default_folder(name: str, base: Path | None = None) -> Path:
@@ -292,30 +289,24 @@ def default_folder(name: str, base: Path | None = None) -> Path:
     return folder
 
 
-def _end_of(lab: Lab, found: tuple[list[AnyResult], dict[str, Any]]) -> Outcome:
-    assert lab.ledger is not None
-    return _end(lab, lab.ledger.folder, tuple(found[0]), found[1])
-
-
-def _end(lab: Lab, folder: Path, results: tuple[AnyResult, ...], extras: dict[str, Any] | None = None) -> Outcome:
-    assert lab.ledger is not None
+def _end(run: ExperimentRun, results: list[AnyResult], extras: dict[str, Any] | None = None) -> Outcome:
     for result in results:
         if isinstance(result, Published) and result.win:
-            trial = lab.archive.trials[result.trial]
+            trial = run.archive.trials[result.trial]
             assert isinstance(trial, MeasuredTrial)
-            _write_best(lab, folder, trial, result)
-    lab.append(kinds.END, End(results=list(results), **({"extras": extras} if extras else {})))
-    outcome = Outcome(folder, lab.tier, lab.trust, lab.ledger.root, results, extras or {})
-    lab.emit(Event("end", outcome.status, outcome.data()))
+            _write_best(run, trial, result)
+    run.append(kinds.END, End(results=results, **({"extras": extras} if extras else {})))
+    opened = run.opened
+    outcome = Outcome(run.folder, opened.tier, opened.trust, run.ledger.root, tuple(results), extras or {})
+    run.emit(Event("end", outcome.status, outcome.data()))
     return outcome
 
 
-def _write_best(lab: Lab, folder: Path, trial: MeasuredTrial, result: AnyResult) -> None:
+def _write_best(run: ExperimentRun, trial: MeasuredTrial, result: AnyResult) -> None:
     """The winning source with its parameters, for people; the ledger stays the authority."""
-    assert lab.store is not None
-    name = best_name(in_order(trial.dims, lab.task))
-    keep_file(folder, f"{name}.py", lab.store.get(trial.proposal.source))
-    keep_file(folder, f"{name}.json", json.dumps(best_facts(trial, plain(result)), indent=2).encode() + b"\n")
+    name = best_name(in_order(trial.dims, run.task))
+    keep_file(run.folder, f"{name}.py", run.store.get(trial.proposal.source))
+    keep_file(run.folder, f"{name}.json", json.dumps(best_facts(trial, plain(result)), indent=2).encode() + b"\n")
 
 
 def _own_candidate(locator: str) -> list[Candidate]:

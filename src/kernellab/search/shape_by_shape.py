@@ -19,8 +19,8 @@ from kernellab.ledger.records import AnyResult, Note
 from kernellab.propose.base import Proposer
 from kernellab.propose.models import Policy
 from kernellab.propose.recipe import Recipe, load_recipes
-from kernellab.search.lab import Budget, Lab
-from kernellab.search.loop import search_shape
+from kernellab.search.experiment_run import ExperimentRun
+from kernellab.search.loop import Budget, search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.on_request import profile_trial
 from kernellab.search.scientist.model_session import ModelSession, open_session
@@ -67,45 +67,45 @@ class SearchRequest:
 
 
 def search(
-    lab: Lab, shapes: Sequence[Dims], candidates: Sequence[Candidate], request: SearchRequest
+    run: ExperimentRun, shapes: Sequence[Dims], candidates: Sequence[Candidate], request: SearchRequest
 ) -> tuple[list[AnyResult], dict[str, Any]]:
     """Every shape's result, and what was asked for beyond them."""
-    recipes = usable(lab, candidates, bool(request.question.science.model))
+    recipes = usable(run, candidates, bool(request.question.science.model))
     results: list[AnyResult] = []
     profiles: list[dict[str, Any]] = []
-    with _session(lab, request.question) as session:
+    with _session(run, request.question) as session:
         for number, dims in enumerate(shapes):
             if dims_label(dims) in request.done:
                 results.append(request.done[dims_label(dims)])
                 continue
-            lab.emit(
+            run.emit(
                 Event(
                     "stage",
-                    f"{lab.task.name} {dims_label(dims)}",
-                    {"dims": dims, "trials": lab.settings.max_trials, "number": number, "shapes": len(shapes)},
+                    f"{run.task.name} {dims_label(dims)}",
+                    {"dims": dims, "trials": run.settings.max_trials, "number": number, "shapes": len(shapes)},
                 )
             )
-            stage = lab.stage(dims)
+            stage = run.stage(dims)
             try:
-                warm = _warm(lab, dims, request.borrowed)
-                tuner = make_tuner(recipes, lab.settings.sampler, lab.settings.seed + number, warm) if recipes else None
-                budget = _budget(lab, dims, len(shapes), request)
-                with _proposer(lab, session, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
-                    results.append(search_shape(lab, stage, proposer, budget, in_order=session is not None))
+                warm = _warm(run, dims, request.borrowed)
+                tuner = make_tuner(recipes, run.settings.sampler, run.settings.seed + number, warm) if recipes else None
+                budget = _budget(run, dims, len(shapes), request)
+                with _proposer(run, session, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
+                    results.append(search_shape(run, stage, proposer, budget, in_order=session is not None))
                 if request.profiled and (best := results[-1].trial) is not None:
-                    profiles.append(kinds.PROFILE.plain(profile_trial(lab, stage, best)))
+                    profiles.append(kinds.PROFILE.plain(profile_trial(run, stage, best)))
             finally:
                 stage.close()
         extras: dict[str, Any] = {"profiles": profiles} if request.profiled else {}
         return results, {**extras, **({"model": {"name": session.author.name, **session.spent()}} if session else {})}
 
 
-def usable(lab: Lab, candidates: Sequence[Candidate], may_be_none: bool) -> list[Recipe]:
+def usable(run: ExperimentRun, candidates: Sequence[Candidate], may_be_none: bool) -> list[Recipe]:
     """The candidates whose space can be read; what is wrong with the others is noted."""
-    recipes, unusable = load_recipes(lab.builder, candidates)
+    recipes, unusable = load_recipes(run.opened.builder, candidates)
     for name, reason in unusable.items():
-        lab.append(kinds.NOTE, Note(candidate=name, unusable=reason))
-        lab.emit(Event("note", f"candidate {name} is unusable: {reason}"))
+        run.append(kinds.NOTE, Note(candidate=name, unusable=reason))
+        run.emit(Event("note", f"candidate {name} is unusable: {reason}"))
     if not recipes and not may_be_none:
         raise UsageError(
             "no candidate file is usable: " + "; ".join(f"{n}: {r}" for n, r in unusable.items()),
@@ -115,26 +115,31 @@ def usable(lab: Lab, candidates: Sequence[Candidate], may_be_none: bool) -> list
 
 
 @contextmanager
-def _session(lab: Lab, question: Question) -> Iterator[ModelSession | None]:
+def _session(run: ExperimentRun, question: Question) -> Iterator[ModelSession | None]:
     if not question.science.model:
         yield None
         return
-    with open_session(lab, question.science, question.pytorch, question.policy) as session:
+    with open_session(run, question.science, question.pytorch, question.policy) as session:
         yield session
 
 
 @contextmanager
 def _proposer(
-    lab: Lab, session: ModelSession | None, tuner: Proposer | None, known: int, dims: Dims, shapes: Sequence[Dims]
+    run: ExperimentRun,
+    session: ModelSession | None,
+    tuner: Proposer | None,
+    known: int,
+    dims: Dims,
+    shapes: Sequence[Dims],
 ) -> Iterator[Proposer]:
     """With a session, half of the trials at most go to what is known already."""
     if session is None:
         assert tuner is not None
         yield tuner
         return
-    context = PromptContext(lab, session, dims, shapes)
+    context = PromptContext(run, session, dims, shapes)
     session.author.book.check(context.task, context.device, context.backend)
-    scientist = Scientist(context, tuner, min(known, max(1, lab.settings.max_trials // 2)))
+    scientist = Scientist(context, tuner, min(known, max(1, run.settings.max_trials // 2)))
     try:
         yield scientist
         scientist.finish()
@@ -142,23 +147,25 @@ def _proposer(
         scientist.close()
 
 
-def _warm(lab: Lab, dims: Dims, borrowed: Mapping[str, Sequence[AnyTrial]]) -> list[tuple[str, dict[str, Param]]]:
+def _warm(
+    run: ExperimentRun, dims: Dims, borrowed: Mapping[str, Sequence[AnyTrial]]
+) -> list[tuple[str, dict[str, Param]]]:
     """The best at the nearest place: another shape of this run, or whatever another run holds."""
-    here = [t for t in lab.archive.trials if t.dims != dims]
-    starts = warm_start({**borrowed, "this run": here}, place(lab.task.name, dims, lab.environment["device"]))
+    here = [t for t in run.archive.trials if t.dims != dims]
+    starts = warm_start({**borrowed, "this run": here}, place(run.task.name, dims, run.device_name))
     return [(start.name, start.params) for start in starts]
 
 
-def _budget(lab: Lab, dims: Dims, shapes: int, request: SearchRequest) -> Budget:
-    settings, science = lab.settings, request.question.science
-    known = len(lab.archive.of(lab.task.name, dims))
+def _budget(run: ExperimentRun, dims: Dims, shapes: int, request: SearchRequest) -> Budget:
+    settings, science = run.settings, request.question.science
+    known = len(run.archive.of(run.task.name, dims))
     trials = known + request.extra if request.extra else settings.max_trials
     seconds = settings.seconds or science.budget_seconds or 0.0
-    return Budget(trials, seconds / shapes, spent=partial(_spent, lab, science.budget_trials))
+    return Budget(trials, seconds / shapes, spent=partial(_spent, run, science.budget_trials))
 
 
-def _spent(lab: Lab, trials: int | None) -> bool:
+def _spent(run: ExperimentRun, trials: int | None) -> bool:
     """Whether the run as a whole has had its GPU time or its trials."""
-    if trials is not None and len(lab.archive.trials) >= trials:
+    if trials is not None and len(run.archive.trials) >= trials:
         return True
-    return 0 < lab.settings.gpu_seconds <= lab.device.gpu_seconds()
+    return 0 < run.settings.gpu_seconds <= run.opened.device.gpu_seconds()

@@ -16,6 +16,7 @@ from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, FailedTrial, dump
 from kernellab.core.settings import Settings
 from kernellab.core.targets import devices
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Judging
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
@@ -26,8 +27,8 @@ from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
-from kernellab.search.lab import TASK_FILE, Lab
-from kernellab.search.loop import step
+from kernellab.search.experiment_run import TASK_FILE, ExperimentRun
+from kernellab.search.loop import build, step
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
@@ -101,8 +102,7 @@ def run_study(
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
     device = settings.device if settings.device != "auto" else _auto(hypothesis)
     study_tasks = study_tasks_of(hypothesis, device, path.parent)
-    files = {w.locator for w in study_tasks if w.locator.endswith(".py")}
-    if len(files) > 1:
+    if len({w.locator for w in study_tasks if w.locator.endswith(".py")}) > 1:
         raise UsageError("a study has one task file at most", "make a study of each, or use built-in tasks")
     candidates = _distinct([c for w in study_tasks for c in w.candidates])
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
@@ -112,21 +112,22 @@ def run_study(
         raise UsageError(f"hypothesis {hypothesis.id} compares with no other run", "leave --other out")
     refuse_repeated(others)
     lent = [loan for other in others for loan in lend(other, hypothesis.id, study_tasks)]
-    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
-        lab.archive = Replicates()
+    with _opened(settings, study_tasks[0], emit, hypothesis) as opened:
         spaces: Spaces = {}
         if borrows(hypothesis, device):
-            refuse_same_device(others, lab.environment["device"])
+            refuse_same_device(others, opened.environment["device"])
         else:
-            spaces = _spaces(lab, hypothesis, study_tasks)
+            spaces = _spaces(opened, hypothesis, study_tasks)
         shapes = list({dims_label(d): d for w in study_tasks for d in w.shapes}.values())
-        lab.begin(folder, shapes, candidates, PURPOSE, files={HYPOTHESIS_FILE: path.read_bytes()})
-        known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
-        lab.append(STUDY, registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces))
-        for loan in lent:
-            lab.keep(loan.candidate.text.encode())
-            lab.append(BORROWED, loan.record)
-        return _conduct(lab, hypothesis, study_tasks)
+        files = {HYPOTHESIS_FILE: path.read_bytes()}
+        with ExperimentRun.start(opened, folder, shapes, candidates, PURPOSE, files=files, archive=Replicates()) as run:
+            known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
+            terms = registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces)
+            run.append(STUDY, terms)
+            for loan in lent:
+                run.keep(loan.candidate.text.encode())
+                run.append(BORROWED, loan.record)
+            return _conduct(run, hypothesis, study_tasks)
 
 
 def resume_study(folder: Path, emit: Listener = silent) -> Report:
@@ -147,13 +148,16 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
         )
     settings = Settings(**Run(folder).genesis.settings.model_dump())
     study_tasks = _as_recorded(hypothesis, terms, folder)
-    with Lab(settings, study_tasks[0].task, study_tasks[0].locator, emit, hypothesis.torch) as lab:
-        lab.archive = Replicates()
-        lab.reopen(folder)
-        text = f"going on with {len(lab.archive.trials)} trials"
-        emit(Event("start", text, {"folder": str(folder), "tier": lab.tier, "device": lab.environment["device"],
-                                   "task": lab.task.name}))  # fmt: skip
-        return _conduct(lab, hypothesis, study_tasks)
+    with (
+        _opened(settings, study_tasks[0], emit, hypothesis) as opened,
+        ExperimentRun.resume(opened, folder, Replicates()) as run,
+    ):
+        run.say_start(f"going on with {len(run.archive.trials)} trials")
+        return _conduct(run, hypothesis, study_tasks)
+
+
+def _opened(settings: Settings, study_task: StudyTask, emit: Listener, hypothesis: Hypothesis) -> OpenTask:
+    return OpenTask(settings, study_task.task, study_task.locator, emit, hypothesis.torch)
 
 
 def _refuse_other_terms(
@@ -182,39 +186,36 @@ def _refuse_other_terms(
         )
 
 
-def _conduct(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Report:
-    assert lab.ledger is not None
-    folder = lab.ledger.folder
+def _conduct(run: ExperimentRun, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Report:
     for number, study_task in enumerate(study_tasks):
-        with _lent(lab, study_task, hypothesis, borrow=number > 0) as working:
+        with _lent(run, study_task, hypothesis, borrow=number > 0) as working:
             for cell in _cells(working, hypothesis, study_task):
                 _run_cell(working, hypothesis, study_task, cell)
-    registered = read_study(folder)
-    verdict = judge(hypothesis, registered.evidence, lab.settings.device)
-    lab.append(VERDICT, verdict)
-    lab.append(kinds.END, End(results=[]))
-    lab.emit(Event("end", verdict.verdict, dump(verdict)))
-    return Report(hypothesis, verdict, folder, lab.ledger.root)
+    registered = read_study(run.folder)
+    verdict = judge(hypothesis, registered.evidence, run.settings.device)
+    run.append(VERDICT, verdict)
+    run.append(kinds.END, End(results=[]))
+    run.emit(Event("end", verdict.verdict, dump(verdict)))
+    return Report(hypothesis, verdict, run.folder, run.ledger.root)
 
 
-def _cells(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask) -> list[Cell]:
-    assert lab.ledger is not None
-    if borrows(hypothesis, lab.settings.device):
-        return borrowed_cells(read_study(lab.ledger.folder).evidence, study_task, hypothesis, lab.environment["device"])
-    return cells_of(hypothesis, study_task.population, study_task.shapes, _recipes(lab, study_task))
+def _cells(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask) -> list[Cell]:
+    if borrows(hypothesis, run.settings.device):
+        return borrowed_cells(read_study(run.folder).evidence, study_task, hypothesis, run.device_name)
+    return cells_of(hypothesis, study_task.population, study_task.shapes, _recipes(run.opened, study_task))
 
 
-def _spaces(lab: Lab, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Spaces:
+def _spaces(opened: OpenTask, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Spaces:
     """What the candidates say may be tried; what is wrong with the plan is said here, before anything is registered."""
-    plan = [(study_task, _recipes(lab, study_task)) for study_task in study_tasks]
-    refuse_unknown(hypothesis, lab.settings.device, plan)
+    plan = [(study_task, _recipes(opened, study_task)) for study_task in study_tasks]
+    refuse_unknown(hypothesis, opened.settings.device, plan)
     for study_task, recipes in plan:
         cells_of(hypothesis, study_task.population, study_task.shapes, recipes)
     return {recipe.name: recipe.space for _, recipes in plan for recipe in recipes}
 
 
-def _recipes(lab: Lab, study_task: StudyTask) -> list[Recipe]:
-    recipes, unusable = load_recipes(lab.builder, study_task.candidates)
+def _recipes(opened: OpenTask, study_task: StudyTask) -> list[Recipe]:
+    recipes, unusable = load_recipes(opened.builder, study_task.candidates)
     if unusable:
         raise UsageError(
             "; ".join(f"candidate {n} is unusable: {r}" for n, r in unusable.items()), "see docs/candidates.md"
@@ -223,42 +224,38 @@ def _recipes(lab: Lab, study_task: StudyTask) -> list[Recipe]:
 
 
 @contextmanager
-def _lent(lab: Lab, study_task: StudyTask, hypothesis: Hypothesis, borrow: bool) -> Iterator[Lab]:
-    """The laboratory itself for the first task; for any other one a laboratory of its own that writes the same record."""
+def _lent(run: ExperimentRun, study_task: StudyTask, hypothesis: Hypothesis, borrow: bool) -> Iterator[ExperimentRun]:
+    """The run itself for the first task; for any other one that is opened for it, the same record."""
     if not borrow:
-        yield lab
+        yield run
         return
-    with Lab(lab.settings, study_task.task, study_task.locator, lab.emit, hypothesis.torch) as other:
-        other.ledger, other.store, other.archive = lab.ledger, lab.store, lab.archive
-        try:
-            yield other
-        finally:
-            other.ledger = None
+    with _opened(run.settings, study_task, run.emit, hypothesis) as other:
+        yield run.beside(other)
 
 
-def _run_cell(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell) -> None:
-    lab.settings = lab.settings.model_copy(update={"seed": cell.seed})
-    assert isinstance(lab.archive, Replicates)
-    done = {key_of_trial(t): t for t in lab.archive.trials}
+def _run_cell(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell) -> None:
+    run.seed = cell.seed
+    assert isinstance(run.archive, Replicates)
+    done = {key_of_trial(t): t for t in run.archive.trials}
     mine = [(idea, done.get(key_of(study_task.task.name, cell.dims, cell.seed, idea))) for idea in cell.ideas]
     left = [idea for idea, trial in mine if trial is None]
-    unexamined = [t for _, t in mine if t is not None and _missing(lab, study_task, t)]
+    unexamined = [t for _, t in mine if t is not None and _missing(run, study_task, t)]
     if not left and not unexamined:
         return
-    lab.archive.first = min((t.trial for _, t in mine if t is not None), default=len(lab.archive.trials))
+    run.archive.first = min((t.trial for _, t in mine if t is not None), default=len(run.archive.trials))
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
     text = f"{study_task.task.name} {dims_label(cell.dims)}, {replicate}"
-    lab.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
-    stage = lab.stage(cell.dims, confirming=False)
+    run.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
+    stage = run.stage(cell.dims, confirming=False)
     try:
         for trial in unexamined:
             idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")
-            _examine(lab, hypothesis, study_task, trial, idea)
-        with Ahead(_Listed(left), partial(lab.build, stage.dims), lab.device.build_jobs) as ahead:
+            _examine(run, hypothesis, study_task, trial, idea)
+        with Ahead(_Listed(left), partial(build, run, stage), run.opened.device.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
-                _examine(lab, hypothesis, study_task, step(lab, stage, found[0]), found[0])
+                _examine(run, hypothesis, study_task, step(run, stage, found[0]), found[0])
     finally:
         stage.close()
 
@@ -276,24 +273,23 @@ class _Listed:
         """Whatever comes out, the plan stays."""
 
 
-def _missing(lab: Lab, study_task: StudyTask, trial: AnyTrial) -> list[str]:
+def _missing(run: ExperimentRun, study_task: StudyTask, trial: AnyTrial) -> list[str]:
     """The distributions under which a recorded trial has not been examined yet."""
     if isinstance(trial, FailedTrial) or not study_task.examined:
         return []
-    assert lab.ledger is not None
-    seen = {e.distribution for e in read_study(lab.ledger.folder).evidence.examinations if e.trial == trial.trial}
+    seen = {e.distribution for e in read_study(run.folder).evidence.examinations if e.trial == trial.trial}
     return [d for d in study_task.examined if d not in seen]
 
 
-def _examine(lab: Lab, hypothesis: Hypothesis, study_task: StudyTask, trial: AnyTrial, idea: Idea) -> None:
+def _examine(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask, trial: AnyTrial, idea: Idea) -> None:
     """One verdict a distribution, rejected trials too: how far off they are is the question. The inputs follow from the
     hypothesis and the replicate's seed, so that anyone can draw them again."""
-    for distribution in _missing(lab, study_task, trial):
+    for distribution in _missing(run, study_task, trial):
         seed = inputs_of(hypothesis, trial.task, trial.dims, trial.seed, distribution).hex()
         judging = Judging(distribution=distribution, inputs_seed=seed)
-        found = lab.evaluate(lab.request(trial.dims, idea.candidate, idea.params, judging=judging))
+        found = run.evaluate(run.opened.request(trial.dims, idea.candidate, idea.params, judging=judging))
         if found.verdict is not None:
-            lab.append(EXAMINATION, Examination(
+            run.append(EXAMINATION, Examination(
                 study=hypothesis.id, trial=trial.trial, dims=trial.dims, distribution=distribution, seed=trial.seed,
                 inputs_seed=seed, verdict=found.verdict,
             ))  # fmt: skip

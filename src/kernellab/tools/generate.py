@@ -27,7 +27,7 @@ from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
 from kernellab.propose.recipe import Recipe, builtin_candidates
 from kernellab.search.construct import read_recipes
-from kernellab.search.lab import TASK_FILE
+from kernellab.search.experiment_run import TASK_FILE
 from kernellab.targets.base import platform
 from kernellab.targets.choose import processor
 from kernellab.tasks.spec import Task

@@ -16,7 +16,7 @@ from kernellab.ledger.records import Published
 from kernellab.ledger.run import Run, place_of, well_formed
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.lab import task_of
+from kernellab.search.experiment_run import task_of
 from kernellab.search.memory import select
 from kernellab.search.memory.contrast import contrast
 from kernellab.search.memory.select import Exemplar, Scheme

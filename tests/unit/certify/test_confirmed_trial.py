@@ -17,7 +17,7 @@ from kernellab.certify.confirmed_trial import find_run, need_run, prove_certific
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import load_or_create_key
-from kernellab.search import lab
+from kernellab.search import experiment_run
 from kernellab.search.replay import read_trials
 from kernellab.tasks.builtin import TASKS
 
@@ -166,7 +166,7 @@ def test_a_task_of_another_text_leaves_the_rest_to_be_checked(
     issued: tuple[Certificate, Path], copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        lab, "load_task", lambda _: replace(TASKS["softmax"], about="other words", edge=({"M": 1, "N": 1},))
+        experiment_run, "load_task", lambda _: replace(TASKS["softmax"], about="other words", edge=({"M": 1, "N": 1},))
     )
     assert prove_certificate(issued[0], copied).trial.trial == issued[0].evidence.trial
     faster = issued[0].model_copy(update={"speed": issued[0].speed.model_copy(update={"speedup": 95.0})})

@@ -12,11 +12,12 @@ from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
 from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Param, Passed, Rejected
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import FORMAT, blobs_of, same_parts
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger.run import Run
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
-from kernellab.search.lab import Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import conclude, step
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
@@ -45,31 +46,33 @@ class TwoFaced:
 
 
 @pytest.fixture
-def lab(task_file: Path, quick: Settings, tmp_path: Path) -> Iterator[Lab]:
-    with Lab(quick, load_task(str(task_file)), str(task_file)) as opened:
-        opened.begin(tmp_path / "run", [DIMS], [], "search")
-        yield opened
+def run(task_file: Path, quick: Settings, tmp_path: Path) -> Iterator[ExperimentRun]:
+    with (
+        OpenTask(quick, load_task(str(task_file)), str(task_file)) as opened,
+        ExperimentRun.start(opened, tmp_path / "run", [DIMS], [], "search") as started,
+    ):
+        yield started
 
 
 @pytest.fixture
-def stage(lab: Lab) -> Iterator[Stage]:
-    made = lab.stage(DIMS)
+def stage(run: ExperimentRun) -> Iterator[Stage]:
+    made = run.stage(DIMS)
     yield made
     made.close()
 
 
-def confirmed(lab: Lab, stage: Stage, text: str) -> tuple[MeasuredTrial, Confirmation]:
+def confirmed(run: ExperimentRun, stage: Stage, text: str) -> tuple[MeasuredTrial, Confirmation]:
     idea = Idea(Candidate(text, "cube"), {"STEP": 1, "BAD": 0}, "", "user")
-    trial = step(lab, stage, idea)
+    trial = step(run, stage, idea)
     assert isinstance(trial, MeasuredTrial)
-    conclude(lab, stage)
-    return trial, lab.archive.confirmations[-1]
+    conclude(run, stage)
+    return trial, run.archive.confirmations[-1]
 
 
 def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
-    lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
+    run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
-    trial, confirmation = confirmed(lab, stage, task_file.read_text())
+    trial, confirmation = confirmed(run, stage, task_file.read_text())
     verdict, artifact, timed = confirmation.verdict, confirmation.artifact, shape_key(DIMS)
     assert isinstance(verdict, Passed)
     assert artifact is not None
@@ -79,19 +82,18 @@ def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
     assert confirmation.timing.part == artifact.parts[timed].id == trial.artifact.parts[timed].id == trial.timing.part
     assert same_parts(trial.artifact, artifact)
     assert set(trial.artifact.parts) == {shape_key(d) for d in stage.shapes} < set(artifact.parts)
-    assert lab.store is not None
-    assert lab.store.verify(blobs_of(artifact)) == []
+    assert run.store.verify(blobs_of(artifact)) == []
     assert Run(tmp_path / "run").genesis.format == FORMAT
     assert audit(tmp_path / "run").problems == []
 
 
 def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
-    lab: Lab, stage: Stage, task_file: Path, tmp_path: Path
+    run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
     text = task_file.read_text()
-    lab.device.builder = TwoFaced(lab.builder, text.replace("-O3", "-O1"))
+    run.opened.device.builder = TwoFaced(run.opened.builder, text.replace("-O3", "-O1"))
     assert text != text.replace("-O3", "-O1")
-    _, confirmation = confirmed(lab, stage, text)
+    _, confirmation = confirmed(run, stage, text)
     verdict = confirmation.verdict
     assert isinstance(verdict, Rejected)
     assert (verdict.cause, verdict.reason) == ("plan", "the build gave other machine code than before")
@@ -101,13 +103,13 @@ def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
 
 
 def test_a_shape_that_is_kept_back_is_not_told_of_when_it_does_not_build(
-    lab: Lab, stage: Stage, task_file: Path
+    run: ExperimentRun, stage: Stage, task_file: Path
 ) -> None:
     kept = next(d["N"] for d in stage.task.held_out)
     refusal = f"    if x.size == {kept}:\n        raise ValueError(f'cannot do {{x.size}}')\n"
     text = task_file.read_text()
     at = text.index("\n", text.index("def launch(")) + 1
-    _, confirmation = confirmed(lab, stage, text[:at] + refusal + text[at:])
+    _, confirmation = confirmed(run, stage, text[:at] + refusal + text[at:])
     assert isinstance(confirmation.verdict, Rejected)
     assert confirmation.verdict.reason.startswith("invalid at a shape that is kept back")
     assert str(kept) not in confirmation.verdict.reason

@@ -11,6 +11,7 @@ from kernellab.build.base import Built, Candidate
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import MeasuredTrial, Param, Passed, Rejected, Timing
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
@@ -20,7 +21,7 @@ from kernellab.measure.roofline import Ceilings, floor_for
 from kernellab.measure.winning import noise_floor, win_threshold
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
-from kernellab.search.lab import Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import step
 from kernellab.tasks.load import load_task
 
@@ -29,20 +30,20 @@ DIMS = {"N": 32768}
 
 
 @pytest.fixture(scope="module")
-def lab(task_file: Path, quick: Settings) -> Iterator[Lab]:
-    with Lab(quick, load_task(str(task_file)), str(task_file)) as opened:
-        yield opened
+def opened(task_file: Path, quick: Settings) -> Iterator[OpenTask]:
+    with OpenTask(quick, load_task(str(task_file)), str(task_file)) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
-def stage(lab: Lab) -> Iterator[Stage]:
-    made = lab.stage(DIMS)
+def stage(opened: OpenTask) -> Iterator[Stage]:
+    made = opened.stage(DIMS)
     yield made
     made.close()
 
 
-def build(lab: Lab, stage: Stage, task_file: Path, bad: int = 0) -> Built:
-    built = lab.builder.build(
+def build(opened: OpenTask, stage: Stage, task_file: Path, bad: int = 0) -> Built:
+    built = opened.builder.build(
         stage.task, Candidate(task_file.read_text(), "cube"), {"STEP": 1, "BAD": bad}, stage.every_shape
     )
     assert isinstance(built, Built), built
@@ -60,22 +61,22 @@ def test_the_calibration_names_ceilings_floor_baselines_and_noise_and_can_be_rec
 
 
 def test_a_right_kernel_is_verified_and_measured_against_the_fastest_baseline(
-    lab: Lab, stage: Stage, task_file: Path
+    opened: OpenTask, stage: Stage, task_file: Path
 ) -> None:
-    built = build(lab, stage, task_file)
+    built = build(opened, stage, task_file)
     assert isinstance(stage.verify(built), Passed)
-    timing = stage.measure(built, 0.0, lab.settings.profile)
+    timing = stage.measure(built, 0.0, opened.settings.profile)
     assert isinstance(timing, Timing)
     assert timing.baseline == "numpy"
 
 
-def test_a_wrong_kernel_is_rejected_by_screening(lab: Lab, stage: Stage, task_file: Path) -> None:
-    assert isinstance(stage.verify(build(lab, stage, task_file, bad=1)), Rejected)
+def test_a_wrong_kernel_is_rejected_by_screening(opened: OpenTask, stage: Stage, task_file: Path) -> None:
+    assert isinstance(stage.verify(build(opened, stage, task_file, bad=1)), Rejected)
 
 
-def test_a_confirmation_judges_in_full_on_fresh_inputs(lab: Lab, stage: Stage, task_file: Path) -> None:
-    built = build(lab, stage, task_file)
-    effort = lab.settings.profile
+def test_a_confirmation_judges_in_full_on_fresh_inputs(opened: OpenTask, stage: Stage, task_file: Path) -> None:
+    built = build(opened, stage, task_file)
+    effort = opened.settings.profile
     (verdict, timing, seed), (_, _, other) = stage.confirm(built, effort), stage.confirm(built, effort)
     assert isinstance(verdict, Passed)
     assert verdict.level == "full"
@@ -86,9 +87,9 @@ def test_a_confirmation_judges_in_full_on_fresh_inputs(lab: Lab, stage: Stage, t
     assert seed != other
 
 
-def test_a_wrong_kernel_is_not_confirmed(lab: Lab, stage: Stage, task_file: Path) -> None:
-    wrong = build(lab, stage, task_file, bad=1)
-    verdict, timing, _ = stage.confirm(wrong, lab.settings.profile)
+def test_a_wrong_kernel_is_not_confirmed(opened: OpenTask, stage: Stage, task_file: Path) -> None:
+    wrong = build(opened, stage, task_file, bad=1)
+    verdict, timing, _ = stage.confirm(wrong, opened.settings.profile)
     assert isinstance(verdict, Rejected)
     assert timing is None
 
@@ -119,13 +120,15 @@ def test_ceilings_are_measured_again_before_a_kernel_is_called_too_good(
 ) -> None:
     """The kernel's time is made up, half of what the floor allows: a real one would lie there by chance only."""
     task = load_task(str(task_file))
-    with Lab(quick, task, str(task_file)) as lab:
-        lab.begin(tmp_path / "run", [DIMS], [], "search")
-        stage = lab.stage(DIMS)
+    with (
+        OpenTask(quick, task, str(task_file)) as opened,
+        ExperimentRun.start(opened, tmp_path / "run", [DIMS], [], "search") as run,
+    ):
+        stage = run.stage(DIMS)
         honest = stage.floor.seconds
         slowed(stage, 1e6)
         params: dict[str, Param] = {"STEP": 1, "BAD": 0}
-        trial = step(lab, stage, Idea(Candidate(task_file.read_text(), "cube"), params, "because"))
+        trial = step(run, stage, Idea(Candidate(task_file.read_text(), "cube"), params, "because"))
         assert isinstance(trial, MeasuredTrial)
         assert trial.timing.floor_s == stage.floor.seconds <= honest
         stage.close()
@@ -163,17 +166,17 @@ CALM, BUSY = Ceilings(1.0, 1.0, 1.0), Ceilings(1.0, 1.0, 1.0, disturbed=True)
     ids=["calm", "calm at last", "calm once", "busy", "calm in the end"],
 )
 def test_a_kernel_is_too_good_only_for_ceilings_that_were_once_measured_undisturbed(
-    script: list[tuple[Ceilings, Ceilings]], asked: int, found: type, lab: Lab, task_file: Path,
+    script: list[tuple[Ceilings, Ceilings]], asked: int, found: type, opened: OpenTask, task_file: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """At a byte a second every kernel is too good; what else can be said depends on how sure the ceilings are."""
-    stage = lab.stage(DIMS)
+    stage = opened.stage(DIMS)
     try:
-        built, rig = build(lab, stage, task_file), Floors(stage._rig, list(script))
+        built, rig = build(opened, stage, task_file), Floors(stage._rig, list(script))
         monkeypatch.setattr(stage, "_rig", rig)
         stage.ceilings = Ceilings(1.0, 1.0, 1.0, disturbed=True)
         stage.floor = stage.bench.floor = floor_for(stage.task, stage.dims, stage.ceilings, 1)
-        measured = stage.measure(built, 0.0, lab.settings.profile)
+        measured = stage.measure(built, 0.0, opened.settings.profile)
         assert isinstance(measured, (found, Busy))  # a busy machine may disturb the pairs as well
         assert len(script) - len(rig.script) == asked
     finally:
@@ -205,8 +208,8 @@ def test_a_baseline_is_tuned_over_its_knobs_and_the_fastest_setting_is_the_one_t
 ) -> None:
     path = tmp_path / "tuned.py"
     path.write_text(task_file.read_text() + TUNED)
-    with Lab(quick, load_task(str(path)), str(path), torch=False) as lab:
-        stage = lab.stage(DIMS)
+    with OpenTask(quick, load_task(str(path)), str(path), torch=False) as opened:
+        stage = opened.stage(DIMS)
         try:
             facts = stage.calibration
             assert set(facts.baselines) == {"numpy", "blocks[block=64]", "blocks[block=8192]"}

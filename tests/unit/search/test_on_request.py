@@ -9,11 +9,12 @@ import pytest
 
 from kernellab.build.base import Candidate
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.journal import read_entries
 from kernellab.report.audit import audit
 from kernellab.report.results import results_page
 from kernellab.search import runs
-from kernellab.search.lab import Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.targets.base import Sanitizer
 from kernellab.targets.cpu import CPU, CpuPlatform
 from kernellab.tasks.load import load_task
@@ -42,10 +43,10 @@ def tried(task_file: Path, folder: Path) -> runs.Outcome:
     """One candidate judged, then looked at by whatever is called compute-sanitizer; the device plays no part in that."""
     settings = Settings(effort="quick", sample_s=0.0005, device="cpu")
     candidate = Candidate(task_file.read_text(), "cube")
-    with Lab(settings, load_task(str(task_file)), str(task_file)) as lab:
-        lab.platform = Watched(**{f.name: getattr(CPU, f.name) for f in fields(CPU)})
-        lab.begin(folder, [DIMS], [candidate], "try", {"STEP": 1, "BAD": 0})
-        return runs._try(lab, DIMS, candidate, {"STEP": 1, "BAD": 0}, {}, sanitized=True)
+    with OpenTask(settings, load_task(str(task_file)), str(task_file)) as opened:
+        opened.platform = Watched(**{f.name: getattr(CPU, f.name) for f in fields(CPU)})
+        with ExperimentRun.start(opened, folder, [DIMS], [candidate], "try", {"STEP": 1, "BAD": 0}) as run:
+            return runs._try(run, DIMS, candidate, {"STEP": 1, "BAD": 0}, {}, sanitized=True)
 
 
 @pytest.fixture

@@ -84,16 +84,16 @@ class Experiment:
         self._open(answer.value)
 
     def _open(self, reply: CodeReply) -> None:
-        name = f"{self.context.lab.task.name}_g{self.generation.generation}e{self.number}"[:MOST_NAME]
+        name = f"{self.context.run.task.name}_g{self.generation.generation}e{self.number}"[:MOST_NAME]
         self.recipe = Recipe(Candidate(reply.source, name), {k: v for k, v in reply.space.items() if v}, self.why)
-        seed = int(digest([self.context.lab.settings.seed, self.generation.generation, self.number])[:8], 16)
+        seed = int(digest([self.context.run.settings.seed, self.generation.generation, self.number])[:8], 16)
         self._tuner = make_tuner([self.recipe], self._sampler(), seed)
         for trial in self.context.since(self.generation.first_trial, self.source):
             self.hear(Idea(self.recipe.candidate, dict(trial.proposal.params), self.why, "llm"), trial, asked=False)
 
     def _sampler(self) -> Sampler:
         """Every combination of a space that a model made up would be too many."""
-        wanted: Sampler = self.context.lab.settings.sampler
+        wanted: Sampler = self.context.run.settings.sampler
         return "random" if wanted == "exhaustive" else wanted
 
     @property
@@ -184,8 +184,8 @@ class Experiment:
             effect=None if effect is None else Effect(value=effect.value, low=effect.low, high=effect.high),
             verdict=verdict,
             reason=reason,
-            device=str(self.context.lab.environment["device"]),
-            task=self.context.lab.task.name,
+            device=self.context.run.device_name,
+            task=self.context.run.task.name,
             dims=self.context.dims,
         )
 
@@ -200,7 +200,7 @@ class Experiment:
     def _effect(self, best: AnyTrial | None) -> Estimate | None:
         if best is None or self.base is None:
             return None
-        pair = {s.number: s for s in recall(self.context.lab.archive.trials) if s.number in (best.trial, self.base)}
+        pair = {s.number: s for s in recall(self.context.run.archive.trials) if s.number in (best.trial, self.base)}
         return ratio(pair[best.trial], pair[self.base])
 
     def _low(self, trial: AnyTrial) -> float:
@@ -212,4 +212,4 @@ class Experiment:
         return outcome if isinstance(outcome, MeasuredTrial) else None
 
     def _outcome(self, trial: AnyTrial) -> AnyTrial:
-        return self.context.lab.archive.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial
+        return self.context.run.archive.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial

@@ -30,7 +30,7 @@ from kernellab.propose.models import (
 from kernellab.propose.models.client import SdkClient
 from kernellab.propose.models.journal import exchanges
 from kernellab.propose.prompts import PromptBook
-from kernellab.search.lab import Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.scientist.notebook import Notebook, notes_of
 
 TEMPLATES = "prompts"
@@ -63,24 +63,22 @@ class ModelSession:
         self.close()
 
 
-def open_session(lab: Lab, science: Science, pytorch: str = "", policy: Policy | None = None) -> ModelSession:
-    """Makes no call. The lab has its run folder: what it holds of calls and notes is taken up."""
-    assert lab.ledger is not None
-    assert lab.store is not None
-    run = Run(lab.ledger.folder)
-    journal = Journal(lab.store, lab.append, exchanges(run))
+def open_session(run: ExperimentRun, science: Science, pytorch: str = "", policy: Policy | None = None) -> ModelSession:
+    """Makes no call. What the run holds of calls and notes is taken up."""
+    recorded = Run(run.folder)
+    journal = Journal(run.store, run.append, exchanges(recorded))
     model: Model = open_model(science.model)
     replayed = isinstance(model, ReplayModel)
     budget = Budget() if replayed else budget_of(science)
     account = Account(budget, load_prices(), spent=journal.spent)
-    recorded = Recorded(model, journal, account, random.Random(lab.settings.seed), policy)
+    answering = Recorded(model, journal, account, random.Random(run.settings.seed), policy)
     client = model.__enter__() if isinstance(model, SdkClient) else None
-    folder = lab.ledger.folder / TEMPLATES
+    folder = run.folder / TEMPLATES
     author = Author(
-        recorded, model_name(model, science), PromptBook(folder if folder.is_dir() else None), science.max_tokens,
+        answering, model_name(model, science), PromptBook(folder if folder.is_dir() else None), science.max_tokens,
         science.temperature, science.prompt_tokens,
     )  # fmt: skip
-    notebook = Notebook(lab.append, notes_of(run))
+    notebook = Notebook(run.append, notes_of(recorded))
     return ModelSession(science, author, account, notebook, pytorch, client)
 
 

@@ -28,7 +28,7 @@ from kernellab.propose.prompts import (
     Withheld,
     shown,
 )
-from kernellab.search.lab import Lab
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.memory.contrast import ratio
 from kernellab.search.memory.features import features
 from kernellab.search.memory.select import Exemplar, contrastive_select
@@ -41,53 +41,52 @@ _FINDINGS = 12
 
 
 class PromptContext:
-    def __init__(self, lab: Lab, session: ModelSession, dims: Dims, shapes: Sequence[Dims]) -> None:
-        assert lab.store is not None
-        self.lab = lab
+    def __init__(self, run: ExperimentRun, session: ModelSession, dims: Dims, shapes: Sequence[Dims]) -> None:
+        self.run = run
         self.session = session
         self.dims = dims
-        task = replace(lab.task, tune=tuple(shapes))
+        task = replace(run.task, tune=tuple(shapes))
         self.secret = Withheld.of(task)
-        self.task = TaskFacts.of(task, lab.settings.device)
-        self.read = reader_of(lab.store)
+        self.task = TaskFacts.of(task, run.settings.device)
+        self.read = reader_of(run.store)
 
     @cached_property
     def device(self) -> DeviceFacts:
-        lab = self.lab
-        ceilings = Ceilings.recorded(lab.first_calibration(self.dims).ceilings)
-        name = str(lab.environment["device"])
+        run = self.run
+        ceilings = Ceilings.recorded(run.first_calibration(self.dims).ceilings)
+        name = run.device_name
         found, machine = recorded_machine(name)
         if machine is None:
-            return DeviceFacts.of(name, found.architecture, lab.settings.threads, ceilings)
+            return DeviceFacts.of(name, found.architecture, run.settings.threads, ceilings)
         return DeviceFacts.of(name, machine.architecture, machine.processors, ceilings)
 
     @property
     def backend(self) -> str:
         """What a first kernel is written in."""
-        return self.session.science.backend or default_language(self.lab.platform.kind)
+        return self.session.science.backend or default_language(self.run.opened.platform.kind)
 
     def trials(self, before: int) -> list[AnyTrial]:
         """Of this shape, up to the generation's beginning."""
-        return [t for t in self.lab.archive.trials[:before] if t.task == self.lab.task.name and t.dims == self.dims]
+        return [t for t in self.run.archive.trials[:before] if t.task == self.run.task.name and t.dims == self.dims]
 
     def since(self, first: int, source: str) -> list[AnyTrial]:
         """What is on record of a candidate of this generation."""
-        later = self.lab.archive.trials[first:]
+        later = self.run.archive.trials[first:]
         return [t for t in later if t.proposal.source == source and t.dims == self.dims]
 
     def seen_before(self, first: int, source: str) -> int | None:
         """An earlier trial of the same text, at any shape."""
-        return next((t.trial for t in self.lab.archive.trials[:first] if t.proposal.source == source), None)
+        return next((t.trial for t in self.run.archive.trials[:first] if t.proposal.source == source), None)
 
     def exemplars(self, generation: int, before: int) -> list[Exemplar]:
         """Chosen contrastively; the best is always among them."""
         known, science = self.trials(before), self.session.science
         if not known:
             return []
-        dice = random.Random(digest([self.lab.settings.seed, generation, self.dims]))
+        dice = random.Random(digest([self.run.settings.seed, generation, self.dims]))
         chosen = contrastive_select(known, science.exemplars, science.scheme, science.tau, dice, self.read)
         best = self.best(before)
-        if best is not None and all(_number(e.specimen, self.lab) != best.trial for e in chosen):
+        if best is not None and all(_number(e.specimen, self.run) != best.trial for e in chosen):
             specimen = next(s for s in recall(known, self.read) if s.number == best.trial)
             chosen = [Exemplar(specimen, 0, None, None, "the fastest so far"), *chosen[: science.exemplars - 1]]
         return chosen
@@ -97,16 +96,16 @@ class PromptContext:
         return max(timed, key=lambda t: (t.timing.speedup_low, -t.trial), default=None)
 
     def kernel(self, number: int) -> KernelFacts:
-        trial = self.lab.archive.trials[number]
+        trial = self.run.archive.trials[number]
         if isinstance(trial, DuplicateTrial):
-            trial = self.lab.archive.trials[trial.of]
+            trial = self.run.archive.trials[trial.of]
         assert not isinstance(trial, DuplicateTrial)
         return KernelFacts.of(trial, self.read(trial.proposal.source), self.task, self.secret)
 
     def kernels(self, chosen: Sequence[Exemplar]) -> tuple[KernelFacts, ...]:
         """Slowest first, so that the best is the last to go where a prompt is too long; each once."""
         ranked = sorted(chosen, key=lambda e: -9e9 if e.specimen.score is None else e.specimen.score)
-        numbers = dict.fromkeys(_number(e.specimen, self.lab) for e in ranked)
+        numbers = dict.fromkeys(_number(e.specimen, self.run) for e in ranked)
         return tuple(self.kernel(n) for n in numbers)
 
     def contrasts(self, chosen: Sequence[Exemplar]) -> tuple[Contrast, ...]:
@@ -120,7 +119,7 @@ class PromptContext:
             if times.value < 1:
                 fast, slow = slow, fast
                 interval = Interval(1 / times.value, 1 / times.high, 1 / times.low)
-            pair = _number(fast, self.lab), _number(slow, self.lab)
+            pair = _number(fast, self.run), _number(slow, self.run)
             if interval.low > 1 and pair[0] != pair[1]:
                 found[pair] = Contrast.of(self.kernel(pair[0]), self.kernel(pair[1]), interval)
         return tuple(found.values())
@@ -131,7 +130,7 @@ class PromptContext:
         mine = next((features(s).niche for s in known if s.number == base), "")
         others = [s for s in known if features(s).niche != mine and s.number != base]
         best = max(others, key=lambda s: (s.spread[0], -s.number), default=None)
-        return None if best is None else _number(best, self.lab)
+        return None if best is None else _number(best, self.run)
 
     def findings(self, generation: int) -> tuple[TestedHypothesis, ...]:
         """What held and what did not, of earlier generations, oldest first."""
@@ -151,7 +150,7 @@ class PromptContext:
         return None if reply is None else reply.fact()
 
 
-def _number(specimen: Specimen, lab: Lab) -> int:
+def _number(specimen: Specimen, run: ExperimentRun) -> int:
     """The trial that was measured, where this one was its twin."""
-    trial = lab.archive.trials[specimen.number]
+    trial = run.archive.trials[specimen.number]
     return trial.of if isinstance(trial, DuplicateTrial) else trial.trial

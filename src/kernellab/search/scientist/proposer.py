@@ -85,15 +85,15 @@ class Scientist:
     def _everything(self) -> Iterator[Idea | None]:
         yield from self._start_from_what_is_known()
         context, notebook = self._context, self._session.notebook
-        while not self._stopped and context.best(len(context.lab.archive.trials)) is None:
-            if notebook.translated(context.lab.task.name, context.dims):
+        while not self._stopped and context.best(len(context.run.archive.trials)) is None:
+            if notebook.translated(context.run.task.name, context.dims):
                 return
             yield from self._translate()
         barren = 0
         while not self._stopped:
-            before = len(context.lab.archive.trials)
+            before = len(context.run.archive.trials)
             yield from self._improve()
-            barren = 0 if len(context.lab.archive.trials) > before else barren + 1
+            barren = 0 if len(context.run.archive.trials) > before else barren + 1
             if barren == _BARREN and not self._stopped:
                 self._stop(f"{barren} generations in a row brought nothing new to try")
 
@@ -138,8 +138,8 @@ class Scientist:
         yield from self._carry_out(generation, lines)
 
     def _begin(self, purpose: Literal["improve", "translate"]) -> Generation:
-        lab = self._context.lab
-        generation = self._session.notebook.begin(lab.task.name, self._context.dims, purpose, len(lab.archive.trials))
+        run = self._context.run
+        generation = self._session.notebook.begin(run.task.name, self._context.dims, purpose, len(run.archive.trials))
         if purpose == "translate":
             self._session.notebook.write(generation)
         self._open, self._lines = generation, []
@@ -181,7 +181,7 @@ class Scientist:
 
     def _looked_at(self, generation: Generation, active: Sequence[Experiment], attempt: int) -> list[Experiment]:
         """Ordered by what the soft verifiers fear; what they are sure of is skipped, and its objection may be mended."""
-        verifier = SoftVerifier(self._session.author, seed=self._context.lab.settings.seed)
+        verifier = SoftVerifier(self._session.author, seed=self._context.run.settings.seed)
         asked = []
         for line in active:
             if line.untried:
@@ -329,11 +329,11 @@ class Scientist:
 
     def _backend_of(self, trial: int) -> str:
         """A kernel is changed in its own language, unless the user wants another."""
-        source = self._context.read(self._context.lab.archive.trials[trial].proposal.source)
+        source = self._context.read(self._context.run.archive.trials[trial].proposal.source)
         return self._session.science.backend or backend_of(source)
 
     def _say(self, text: str) -> None:
-        self._context.lab.emit(Event("science", text))
+        self._context.run.emit(Event("science", text))
 
 
 def _trial(name: str) -> int:

@@ -18,10 +18,10 @@ from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
 from kernellab.core.targets import backend_of, home_of
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.mutants import Sample
 from kernellab.propose.recipe import load_recipes
-from kernellab.search.lab import Lab
 from kernellab.search.soft.fate import Fate
 from kernellab.search.soft.labelled import Labelled, family_of
 from kernellab.targets.base import platform
@@ -56,21 +56,21 @@ def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iter
     small = replace(task, sizes={})  # the smaller shapes judge as sharply, and sooner
     dims = small.quick_shape
     judging = Judging(level="full", inputs_seed=os.urandom(32).hex())
-    with Lab(settings, small, task.name, emit=silent, torch=False) as lab:
+    with OpenTask(settings, small, task.name, emit=silent, torch=False) as opened:
         for sample in samples:
-            yield _judged(lab, dims, judging, sample)
+            yield _judged(opened, dims, judging, sample)
 
 
-def _judged(lab: Lab, dims: Dims, judging: Judging, sample: Sample) -> Labelled:
+def _judged(opened: OpenTask, dims: Dims, judging: Judging, sample: Sample) -> Labelled:
     started = time.perf_counter()
-    candidate, params = _candidate(lab.builder, sample)
+    candidate, params = _candidate(opened.builder, sample)
     asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
-    found = lab.evaluate(lab.request(dims, candidate, params, **asked))
+    found = opened.evaluate(opened.request(dims, candidate, params, **asked))
     if found.status in ("invalid", "build-failed"):
         fate = Fate(outcome=found.status, reason=found.reason[:400])
     else:
         fate = Fate.rejected(found.rejected) if found.rejected is not None else Fate(outcome="passed")
-    return _labelled(sample, params, fate, lab.settings.threads, time.perf_counter() - started)
+    return _labelled(sample, params, fate, opened.settings.threads, time.perf_counter() - started)
 
 
 def _built_for_it(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:

@@ -20,7 +20,7 @@ from kernellab.core.records import AnyTrial, Param
 from kernellab.core.targets import recorded_machine
 from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.lab import TASK_FILE
+from kernellab.search.experiment_run import TASK_FILE
 from kernellab.search.memory.specimen import Reader, recall
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
 from kernellab.study.mine.factors import PARAM, WRITTEN

@@ -1,38 +1,34 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
+from kernellab.core.events import Event
 from kernellab.core.records import FailedTrial, Proposal
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger import kinds
+from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import Note
 from kernellab.ledger.run import Run
-from kernellab.search.lab import Budget, Lab, candidates_of, task_of
+from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
 from kernellab.tasks.load import load_task
-
-
-def test_a_budget_ends_with_its_trials_or_its_seconds() -> None:
-    assert Budget(3, 0.0).left(2)
-    assert not Budget(3, 0.0).left(3)
-    assert Budget(3, 1000.0).left(0)
-    assert not Budget(3, 1.0, started=time.monotonic() - 2).left(0)
-    assert not Budget(3, 0.0, spent=lambda: True).left(0)
 
 
 @pytest.fixture(scope="module")
 def folder(task_file: Path, quick: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with one trial in it."""
     made = tmp_path_factory.mktemp("runs") / "run"
-    with Lab(quick, load_task(str(task_file)), str(task_file)) as lab:
-        lab.begin(made, [{"N": 32768}], [Candidate("text é", "mine")], "test")
+    with (
+        OpenTask(quick, load_task(str(task_file)), str(task_file)) as opened,
+        ExperimentRun.start(opened, made, [{"N": 32768}], [Candidate("text é", "mine")], "test") as run,
+    ):
         proposal = Proposal(source="s", name="mine")
-        lab.record(FailedTrial(trial=0, task="cube", dims={"N": 32768}, proposal=proposal, tier=lab.tier, seed=0,
+        run.record(FailedTrial(trial=0, task="cube", dims={"N": 32768}, proposal=proposal, tier=opened.tier, seed=0,
                                device="", environment="", status="invalid", reason="no"))  # fmt: skip
     return made
 
@@ -73,16 +69,32 @@ def test_a_run_whose_task_was_changed_is_refused(folder: Path) -> None:
 
 def test_a_reopened_run_remembers_its_trials_and_says_that_it_was_resumed(folder: Path, quick: Settings) -> None:
     task, locator = task_of(folder)
-    with Lab(quick, task, locator) as lab:
-        lab.reopen(folder)
-        assert [t.status for t in lab.archive.trials] == ["invalid"]
+    with OpenTask(quick, task, locator) as opened, ExperimentRun.resume(opened, folder) as run:
+        assert [t.status for t in run.archive.trials] == ["invalid"]
     assert [e.kind for e in read_entries(folder)][-1] == "resume"
 
 
-def test_without_a_run_folder_nothing_is_written(task_file: Path, quick: Settings) -> None:
-    with Lab(quick, load_task(str(task_file)), str(task_file)) as lab:
-        lab.append(kinds.NOTE, Note(candidate="none"))
-        lab.keep(b"x")
-        assert lab.ledger is None
-        assert lab.tier == lab.device.sandbox.tier
-        assert lab.trust == "native"
+def test_a_run_that_cannot_begin_lets_go_of_its_folder(folder: Path, quick: Settings) -> None:
+    def refuse(event: Event) -> None:
+        if event.kind == "start":
+            raise UsageError("no time is left", "")
+
+    made = folder.parent / "refused"
+    with OpenTask(quick, load_task("softmax"), "softmax", refuse, torch=False) as opened:
+        with pytest.raises(UsageError):
+            ExperimentRun.start(opened, made, [], [], "test")
+        assert not check(made).problems
+        with ExperimentRun.resume(opened, made) as run:
+            assert run.archive.trials == []
+
+
+def test_two_tasks_write_one_record_and_each_its_own_calibrations(folder: Path, quick: Settings) -> None:
+    task, locator = task_of(folder)
+    with OpenTask(quick, task, locator) as opened, ExperimentRun.resume(opened, folder) as run:
+        with OpenTask(quick, load_task("softmax"), "softmax", torch=False) as second:
+            other = run.beside(second)
+            assert (other.ledger, other.store, other.archive) == (run.ledger, run.store, run.archive)
+            assert (other.task.name, run.task.name) == ("softmax", "cube")
+            assert other._written is not run._written
+        run.append(kinds.NOTE, Note(candidate="none"))
+    assert [e.kind for e in read_entries(folder)][-1] == "note"
