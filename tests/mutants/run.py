@@ -182,16 +182,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         hunt = Hunt([Tree(_made(Path(scratch) / str(n))) for n in range(chosen.workers)])
         with ThreadPoolExecutor(chosen.workers) as workers:
-            outcomes = []
             for outcome in workers.map(hunt.outcome, wanted):
-                outcomes.append(outcome)
                 print(f"{outcome.status:10} {outcome.mutant}  {outcome.change}  {outcome.by}", flush=True)
-    known = {**_known(), **{o.mutant: o for o in outcomes}}
+                keep(outcome)
+    report(list(_known().values()))
+    return 0
+
+
+def keep(outcome: Outcome) -> None:
+    """One more row of the table, at once: an hour's work survives an interruption."""
+    known = {**_known(), outcome.mutant: outcome}
     drawn = [known[str(m)] for m in sample() if str(m) in known]
-    report(drawn)
     TABLE.parent.mkdir(exist_ok=True)
     TABLE.write_text(json.dumps({"score": score(drawn), "mutants": [asdict(o) for o in drawn]}, indent=1) + "\n")
-    return 0
 
 
 def report(outcomes: Sequence[Outcome]) -> None:

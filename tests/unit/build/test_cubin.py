@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernellab.build import cubin, nvrtc_job
-from kernellab.build.cubin import CubinFacts, KernelFacts, audit, disassemble, launch_fault, writable
+from kernellab.build.cubin import (
+    CubinFacts,
+    KernelFacts,
+    Variable,
+    Writable,
+    audit,
+    code_sections,
+    disassemble,
+    launch_fault,
+    writable,
+)
 from kernellab.build.plan import Step
 
 SOURCE = """
@@ -34,6 +44,7 @@ __global__ void frame(int *p) { volatile int v[512]; for (int i = 0; i < p[0]; i
 NAMES = ["many", "nothing", "bounded", "frame"]
 needs_nvrtc = pytest.mark.skipif(bool(nvrtc_job.PROBLEM), reason=nvrtc_job.PROBLEM)
 ARCHS = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"]
+RECORDED = Path(__file__).parents[2] / "data" / "cubin"
 
 
 @functools.cache
@@ -88,6 +99,24 @@ def test_every_writable_byte_is_found_with_the_variables_around_it(arch: str) ->
 def test_a_module_without_static_memory_has_no_writable_part() -> None:
     source = "__constant__ int c; __global__ void k(int *p) { __shared__ int s[9]; s[p[0]] = c; p[1] = s[p[2]]; }"
     assert writable(made("sm_90a", source)) == []
+
+
+@pytest.mark.parametrize(("arch", "registers"), [(80, 14), (90, 12)])
+def test_a_recorded_module_has_the_facts_of_its_source(arch: int, registers: int) -> None:
+    image = (RECORDED / f"many.sm_{arch}.cubin").read_bytes()
+    assert audit(image) == CubinFacts(
+        arch=arch, static_bytes=5000 + 4 + 12, constant_bytes=44, code_bytes=512 + 256 + 384, imports=(),
+        kernels={
+            "many": KernelFacts(registers, 0, 1200, (8, 8, 2, 1, 36, 8), 0, 512),
+            "nothing": KernelFacts(4, 0, 0, (), 0, 256),
+            "bounded": KernelFacts(10, 2048, 0, (8,), 256, 384),
+        },
+    )  # fmt: skip
+    assert writable(image) == [
+        Writable(".nv.global.init", 12, (Variable("start", 0, 12),)),
+        Writable(".nv.global", 5004, (Variable("big", 4, 5000), Variable("count", 0, 4))),
+    ]
+    assert sorted(map(len, code_sections(image))) == [256, 384, 512]
 
 
 @needs_nvrtc
@@ -259,6 +288,48 @@ def test_a_launch_that_fits_has_no_fault() -> None:
 )  # fmt: skip
 def test_a_launch_that_cannot_work_says_why(changes: dict[str, Any], words: str) -> None:
     assert words in fault(**changes)
+
+
+def integer(value: int) -> dict[str, Any]:
+    return {"args": [POINTER, {"kind": "int", "value": value}]}
+
+
+def test_an_integer_has_to_fit_its_parameter_signed_or_unsigned() -> None:
+    for value in (-(1 << 31), (1 << 32) - 1):
+        assert fault(**integer(value)) == ""
+    for value in (-(1 << 31) - 1, 1 << 32):
+        assert fault(**integer(value)) == f"argument 2 is {value}, the parameter has 4 bytes"
+
+
+def test_zero_is_a_null_pointer_and_every_other_integer_is_none() -> None:
+    kernel, types = KernelFacts(32, 0, 0, (8, 8)), ("p64", "p64")
+    assert fault(kernel, types=types, **integer(0)) == ""
+    assert fault(kernel, types=types, **integer(7)) == "argument 2 is the integer 7, the parameter is a pointer"
+
+
+def test_a_block_keeps_to_the_launch_bounds_of_its_kernel() -> None:
+    bounded = KernelFacts(32, 0, 0, (8, 4), 256)
+    assert fault(bounded, block=[256]) == ""
+    assert fault(bounded, block=[257]) == "a block of 257 threads; its __launch_bounds__ say 256"
+
+
+def test_dynamic_and_static_shared_memory_are_added_up() -> None:
+    kernel = KernelFacts(32, 0, 1200, (8, 4))
+    assert fault(kernel, shared=232448 - 1200) == ""
+    words = "231249 + 1200 bytes of dynamic and static shared memory; 232448 is the most"
+    assert fault(kernel, shared=231249) == words
+
+
+def test_clusters_are_whole_along_every_axis() -> None:
+    assert fault(grid=[3, 4], cluster=[1, 2]) == ""
+    assert fault(grid=[4, 3], cluster=[2, 2]) == "a grid of 4 x 3 is not made of whole clusters of 2 x 2"
+    assert fault(grid=[8], cluster=[8]) == ""
+    assert fault(cluster=[2], arch=89) == "clusters need compute capability 9.0, this is a build for 8.9"
+
+
+def test_parameters_that_cannot_be_read_stop_every_launch() -> None:
+    assert fault(KernelFacts(32, 0, 0, None)).startswith("its parameters cannot be read from the machine code")
+    assert fault(KernelFacts(32, 0, 0, ()), types=()) == "is given 2 arguments, it has 0 parameters (of no bytes)"
 
 
 def test_registers_are_counted_as_the_hardware_hands_them_out() -> None:

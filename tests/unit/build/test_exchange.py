@@ -116,6 +116,13 @@ def test_parameters_become_macros(params: dict[str, Param], options: list[str]) 
     assert exchange.macros(params) == options
 
 
+def test_static_memory_is_allowed_up_to_64_kib() -> None:
+    assert exchange.static_fault(0) == exchange.static_fault(65536) == ""
+    assert exchange.static_fault(65537) == (
+        "static-memory: 65537 bytes of writable static memory could keep answers between calls (65536 allowed); use scratch()"
+    )
+
+
 def test_reserved_names_and_filled_flags() -> None:
     assert exchange.reserved({"A": 1}) == ""
     for name in ("KLAB_X", "klab", "program_id", "_OPENMP", "__X"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -281,3 +282,34 @@ def test_scratch_can_be_asked_for_zeroed() -> None:
 
 def test_a_failure_that_needs_no_name_keeps_its_words() -> None:
     assert recorder.say(recorder.Failed("does not compile")) == "does not compile"
+
+
+@pytest.mark.parametrize(
+    ("most", "more", "reason"),
+    [
+        ("SPACE = {f'A{i}': [1] for i in range(64)}", "SPACE = {f'A{i}': [1] for i in range(65)}", "SPACE has more than 64 names"),
+        ("SPACE = {'A': range(1024)}", "SPACE = {'A': range(1025)}", "SPACE has more than 1024 choices of 'A'"),
+        ("FLAGS = ['-O3'] * 256", "FLAGS = ['-O3'] * 257", "FLAGS has more than 256 entries"),
+        ("TASKS = ['t'] * 64", "TASKS = ['t'] * 65", "TASKS has more than 64 entries"),
+    ],
+)  # fmt: skip
+def test_no_more_is_taken_than_is_allowed(most: str, more: str, reason: str) -> None:
+    for handle in (record, lambda text: recorder.describe_only({"text": text, "name": "t"})):
+        assert handle(f"{most}\n{launch('kernel(chr(107))(x)')}")["status"] in ("recorded", "described")
+        assert handle(f"{more}\n{launch('pass')}") == {"status": "build-failed", "reason": reason}
+
+
+def test_choices_that_never_end_are_refused() -> None:
+    reply = recorder.describe_only({"text": "import itertools\nSPACE = {'A': itertools.count()}\n", "name": "t"})
+    assert reply == {"status": "build-failed", "reason": "SPACE has more than 1024 choices of 'A'"}
+
+
+@pytest.mark.parametrize(("only", "status"), [("describe", "described"), ("", "recorded")])
+def test_the_job_reads_its_request_and_writes_its_reply_to_descriptors(only: str, status: str) -> None:
+    request, reply = os.memfd_create("request"), os.memfd_create("reply")
+    asked = {"text": launch("kernel('k')(x)"), "name": "t", "params": {}, "buffers": BUFFERS, "only": only}
+    os.write(request, json.dumps(asked).encode())
+    assert recorder.main([request, reply]) == 0
+    assert json.loads(os.pread(reply, 1 << 20, 0))["status"] == status
+    for fd in (request, reply):
+        os.close(fd)

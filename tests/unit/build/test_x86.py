@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from kernellab.build.x86 import instructions
@@ -24,6 +27,37 @@ def test_every_instruction_has_its_length(code: str, sizes: list[int]) -> None:
     found = list(instructions(bytes.fromhex(code)))
     assert [i.size for i in found] == sizes
     assert [i.at for i in found] == [sum(sizes[:n]) for n in range(len(sizes))]
+
+
+RECORDED = Path(__file__).parents[2] / "data" / "x86_lengths.txt"
+
+
+def recorded() -> Iterator[tuple[bytes, str, str]]:
+    """What comes before an opcode, what comes after it, and the lengths of all 256."""
+    for line in RECORDED.read_text().splitlines():
+        if not line.startswith("#"):
+            prefix, before, after, lengths = line.split()
+            yield bytes.fromhex(f"{prefix}{before}".replace("-", "")), after, lengths
+
+
+def test_every_opcode_has_the_length_that_llvm_gives_it() -> None:
+    wrong = []
+    for before, after, lengths in recorded():
+        for opcode, length in enumerate(lengths):
+            if length != ".":
+                code = before + bytes([opcode]) + bytes.fromhex(after) + bytes(15)
+                if (found := next(instructions(code)).size) != int(length, 16):
+                    wrong.append((code.hex(" "), found, length))
+    assert wrong == []
+
+
+NOT_IN_64_BIT = "06 07 0e 16 17 1e 1f 27 2f 37 3f 60 61 82 9a ce d4 d5 d6 ea"
+
+
+@pytest.mark.parametrize("opcode", NOT_IN_64_BIT.split())
+def test_opcodes_of_older_processors_are_refused(opcode: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no opcode {opcode} in 64-bit code"):
+        next(instructions(bytes.fromhex(opcode) + bytes(15)))
 
 
 def test_opcode_space_and_operands_are_told() -> None:

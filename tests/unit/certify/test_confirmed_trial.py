@@ -186,6 +186,15 @@ def test_a_run_that_is_nowhere_is_asked_for(issued: tuple[Certificate, Path], tm
         need_run(alone, certificate, tmp_path / "nothing")
 
 
+def test_a_run_that_is_named_is_taken_wherever_the_certificate_lies(
+    issued: tuple[Certificate, Path], copied: Path, tmp_path: Path
+) -> None:
+    certificate, _ = issued
+    alone = tmp_path / "elsewhere" / "deep" / "trial.json"
+    assert find_run(alone, certificate, copied) == copied
+    assert need_run(alone, certificate, copied) == copied
+
+
 def test_a_signed_record_that_is_not_well_formed_is_refused_in_words(tmp_path: Path) -> None:
     def spoil(entries: Bodies) -> None:
         del next(body for kind, body in entries if kind == "trial")["timing"]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,23 @@ def test_what_was_rejected_is_refused_under_any_name_and_in_any_copy_of_the_run(
     with pytest.raises(UsageError, match="rejected in review: not fine"):
         export([path], "module", tmp_path / "out", unreviewed=True)
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_to_export_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no certificate is given"):
+        take_order([])
+    with pytest.raises(UsageError, match="there is no form 'wheel'") as fault:
+        export([], "wheel", tmp_path / "out")
+    assert fault.value.fix.startswith("--as takes module, ")
+
+
+def test_a_package_can_be_read_by_everybody(tmp_path: Path) -> None:
+    _place(tmp_path / "deep" / "out", {"README.md": "words", "package/code.py": "x = 1\n"})
+    out = tmp_path / "deep" / "out"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o755
+    assert (out / "README.md").read_text() == "words"
+    assert (out / "package" / "code.py").read_text() == "x = 1\n"
+    assert left(out.parent) == ["out"]
 
 
 def test_an_unreviewed_package_says_so_loudly(issued: tuple[Certificate, Path], tmp_path: Path) -> None:

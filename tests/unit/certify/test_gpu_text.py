@@ -54,6 +54,29 @@ def test_only_what_differs_on_tensors_is_rewritten(gpu: Certificate) -> None:
     assert text.startswith('"""Doubles."""')
 
 
+CUDA = '''"""Doubles."""
+SOURCE = "__global__ void k(const float *x, float *y, int n) {}"
+
+def launch(x, y):
+    kernel("k")[x.shape[0], 128](x, y, x.size)
+'''
+
+
+def test_a_language_that_compiles_itself_needs_no_kernels_object(gpu: Certificate) -> None:
+    assert "Kernels" not in plain_module(TRITON, gpu, 2)
+    bare = TRITON.replace("    work = scratch(x.size, x.dtype)\n", "").replace('    name = f"{x.dtype} {x.size}"\n', "")
+    assert "_launch" not in plain_module(bare, gpu, 2)
+
+
+def test_cuda_text_is_compiled_at_its_end_with_the_candidates_own_options(gpu: Certificate) -> None:
+    flags = ["--gpu-architecture=sm_90a", "--std=c++17", "--use_fast_math"]
+    cuda = gpu.model_copy(update={"kernel": gpu.kernel.model_copy(update={"backend": "cuda", "flags": flags})})
+    text = plain_module(CUDA, cuda, 2)
+    assert text.startswith('"""Doubles."""\n\nfrom ._launch import Kernels\n')
+    assert 'kernel("k")[x.shape[0], 128](x, y, x.numel())' in text
+    assert text.endswith("\n\nkernel = Kernels(SOURCE, ['--std=c++17', '--use_fast_math'])\n")
+
+
 def test_only_parameters_that_launch_takes_are_handed_over(gpu: Certificate) -> None:
     assert accepted_params(TRITON, gpu) == {"B": 64}
     assert accepted_params(TRITON.replace("B=64)", "B=64, **more)", 1), gpu) == {"B": 64, "ELSE": 1}

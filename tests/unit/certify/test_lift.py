@@ -66,6 +66,17 @@ def test_recorded_shapes_are_many_different_and_always_the_same() -> None:
         assert corner in SHAPES
 
 
+def test_recorded_extents_lie_at_beside_and_between_the_powers_of_two() -> None:
+    found = sorted(d["N"] for d in shapes_to_record({"N": 1}, {"N": 100}, [{"N": 77}]))
+    assert found == sorted(
+        {1, 100, 77}
+        | {1, 2, 4, 8, 16, 32, 64}
+        | {3, 7, 15, 31, 63, 5, 9, 17, 33, 65}
+        | {3, 6, 12, 24, 48, 96}  # half as much again
+        | {3, 6, 13, 26, 53}  # five thirds
+    )
+
+
 def test_arguments_of_one_plan_are_c_expressions() -> None:
     assert plain_argument(IntArg(value=-3), ["x"]) == "-3LL"
     assert plain_argument(FloatArg(value=1e-3), ["x"]) == "0.001"

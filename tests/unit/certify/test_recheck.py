@@ -17,6 +17,7 @@ from kernellab.certify.issue import certify
 from kernellab.certify.recheck import Recheck, _check_parts, environment_drift, recheck
 from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.core.records import Timing
+from kernellab.ledger.keys import load_or_create_key
 from kernellab.run.driver import present
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Array
@@ -138,6 +139,16 @@ def test_without_its_run_only_signature_and_reference_are_checked(
     }
     assert (report.verdict, report.exit_code) == ("unchecked", 5)
     assert path.exists()
+
+
+def test_without_its_task_only_the_signature_is_checked(issued: tuple[Certificate, Path], tmp_path: Path) -> None:
+    subject = issued[0].subject.model_copy(update={"name": "task_of_tomorrow"})
+    alone = tmp_path / "far" / "away" / "trial.json"
+    write_certificate(alone, issued[0].model_copy(update={"subject": subject}).signed(load_or_create_key()))
+    report = recheck(alone)
+    assert statuses(report) == {"signature": "same", "records": "unchecked", "anchor": "unchecked"}
+    assert report.findings[-1].detail == "the task 'task_of_tomorrow' is not here"
+    assert (report.verdict, report.exit_code) == ("unchecked", 5)
 
 
 @without_gpu

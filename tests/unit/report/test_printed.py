@@ -16,6 +16,12 @@ def test_a_printed_number_is_as_wide_as_its_last_digit(text: str, low: float, hi
     assert (span.low, span.high) == (pytest.approx(low), pytest.approx(high))
 
 
+def test_spans_meet_where_they_overlap_or_touch() -> None:
+    span = Span(1.0, 2.0)
+    assert all(span.meets(other) for other in (Span(1.5, 1.6), Span(0.0, 1.0), Span(2.0, 3.0), Span(0.0, 9.0)))
+    assert not any(span.meets(other) for other in (Span(0.0, 0.9), Span(2.1, 3.0)))
+
+
 def test_what_is_no_number_is_none() -> None:
     assert span_of("—") is None
 

@@ -99,6 +99,35 @@ def test_a_task_says_where_its_kernels_are_judged_often() -> None:
     assert replace(task, quick=None).quick_shape == {"M": 4096, "N": 781}
 
 
+@pytest.mark.backend_c
+def test_a_cheat_is_caught_or_missed_and_an_honest_kernel_is_right_or_refused(task_file: Path, tmp_path: Path) -> None:
+    """STAGE "verify": even a machine too busy to time anything must tell the wrong from the right."""
+    kernel = (
+        f'TASK = "{task_file}"\nSTAGE = "verify"\n'
+        "SOURCE = r'''void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = 2 * x[i] * x[i] * x[i]; }'''\n"
+        'def launch(x, y):\n    kernel("k")(x, y, x.size)\n'
+    )
+    wrong = kernel.replace("y[i] = 2", "y[i] = 3")
+    files = {"caught": wrong, "harmless": kernel + "HARMLESS = True\n", "missed": kernel}
+    for folder, texts in (("cheats", files), ("honest", {"refused": wrong, "right": kernel})):
+        (tmp_path / folder).mkdir()
+        for name, text in texts.items():
+            (tmp_path / folder / f"{name}.py").write_text(text)
+    rows = {
+        r.name: r
+        for r in run_gauntlet(collect([tmp_path / "cheats"], [tmp_path / "honest"], builtin=False), Settings())
+    }
+    assert {name: (r.kind, r.right, r.status) for name, r in rows.items() if name != "right"} == {
+        "caught": ("cheat", True, "rejected"), "harmless": ("cheat", True, "harmless"), "missed": ("cheat", False, "passed"),
+        "refused": ("honest", False, "rejected"),
+    }  # fmt: skip
+    assert (rows["right"].kind, rows["right"].right) == ("honest", True)
+    assert rows["right"].status in ("passed", "busy")
+    assert (rows["caught"].cause, rows["refused"].cause) == ("wrong-output", "wrong-output")
+    told = summary([r for r in rows.values() if r.name != "right"])
+    assert told == {"caught": 2, "missed": 1, "false_alarms": 1, "honest": 1, "busy": 0}
+
+
 MISSING = triton.missing() or nvrtc_job.PROBLEM
 compilers = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 GPU_FILES = ["cheat_flags_output", "cheat_forge_buffer_2", "cheat_triton_static_in_ptx"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -194,12 +195,14 @@ def test_the_best_shape_decides_the_exit_code(statuses: list[str], code: int, tm
     assert outcome.exit_code == code
 
 
-def test_a_default_folder_is_never_an_existing_one(tmp_path: Path) -> None:
-    first = default_folder("softmax", tmp_path)
-    first.mkdir()
-    second = default_folder("softmax", tmp_path)
-    assert first != second
-    assert second.name.startswith("softmax-")
+def test_a_default_folder_is_never_an_existing_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "strftime", lambda _: "20261116-120000")
+    made = [default_folder("softmax", tmp_path)]
+    for _ in range(3):
+        made[-1].mkdir()
+        made.append(default_folder("softmax", tmp_path))
+    assert [folder.name.removeprefix("softmax-20261116-120000") for folder in made] == ["", "-2", "-3", "-4"]
+    assert {folder.parent for folder in made} == {tmp_path}
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -216,7 +216,7 @@ def _headline(ev: LedgerPrefix, shapes: list[ShapeFacts]) -> int:
 
 
 def _counts(book: ClaimBook) -> dict[str, str]:
-    statuses = ("measured", "rejected", "invalid", "build-failed", "duplicate")
+    statuses = ("measured", "rejected", "invalid", "build-failed", "duplicate", "busy")
     counts = {status.replace("-", "_"): book.count("trial", {"status": status}) for status in statuses}
     counts["trials"] = book.count("trial")
     counts["confirmations"] = book.count("confirmation")

@@ -39,7 +39,7 @@ def make_tables(book: ClaimBook, facts: Facts) -> dict[str, Table]:
              "pairs", "entry"), _results(facts)),
         "kernels": Table("The kernels behind these figures.", ("shape", "kernel", "parameters", "trial"), _kernels(facts)),
         "baselines": _baselines(book, facts),
-        "trials": Table("Trials by outcome.", ("shape", "trials", "measured", "rejected", "failed", "duplicate"),
+        "trials": Table("Trials by outcome.", ("shape", "trials", "measured", "rejected", "failed", "duplicate", "busy"),
                         tuple(_trials(book, facts))),
         "recipes": Table("What was tried, best first: trials of each kernel, and the highest median ratio that one of them "
                          "reached while searching (not a confirmed figure).",
@@ -153,8 +153,8 @@ def _trials(book: ClaimBook, facts: Facts) -> Iterator[Row]:
             continue
         counts = [book.count("trial", {**where, "status": s}) for s in ("measured", "rejected")]
         failed = book.mint("failed", _failed(book, shape), "whole", dims=shape.shape.dims, task=shape.shape.task)
-        duplicate = book.count("trial", {**where, "status": "duplicate"})
-        yield shape.label, book.count("trial", where), *counts, failed, duplicate
+        others = [book.count("trial", {**where, "status": s}) for s in ("duplicate", "busy")]
+        yield shape.label, book.count("trial", where), *counts, failed, *others
 
 
 def _failed(book: ClaimBook, shape: ShapeFacts) -> list[int]:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from kernellab.core.records import MeasuredTrial, Param
 from kernellab.core.targets import recorded_machine
 from kernellab.search.archive import AnyTrial
-from kernellab.tasks.dtypes import split_name
+from kernellab.tasks.dtypes import PRECISIONS, limits, split_name
 from kernellab.tasks.spec import Dims, dims_label
 
-_BITS = {"f32": 32, "bf16": 16, "f16": 16}
+_BITS = {short: limits(dtype).bits for dtype, short in PRECISIONS.items()}
 _OTHER_MODEL = 1.0
 _OTHER_ARCHITECTURE = 3.0
 

@@ -144,6 +144,29 @@ def test_columns_are_known_by_their_headings(heading: str, role: str) -> None:
     assert column_of(heading).role == role
 
 
+@pytest.mark.parametrize(
+    ("heading", "scale"),
+    [("latency (ns)", 1e-9), ("latency (us)", 1e-6), ("latency (µs)", 1e-6), ("latency (ms)", 1e-3), ("latency (s)", 1.0),
+     ("time in seconds", 1.0), ("time (milliseconds)", 1e-3), ("time (microseconds)", 1e-6), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12),
+     ("MiB/s", 2.0**20), ("GiB/s", 2.0**30), ("TiB/s", 2.0**40), ("Gbit/s", 0.125e9), ("moved (KB)", 1e3), ("moved (MB)", 1e6),
+     ("moved (GB)", 1e9), ("moved (KiB)", 1024.0), ("moved (MiB)", 2.0**20), ("moved (GiB)", 2.0**30), ("bytes", 1.0),
+     ("latency", 0.0), ("Throughput", 0.0), ("% of peak", 0.01), ("fraction of peak", 1.0)],
+)  # fmt: skip
+def test_units_bring_figures_to_seconds_and_bytes(heading: str, scale: float) -> None:
+    assert column_of(heading).scale == scale
+
+
+def test_of_several_peaks_the_first_is_held_against_the_row(tmp_path: Path) -> None:
+    """Which device the second one belongs to is not said: it is left unchecked, not taken for the limit."""
+    text = "kernel,GB/s,peak (GB/s),other peak (TB/s)\na,{},2000,9\n"
+    audit = _audit(tmp_path, text.format("1500"))
+    assert audit.found == []
+    assert [g.column for g in audit.gaps] == ["other peak (TB/s)"]
+    assert [c.what for c in _audit(tmp_path, text.format("2500")).found] == [
+        "2500 GB/s lies above the peak of 2000 GB/s"
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "just words\n", "a,b\n1,2\n", "kernel,latency (ms)\n"])
 def test_what_holds_no_table_to_check_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -6,7 +6,7 @@ import pytest
 
 from kernellab.core.errors import UsageError
 from kernellab.report.paper.bibliography import resolve, shipped
-from kernellab.report.paper.document import PaperFile, Table, cited, parse, segments, strays
+from kernellab.report.paper.document import PaperFile, Table, cited, labels, parse, segments, strays
 
 
 def _parse(text: str) -> list[str]:
@@ -18,6 +18,14 @@ def test_markup_becomes_blocks() -> None:
     text = "# Title\n> by\n\n## Part\ntext\nmore text\n@table t\n- this\n- that\n\n! note\n\n@figure f\n\n@code s\n\n@references"
     kinds = ["title", "byline", "heading", "paragraph", "table", "list", "note", "figure", "code", "references"]
     assert _parse(text) == kinds
+
+
+def test_tables_and_figures_are_numbered_apart_in_their_order() -> None:
+    table = Table("a table", ("head",), (("cell",),))
+    text = "# Title\n\n@table t\n\n@figure f\n\nwords\n\n@table u\n\n## Part\n\n@figure g\n\n@table v"
+    blocks = parse(text, dict.fromkeys("tuv", table), {}, dict.fromkeys("fg", "a figure"))
+    assert list(labels(blocks).values()) == ["Table 1.", "Figure 1.", "Table 2.", "Figure 2.", "Table 3."]
+    assert list(labels(blocks)) == [b.id for b in blocks if b.kind in ("table", "figure")]
 
 
 @pytest.mark.parametrize("text", ["# Title\n\n3 shapes", "# Title\n\n- 95 %", "# Kernel 7", "# T\n\nsee `klab 7`",

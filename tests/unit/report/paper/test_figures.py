@@ -25,6 +25,12 @@ def test_convergence_has_a_dot_for_each_trial_and_a_falling_line(evidence: Ledge
     assert len(dots) == sum(s != "duplicate" for s in statuses)
     best = [r["best"] for r in dots if "best" in r]
     assert best == sorted(best, reverse=True)
+    reached = [
+        min((d["us"] for d in dots[: n + 1] if d["state"] == "measured"), default=None) for n in range(len(dots))
+    ]
+    assert [d.get("best") for d in dots] == reached
+    assert len({d["us"] for d in dots if d["state"] != "measured"}) == 1  # all of them above everything measured
+    assert max(d["us"] for d in dots if d["state"] == "measured") < max(d["us"] for d in dots)
     assert {r["state"] for r in rows if "line" in r} == {"baseline as calibrated", "floor"}
 
 

@@ -40,6 +40,21 @@ def test_a_total_is_the_sum(evidence: LedgerPrefix) -> None:
     assert total == pytest.approx(statistics.fsum(evidence.body(s)["wall_s"] for s in seqs))
 
 
+def test_wins_shapes_and_entries_are_counted(evidence: LedgerPrefix) -> None:
+    assert derive("wins", evidence, [s.result for s in evidence.shapes if s.result], {}) == 1
+    assert derive("shapes", evidence, [], {}) == 1
+    assert derive("size", evidence, [], {}) == evidence.size
+
+
+def test_failed_trials_of_a_shape_are_named_one_by_one(evidence: LedgerPrefix) -> None:
+    shape = evidence.shapes[0]
+    failed = [s for s in shape.trials if evidence.body(s)["status"] in ("invalid", "build-failed")]
+    where = {"task": shape.task, "dims": shape.dims}
+    assert derive("failed", evidence, failed, where) == 30
+    with pytest.raises(ValueError, match="30 entries fit, 29 are named"):
+        derive("failed", evidence, failed[1:], where)
+
+
 def test_the_root_stands_for_all_entries(evidence: LedgerPrefix) -> None:
     assert derive("root", evidence, list(range(evidence.size)), {}) == evidence.root
     with pytest.raises(ValueError, match="stands for"):

@@ -64,6 +64,13 @@ def test_a_block_too_large_for_the_registers_has_no_occupancy() -> None:
     assert occupancy(H200, "cuda", {"registers": 255}, {"THREADS": 1024}) == 0.0
 
 
+def test_a_language_that_is_not_known_here_says_nothing_of_its_blocks() -> None:
+    resources = {"registers": 32, "shared": 0}
+    assert occupancy(H200, "a language of tomorrow", resources, {}) == 0.0
+    assert occupancy(H200, "a language of tomorrow", resources, {"WARPS": 8}) == 1.0
+    assert occupancy(H200, "triton", resources, {}) > 0.0  # Triton takes four warps where nobody says how many
+
+
 def test_occupancy_of_a_processor_or_of_an_unknown_gpu_is_not_guessed() -> None:
     assert occupancy("Neoverse-N1", "c", {"registers": 32}, {"THREADS": 128}) == 0.0
     assert occupancy("Future (sm_999, 1 SMs)", "cuda", {"registers": 32}, {"THREADS": 128}) == 0.0

@@ -36,6 +36,8 @@ def test_an_adjacent_shape_is_as_far_as_another_dtype_and_nearer_than_another_ar
     other = Place("softmax", {"M": 256, "N": 512}, "f32", "NVIDIA A100 (sm_80, 108 SMs)")
     assert distance(gpu, wide) == distance(gpu, half) == 1.0
     assert distance(gpu, other) == 3.0
+    assert distance(gpu, Place("softmax", gpu.dims, "f32", "NVIDIA H100 (sm_90a, 132 SMs)")) == 1.0
+    assert distance(half, Place("softmax", half.dims, "f16", H200)) == 0.5  # another dtype of the same size
 
 
 @pytest.mark.parametrize(
