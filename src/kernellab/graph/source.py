@@ -175,7 +175,9 @@ def _init(module: ModuleType) -> tuple[Any, ...]:
 
 
 def _accepted(function: Any, settings: dict[str, Any] | None) -> dict[str, Any]:
-    """Those settings that the function has a parameter for."""
+    """Those settings that the function has a parameter for. A module class without __init__ has none, whatever torch's says."""
+    if inspect.isclass(function) and function.__init__ is need_torch().nn.Module.__init__:
+        return {}
     parameters = inspect.signature(function).parameters
     every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return {k: v for k, v in (settings or {}).items() if every or k in parameters}

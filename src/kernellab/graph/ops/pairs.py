@@ -20,12 +20,14 @@ Tensor = Any
 
 @dataclass(frozen=True)
 class Choice:
-    """Which indices an arg operator may return: those whose value is within the budget of the winner's."""
+    """Which indices an arg operator may return: those whose value is within `reach` of the winner's. `distinct`: none twice."""
 
     source: Pair
     dim: int
     best: Tensor
     keepdim: bool
+    reach: Tensor
+    distinct: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ def _mapped(value: Any, pick: Callable[[Pair], Tensor]) -> Any:
 
 def size(value: Any) -> Any:
     """The magnitude of a pair or a number."""
-    return value.value.abs() if isinstance(value, Pair) else abs(value)
+    if not isinstance(value, Pair):
+        return abs(value)
+    return value.value.abs() if value.is_float else value.value.double().abs()
 
 
 def scale_of(value: Any) -> Any:
