@@ -76,14 +76,12 @@ class FreeSizes:
 
         found: dict[str, None] = {}
         for code in getattr(self._program, "_guards_code", None) or ():
-            for condition in code.split(" and "):
-                text = _SIZE.sub(replaced, condition)
-                try:
-                    used = extents.symbols_of_condition(text)
-                except ValueError as err:
-                    raise NeedsFixedSizes(str(err)) from None
-                if used and not self._always(text):
-                    found[tidy(text)] = None
+            try:
+                for text in extents.conjuncts(_SIZE.sub(replaced, code)):
+                    if extents.symbols_of_condition(text) and not self._always(text):
+                        found[tidy(text)] = None
+            except ValueError as err:
+                raise NeedsFixedSizes(str(err)) from None
         return tuple(found)
 
     def _always(self, condition: str) -> bool:

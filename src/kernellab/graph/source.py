@@ -175,7 +175,7 @@ def _init(module: ModuleType) -> tuple[Any, ...]:
 
 
 def _accepted(function: Any, settings: dict[str, Any] | None) -> dict[str, Any]:
-    """Those settings that the function has a parameter for. A module class without __init__ has none, whatever torch's says."""
+    """Those settings that the function has a parameter for. A module class without an __init__ of its own takes none."""
     if inspect.isclass(function) and function.__init__ is need_torch().nn.Module.__init__:
         return {}
     parameters = inspect.signature(function).parameters

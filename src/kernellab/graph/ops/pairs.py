@@ -20,7 +20,10 @@ Tensor = Any
 
 @dataclass(frozen=True)
 class Choice:
-    """Which indices an arg operator may return: those whose value is within `reach` of the winner's. `distinct`: none twice."""
+    """Which indices an arg operator may return: those whose value is within `reach` of the winner's.
+
+    `distinct`: none may come twice.
+    """
 
     source: Pair
     dim: int

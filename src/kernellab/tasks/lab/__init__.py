@@ -1,8 +1,8 @@
 """Tasks that people optimise for a living, as plain PyTorch modules: `klab tasks --suite lab`.
 
 Every file here is a task in the form that any module may have: a class `Model`, `get_inputs()` and `get_init_inputs()`,
-whose defaults are realistic sizes on a GPU. Beside them a file states, as plain literals, its `DTYPES` (the first is its own) and
-other `SIZES`: for a CPU, small ones for tests, held-out ones and edge cases. They are read without running the file.
+whose defaults are realistic sizes on a GPU. Beside them a file states, as plain literals, its `DTYPES` (the first is its
+own) and other `SIZES`: for a CPU, small ones for tests, held-out ones and edge cases. They are read without running it.
 """
 
 from __future__ import annotations
