@@ -32,6 +32,8 @@ class Request:
     eval_mode: bool = False
     text: str | None = None
     """The file's text, read by whoever may read it; the capture process has a user of its own."""
+    backward: bool = False
+    """The gradients instead of the results."""
 
 
 @dataclass(frozen=True)
