@@ -67,10 +67,19 @@ def differentiated(program: Any) -> Program:
         grads = [torch.empty_like(y) for y in outputs]
         table = torch.export.default_decompositions()
         traced = make_fx(joint, decomposition_table=table, tracing_mode="real")(values, grads)
+        if _writes(traced.graph):
+            pure = torch.func.functionalize(traced, remove="mutations")
+            traced = make_fx(pure, decomposition_table=table, tracing_mode="real")(values, grads)
     if not found:
         raise TaskRefused("no input and no weight has a gradient", "a backward needs floats that decide the output")
     more = tuple(g.expr for g in mode.shape_env.guards[assumed:]) if mode.shape_env else ()
     return _program(program, _tidied(traced.graph), specs, len(outputs), more)
+
+
+def _writes(graph: Any) -> bool:
+    """Autograd's own formulas write in place here and there; a record has no such thing."""
+    schemas = [getattr(n.target, "_schema", None) for n in graph.nodes if n.op == "call_function"]
+    return any(schema is not None and schema.is_mutable for schema in schemas)
 
 
 def _tidied(graph: Any) -> Any:

@@ -28,7 +28,7 @@ Make = Callable[[str], Subject]
 def capture_subject(
     make: Make, name: str, file: str, devices: tuple[str, ...] = ("meta", "cpu"), backward: bool = False
 ) -> GraphRecord:
-    """The record, of the backward where asked, or TaskRefused with the reason that the last and most complete attempt gave."""
+    """The record, or TaskRefused with the reason that the last and most complete attempt gave."""
     failure: BaseException | None = None
     for device in devices:
         try:

@@ -34,7 +34,7 @@ def capture_object(
     memory: int = 16 << 30,
     backward: bool = False,
 ) -> GraphRecord:
-    """The graph of a torch.nn.Module or of a function of tensors, in the mode (training or not) it is in, or its backward's."""
+    """The graph of a torch.nn.Module or a function of tensors, in the mode it is in (training or not); or its backward."""
     torch = need_torch()
     inputs = check_inputs(example_inputs)
     module = subject if isinstance(subject, torch.nn.Module) else as_module(subject)

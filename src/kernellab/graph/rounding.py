@@ -1,7 +1,8 @@
 """Where a graph rounds to which type. Inputs are exact and outputs are rounded once, so what lies between decides.
 
 A product of bfloat16 matrices is summed in float32 and rounded at the end: it owes float32's accuracy, and one rounding. A
-chain of bfloat16 operators rounds at each, and owes bfloat16's.
+chain of bfloat16 operators rounds at each, and owes bfloat16's. So does a product of something that was computed, whatever
+type the graph gives it: hardware takes its operands in the task's own type, as attention does with its shares.
 """
 
 from __future__ import annotations
@@ -14,19 +15,30 @@ _MOVES = ("layout", "gather", "factory")
 
 def inner_eps(record: GraphRecord) -> float:
     """The unit of the coarsest type that a value between inputs and outputs is rounded to; float32's at least."""
-    used = _computed_with(record)
-    types = record.types
+    used, data = _computed_with(record), _data(record)
+    own = max([EPS[i.type.dtype] for i in record.inputs if i.type.is_float], default=EPS["float32"])
+    if all(t.dtype == "float64" for t in record.types.values() if t.is_float):
+        return EPS["float64"]
     found = [EPS["float32"]]
     for node in record.nodes:
         kind = getattr(row(node.op), "kind", "")
-        made = [(i, t) for i, t in enumerate(node.results) if t is not None and t.is_float]
-        if kind == "attention":
-            found += [EPS[t.dtype] for _, t in made]
-        elif kind not in _MOVES:
-            found += [EPS[t.dtype] for i, t in made if (node.name, i) in used and t.dtype != "float64"]
-    if all(t.dtype == "float64" for t in types.values() if t.is_float):
-        return EPS["float64"]
+        if kind == "attention" or (kind == "contraction" and any(r.ref not in data for r in node.refs())):
+            found.append(own)
+        if kind not in _MOVES:
+            made = [(i, t) for i, t in enumerate(node.results) if t is not None and t.is_float]
+            found += [EPS[t.dtype] for i, t in made if (node.name, i) in used]
     return max(found)
+
+
+def _data(record: GraphRecord) -> set[str]:
+    """Inputs and constants, and what is only moved or widened of them."""
+    found = {i.name for i in record.inputs} | {c.name for c in record.constants}
+    shorter = narrowing(record)
+    for node in record.nodes:
+        moves = getattr(row(node.op), "kind", "") in _MOVES or node.op.startswith("aten._to_copy")
+        if moves and node.name not in shorter and all(r.ref in found for r in node.refs()):
+            found.add(node.name)
+    return found
 
 
 def narrowing(record: GraphRecord) -> frozenset[str]:

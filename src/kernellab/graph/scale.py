@@ -20,7 +20,7 @@ from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output,
 from kernellab.graph.rounding import inner_eps, narrowing
 
 REFERENCE_FACTOR = 4.0
-MEAN_FACTOR = 8.0
+MEAN_FACTOR = 4.0
 """How much larger than the honest one's a root mean square error may be."""
 FEWEST = 16
 """Elements from which such a mean says something."""
@@ -130,8 +130,8 @@ def _scaled(machine: Machine, node: Node, pairs: dict[tuple[str, int], Pair], ep
     call = Call(node.op, args, kwargs, results, eps, machine.torch, run)
     rule = _rule(node)
     answer = rule(call) if rule else Scaled(tuple(None for _ in results))
-    terms = max([answer.terms, *(p.terms for p in call.pairs())], default=0.0)
-    return [_pair(result, answer, i, terms) for i, result in enumerate(results)]
+    before = max([p.terms for p in call.pairs()], default=0.0)
+    return [_pair(result, answer, i, max(answer.terms_of(i), before)) for i, result in enumerate(results)]
 
 
 def _values(value: Any) -> Any:

@@ -60,12 +60,15 @@ def budget(terms: float) -> float:
 
 @dataclass(frozen=True)
 class Scaled:
-    """What a rule answers: a scale for each result, and the terms of the sum that it is, if it is one."""
+    """What a rule answers: a scale for each result, and the terms of the sums that they are, for all or for each."""
 
     scales: tuple[Tensor | None, ...]
-    terms: float = 0.0
+    terms: float | tuple[float, ...] = 0.0
     exact: bool = False
     choices: dict[int, Choice] | None = None
+
+    def terms_of(self, result: int) -> float:
+        return self.terms[result] if isinstance(self.terms, tuple) else self.terms
 
 
 @dataclass(frozen=True)

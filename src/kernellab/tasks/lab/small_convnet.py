@@ -11,9 +11,9 @@ BATCH, SIDE, WIDTH, CLASSES = 256, 32, 64, 10
 DTYPES = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"batch": 2, "side": 16, "width": 16},
-    "small": {"batch": 2, "side": 8, "width": 4},
+    "small": {"batch": 2, "side": 8, "width": 8},
     "held_out": [{"batch": 100, "side": 64, "width": 32}, {"batch": 17, "side": 40, "width": 64}],
-    "edge": [{"batch": 1, "side": 8, "width": 4}],
+    "edge": [{"batch": 1, "side": 8, "width": 8}],
 }
 
 
