@@ -1,8 +1,10 @@
 """Every problem of a suite folder at reduced sizes: captured or refused, evaluated, judged, rounded.
 
-    python benchmarks/suites/trial.py --path DIR/kernelbench/level1 [--full-sizes] [--only 12_ 40_] [--json out.json]
+    python benchmarks/suites/trial.py --path DIR/kernelbench/level1 [--backward] [--full-sizes] [--only 12_ 40_] [--json out.json]
+    python benchmarks/suites/trial.py --lab [--backward]
 
-For each problem one line: operations, whether the graph in float64 agrees with the module in float64, the error of honest float32 in
+With --backward the gradients of inputs and weights are judged instead, against torch's autograd in float64. --lab tries our own suite
+at its small sizes. For each problem one line: operations, whether the graph in float64 agrees with the module in float64, the error of honest float32 in
 ULP of the scale (largest over the distributions) and whether operands rounded to TF32 and bfloat16 are seen. At the end the totals.
 The module's own code runs here once in float64 and float32; use it on suites that you trust.
 """
@@ -10,7 +12,9 @@ The module's own code runs here once in float64 and float32; use it on suites th
 from __future__ import annotations
 
 import argparse
+import copy
 import json
+import math
 import os
 import sys
 import time
@@ -27,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.suites.shrink import LIMITS, MOST, shrunk, shrunk_settings, small_batch
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.backward import gradients
 from kernellab.graph.capture import Capturer
 from kernellab.graph.evaluate import evaluate
 from kernellab.graph.folder import is_folder, settings
@@ -34,6 +39,8 @@ from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import judge
 from kernellab.graph.source import Request, Subject, choose, import_file, make
+from kernellab.graph.wide import in_float64, widened
+from kernellab.tasks.lab import FOLDER, lab_tasks
 
 DISTRIBUTIONS = ("own", "normal", "signed", "sparse", "heavy", "offset")
 
@@ -41,6 +48,7 @@ DISTRIBUTIONS = ("own", "normal", "signed", "sparse", "heavy", "offset")
 @dataclass
 class Outcome:
     problem: str
+    backward: bool = False
     refused: str = ""
     operations: int = 0
     free_sizes: int = 0
@@ -68,6 +76,10 @@ def kept_bits(bits: int) -> Any:
 def drawn(x: Any, kind: str, generator: torch.Generator) -> Any:
     if kind == "own" or not x.is_floating_point():
         return x
+    return values_of(x, kind, generator).to(x.dtype)
+
+
+def values_of(x: Any, kind: str, generator: torch.Generator) -> Any:
     normal = torch.randn(x.shape, generator=generator)
     if kind == "signed":
         return 2 * torch.rand(x.shape, generator=generator) - 1
@@ -87,10 +99,29 @@ def given(record: GraphRecord, weights: dict[str, Any], inputs: list[Any]) -> di
     return {i.name: next(tensors) if i.role == "input" else weights[i.source].detach() for i in record.inputs}
 
 
+def listed(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
 def outputs(module: Any, inputs: list[Any]) -> list[Any]:
     with torch.no_grad():
-        result = module(*inputs)
-    return list(result) if isinstance(result, tuple | list) else [result]
+        return listed(module(*inputs))
+
+
+def in_wide(subject: Subject, inputs: list[Any], grads: list[Any] | None) -> list[Any]:
+    """Torch's own answer in float64: the module's, or its autograd's."""
+    twin = Subject(copy.deepcopy(subject.module).double(), ())
+    wide = [widened(x) for x in inputs]
+    if grads is not None:
+        return list(gradients(twin, wide=True)(wide, [widened(g) for g in grads]))
+    with in_float64():
+        return outputs(twin.module, wide)
+
+
+def incoming(subject: Subject, inputs: list[Any], kind: str, generator: torch.Generator) -> list[Any]:
+    """Gradients that come in, as large as the outputs; "own" ones are normal."""
+    floats = [y for y in outputs(subject.module, inputs) if y.is_floating_point()]
+    return [drawn(y, "normal" if kind == "own" else kind, generator) for y in floats]
 
 
 def elements(subject: Subject) -> int:
@@ -126,11 +157,9 @@ def small(request: Request, text: str, full: bool) -> tuple[Request, Subject]:
     raise TaskRefused(f"no reduced size runs: {failure}", "")
 
 
-def try_problem(capturer: Capturer, request: Request, text: str, full: bool) -> Outcome:
-    name = os.path.basename(request.file)
-    outcome = Outcome(
-        name if not is_folder(os.path.dirname(request.file)) else os.path.basename(os.path.dirname(request.file))
-    )
+def try_problem(capturer: Capturer, request: Request, text: str, full: bool, name: str = "") -> Outcome:
+    own = os.path.dirname(request.file) if is_folder(os.path.dirname(request.file)) else request.file
+    outcome = Outcome(name or os.path.basename(own), request.backward)
     try:
         cut, subject = small(request, text, full)
         start = time.monotonic()
@@ -149,12 +178,21 @@ def try_problem(capturer: Capturer, request: Request, text: str, full: bool) -> 
     return outcome
 
 
+def attempted(capturer: Capturer, request: Request, text: str, full: bool, name: str) -> Outcome:
+    """One that fails here is told, and the rest goes on."""
+    try:
+        return try_problem(capturer, request, text, full, name)
+    except Exception as err:  # noqa: BLE001  a problem's own code, or a fault of ours: a line in the table
+        return Outcome(name, request.backward, refused=f"FAULT {type(err).__name__}: {str(err)[:200]}")
+
+
 def examine(outcome: Outcome, record: GraphRecord, subject: Subject, kind: str, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     inputs = [drawn(x, kind, generator) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
-    values = given(record, weights_of(subject), inputs)
+    grads = incoming(subject, inputs, kind, generator) if outcome.backward else None
+    values = given(record, weights_of(subject), [*inputs, *(grads or [])])
     verdicts = judge(record, values)
-    honest = outputs(subject.module, inputs)
+    honest = outputs(subject.module, inputs) if grads is None else gradients(subject)(inputs, grads)
     outcome.honest_ulp[kind] = max(
         float(v.error_ulp(o).max()) if not v.exact else 0.0 for v, o in zip(verdicts, honest, strict=True)
     )
@@ -163,34 +201,51 @@ def examine(outcome: Outcome, record: GraphRecord, subject: Subject, kind: str, 
     if not all(v.accepts(o) for v, o in zip(verdicts, honest, strict=True)):
         outcome.rejected.append(kind)
     if kind == "own":
-        outcome.disagreement = disagreement(record, subject, values, inputs)
+        outcome.disagreement = disagreement(evaluate(record, values), in_wide(subject, inputs, grads))
     for bits, seen in ((10, outcome.tf32), (7, outcome.bf16)):
         rounded = evaluate(record, values, wide=False, operands=kept_bits(bits))
         if not all(v.accepts(o) for v, o in zip(verdicts, rounded, strict=True)):
             seen.append(kind)
 
 
-def disagreement(record: GraphRecord, subject: Subject, values: dict[str, Any], inputs: list[Any]) -> float:
-    """The graph in float64 against the module in float64, relative to the largest element."""
-    wide = [x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in inputs]
-    try:
-        wanted = outputs(subject.module.double(), wide)
-    finally:
-        subject.module.float()
+def disagreement(ours: list[Any], theirs: list[Any]) -> float:
+    """The graph in float64 against torch in float64, relative to the largest element of all of them."""
+    largest = max([float(t.double().abs().nan_to_num(0.0, 0.0).max()) for t in theirs], default=1.0) or 1.0
     worst = 0.0
-    for got, other in zip(evaluate(record, values), wanted, strict=True):
+    for got, other in zip(ours, theirs, strict=True):
         gap = (got.double() - other.double()).abs()
-        gap = gap.where(got != other, gap * 0)
-        worst = max(worst, float(gap.max()) / (float(other.double().abs().max()) or 1.0))
+        gap = gap.where((got != other) & ~(got.double().isnan() & other.double().isnan()), gap * 0).nan_to_num(
+            0.0, math.inf
+        )
+        size = float(other.double().abs().nan_to_num(0.0, 0.0).max())
+        worst = max(worst, float(gap.max()) / (size if size > 1e-9 * largest else largest))
     return worst
 
 
-def problems(path: Path, only: list[str]) -> list[Request]:
+def lab() -> dict[str, Request]:
+    """Our own suite at its small sizes."""
+    return {
+        name: Request(str(task.file), "Model", task.at(task.small), task.at(task.small))
+        for name, task in lab_tasks().items()
+    }
+
+
+def named(path: Path | None) -> dict[str, Request]:
+    """The problems of a folder by file or folder name, or our own suite."""
+    if path is None:
+        return lab()
+    requests = problems(path)
+    return {
+        os.path.basename(os.path.dirname(r.file) if is_folder(os.path.dirname(r.file)) else r.file): r for r in requests
+    }
+
+
+def problems(path: Path) -> list[Request]:
     if path.is_file():
         return [Request(str(path), eval_mode=True)]
     folders = [replace(settings(str(p))[0], eval_mode=True) for p in sorted(path.iterdir()) if is_folder(str(p))]
     files = [Request(str(p), "Model", eval_mode=True) for p in sorted(path.glob("*.py"), key=_number)]
-    return [r for r in (*folders, *files) if not only or any(os.path.basename(r.file).startswith(o) for o in only)]
+    return [*folders, *files]
 
 
 def _number(path: Path) -> tuple[int, str]:
@@ -229,7 +284,9 @@ def totals(found: list[Outcome]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--path", type=Path, required=True)
+    parser.add_argument("--path", type=Path)
+    parser.add_argument("--lab", action="store_true")
+    parser.add_argument("--backward", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--full-sizes", action="store_true")
     parser.add_argument("--census", action="store_true")
@@ -237,10 +294,17 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    if options.lab == bool(options.path):
+        parser.error("give either --path DIR or --lab")
     found = []
-    with Capturer([str(options.path)]) as capturer:
-        for request in problems(options.path, options.only):
-            outcome = try_problem(capturer, request, Path(request.file).read_text(), options.full_sizes)
+    with Capturer([str(options.path or FOLDER)]) as capturer:
+        for name, request in named(options.path).items():
+            if options.only and not any(name.startswith(o) for o in options.only):
+                continue
+            asked = replace(request, backward=options.backward)
+            outcome = attempted(
+                capturer, asked, Path(request.file).read_text(), options.full_sizes or options.lab, name
+            )
             found.append(outcome)
             print(line(outcome), flush=True)
     print(totals(found))

@@ -52,7 +52,7 @@ def answer(request: Request) -> dict[str, Any]:
             with any_device(device):
                 return make(module, chosen, request)
 
-        record = capture_subject(made, chosen.__name__, request.file)
+        record = capture_subject(made, chosen.__name__, request.file, backward=request.backward)
         return {"graph": record.model_dump(mode="json")}
     except EnvironmentFault:
         raise

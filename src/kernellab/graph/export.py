@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.backward import differentiated
 from kernellab.graph.free_sizes import NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, Seen
@@ -24,7 +25,9 @@ Make = Callable[[str], Subject]
 """Makes the module and its inputs on a device: "meta" or "cpu"."""
 
 
-def capture_subject(make: Make, name: str, file: str, devices: tuple[str, ...] = ("meta", "cpu")) -> GraphRecord:
+def capture_subject(
+    make: Make, name: str, file: str, devices: tuple[str, ...] = ("meta", "cpu"), backward: bool = False
+) -> GraphRecord:
     """The record, or TaskRefused with the reason that the last and most complete attempt gave."""
     failure: BaseException | None = None
     for device in devices:
@@ -36,7 +39,7 @@ def capture_subject(make: Make, name: str, file: str, devices: tuple[str, ...] =
             continue
         for free in (True, False):
             try:
-                program = exported(subject, free)
+                program = exported(subject, free, backward)
                 record = translate(program, name, file)
                 return with_seen(record, _seen(make, subject, device))
             except NeedsRealTensors as err:
@@ -50,7 +53,7 @@ def capture_subject(make: Make, name: str, file: str, devices: tuple[str, ...] =
     raise explain(failure, file) from None
 
 
-def exported(subject: Subject, free: bool) -> Any:
+def exported(subject: Subject, free: bool, backward: bool = False) -> Any:
     torch = need_torch()
     auto = torch.export.Dim.AUTO
     shapes = tuple(
@@ -62,7 +65,7 @@ def exported(subject: Subject, free: bool) -> Any:
             program = torch.export.export(
                 subject.module, subject.inputs, dynamic_shapes=_by_parameter(subject, shapes), strict=False
             )
-            return program.run_decompositions()
+            return differentiated(program) if backward else program.run_decompositions()
 
 
 def _by_parameter(subject: Subject, shapes: tuple[Any, ...]) -> Any:

@@ -17,7 +17,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _CALLS: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "abs": abs, "int": int, "float": float,
-    "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt,
+    "floor": math.floor, "ceil": math.ceil, "sqrt": math.sqrt, "_sym_sqrt": math.sqrt, "sym_float": float, "sym_int": int,
+    "sym_max": max, "sym_min": min,
 }  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
@@ -54,14 +55,33 @@ def evaluate(expression: str, symbols: Mapping[str, int]) -> Number:
 
 
 def holds(condition: str, symbols: Mapping[str, int]) -> bool:
-    """Whether a condition such as "d0 >= 3" or "d0 % 2 == 0" is met at given sizes."""
-    node = _parsed(condition)
+    """Whether a condition such as "d0 >= 3" or "d0 % 2 == 0 or d1 == 1" is met at given sizes."""
+    return _met(_parsed(condition), condition, symbols)
+
+
+def _met(node: ast.expr, condition: str, symbols: Mapping[str, int]) -> bool:
+    if isinstance(node, ast.BoolOp):
+        met = (_met(v, condition, symbols) for v in node.values)
+        return any(met) if isinstance(node.op, ast.Or) else all(met)
     left, compare, right = _sides(node, condition)
     return bool(compare(_value(left, symbols), _value(right, symbols)))
 
 
+def conjuncts(condition: str) -> list[str]:
+    """The conditions that one joined by "and" is made of."""
+    node = _parsed(condition)
+    joined = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) else [node]
+    return [ast.unparse(v) for v in joined]
+
+
 def symbols_of_condition(condition: str) -> set[str]:
-    left, _, right = _sides(_parsed(condition), condition)
+    return _used(_parsed(condition), condition)
+
+
+def _used(node: ast.expr, condition: str) -> set[str]:
+    if isinstance(node, ast.BoolOp):
+        return {s for v in node.values for s in _used(v, condition)}
+    left, _, right = _sides(node, condition)
     return symbols_of(ast.unparse(left)) | symbols_of(ast.unparse(right))
 
 

@@ -76,15 +76,22 @@ class FreeSizes:
 
         found: dict[str, None] = {}
         for code in getattr(self._program, "_guards_code", None) or ():
-            for condition in code.split(" and "):
-                text = _SIZE.sub(replaced, condition)
-                try:
-                    used = extents.symbols_of_condition(text)
-                except ValueError as err:
-                    raise NeedsFixedSizes(str(err)) from None
-                if used and not self._always(text):
-                    found[tidy(text)] = None
+            try:
+                for text in extents.conjuncts(_SIZE.sub(replaced, code)):
+                    if extents.symbols_of_condition(text) and not self._always(text):
+                        found[tidy(text)] = None
+            except ValueError as err:
+                raise NeedsFixedSizes(str(err)) from None
+        found |= dict.fromkeys(self._more_conditions())
         return tuple(found)
+
+    def _more_conditions(self) -> list[str]:
+        """Those of a backward, which torch keeps as expressions."""
+        texts = [str(self.extent(e)) for e in getattr(self._program, "more_conditions", ()) if e.free_symbols]
+        try:
+            return [c for text in texts for c in extents.conjuncts(text) if extents.symbols_of_condition(c)]
+        except ValueError as err:
+            raise NeedsFixedSizes(str(err)) from None
 
     def _always(self, condition: str) -> bool:
         """Equalities that hold by the names of the sizes, and bounds that the ranges say already."""

@@ -32,8 +32,9 @@ def capture_object(
     name: str = "",
     wall_s: float = 120.0,
     memory: int = 16 << 30,
+    backward: bool = False,
 ) -> GraphRecord:
-    """The graph of a torch.nn.Module or of a function of tensors, in the mode (training or not) it is in."""
+    """The graph of a torch.nn.Module or a function of tensors, in the mode it is in (training or not); or its backward."""
     torch = need_torch()
     inputs = check_inputs(example_inputs)
     module = subject if isinstance(subject, torch.nn.Module) else as_module(subject)
@@ -44,7 +45,7 @@ def capture_object(
     pid = os.fork()
     if pid == 0:
         os.close(read_end)
-        _child(write_end, Subject(module, inputs), called, memory)
+        _child(write_end, Subject(module, inputs), called, memory, backward)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
         reply, late = _read(pipe.fileno(), time.monotonic() + wall_s)
@@ -58,7 +59,7 @@ def capture_object(
     return _record(reply, called, status)
 
 
-def _child(write_end: int, subject: Subject, name: str, memory: int) -> None:
+def _child(write_end: int, subject: Subject, name: str, memory: int, backward: bool) -> None:
     """Never returns. What it prints goes nowhere: the caller's terminal is the caller's."""
     try:
         null = os.open(os.devnull, os.O_RDWR)
@@ -70,7 +71,7 @@ def _child(write_end: int, subject: Subject, name: str, memory: int) -> None:
         need_torch().set_num_threads(1)
         source = _file_of(subject.module)
         try:
-            record = capture_subject(lambda _: subject, name, source, devices=("as it is",))
+            record = capture_subject(lambda _: subject, name, source, devices=("as it is",), backward=backward)
             reply: dict[str, Any] = {"graph": record.model_dump(mode="json")}
         except Exception as err:  # noqa: BLE001  the user's code: whatever it raises is a refusal
             refused = explain(err, source)

@@ -32,6 +32,8 @@ class Request:
     eval_mode: bool = False
     text: str | None = None
     """The file's text, read by whoever may read it; the capture process has a user of its own."""
+    backward: bool = False
+    """The gradients instead of the results."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,9 @@ def _init(module: ModuleType) -> tuple[Any, ...]:
 
 
 def _accepted(function: Any, settings: dict[str, Any] | None) -> dict[str, Any]:
-    """Those settings that the function has a parameter for."""
+    """Those settings that the function has a parameter for. A module class without an __init__ of its own takes none."""
+    if inspect.isclass(function) and function.__init__ is need_torch().nn.Module.__init__:
+        return {}
     parameters = inspect.signature(function).parameters
     every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return {k: v for k, v in (settings or {}).items() if every or k in parameters}

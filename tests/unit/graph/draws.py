@@ -22,15 +22,15 @@ def named(record: GraphRecord, case: Case, inputs: tuple[torch.Tensor, ...] | No
 
 def drawn(case: Case, distribution: str, seed: int) -> tuple[torch.Tensor, ...]:
     generator = torch.Generator().manual_seed(seed)
-    return tuple(_like(x, distribution, generator) if x.is_floating_point() else x for x in case.inputs)
+    return tuple(like(x, distribution, generator) if x.is_floating_point() else x for x in case.inputs)
 
 
-def _like(x: torch.Tensor, distribution: str, generator: torch.Generator) -> torch.Tensor:
+def like(x: torch.Tensor, distribution: str, generator: torch.Generator) -> torch.Tensor:
     normal = torch.randn(x.shape, generator=generator)
     if distribution == "signed":
         return 2 * torch.rand(x.shape, generator=generator) - 1
     if distribution == "sparse":
-        kept = torch.rand(x.shape, generator=generator) < 4 / x.shape[-1]
+        kept = torch.rand(x.shape, generator=generator) < 4 / max(4, x.shape[-1] if x.dim() else 1)
         return normal * kept
     if distribution == "heavy":
         return normal / torch.rand(x.shape, generator=generator).clamp(min=1e-3) ** (1 / 1.2)

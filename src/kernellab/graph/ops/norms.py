@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from kernellab.graph.ops import algebra
@@ -62,6 +63,16 @@ def batch_norm(call: Call) -> Scaled:
     return _answer(y, call, centre, algebra.rsqrt(spread, eps))
 
 
+def batch_norm_either(call: Call) -> Scaled:
+    """The form that says in an argument whose statistics are used."""
+    x, weight, bias, mean, var, training, momentum, eps = call.args
+    rule, args = (
+        (batch_norm, [x, weight, bias, eps]) if training else (batch_norm_inference, [x, weight, bias, mean, var])
+    )
+    args = args if training else [*args, momentum, eps]
+    return rule(replace(call, args=args))
+
+
 def rms_norm(call: Call) -> Scaled:
     x, shape, weight, eps = call.args
     dims = list(range(x.value.dim() - len(shape), x.value.dim()))
@@ -105,6 +116,7 @@ ROWS: list[Op] = [
     *ops("native_group_norm", "norm", group_norm, group_norm_shape),
     *ops("_native_batch_norm_legit_no_training", "norm", batch_norm_inference, first_alone),
     *ops("_native_batch_norm_legit _native_batch_norm_legit_functional", "norm", batch_norm, batch_norm_shape),
+    *ops("native_batch_norm", "norm", batch_norm_either, None),
     *ops("_fused_rms_norm", "norm", rms_norm, None),
     *ops("_softmax", "softmax", softmax, like_first, meaning=_softmax),
     *ops("_log_softmax", "softmax", log_softmax, like_first, meaning=_log_softmax),

@@ -20,12 +20,17 @@ Tensor = Any
 
 @dataclass(frozen=True)
 class Choice:
-    """Which indices an arg operator may return: those whose value is within the budget of the winner's."""
+    """Which indices an arg operator may return: those whose value is within `reach` of the winner's.
+
+    `distinct`: none may come twice.
+    """
 
     source: Pair
     dim: int
     best: Tensor
     keepdim: bool
+    reach: Tensor
+    distinct: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,15 @@ def budget(terms: float) -> float:
 
 @dataclass(frozen=True)
 class Scaled:
-    """What a rule answers: a scale for each result, and the terms of the sum that it is, if it is one."""
+    """What a rule answers: a scale for each result, and the terms of the sums that they are, for all or for each."""
 
     scales: tuple[Tensor | None, ...]
-    terms: float = 0.0
+    terms: float | tuple[float, ...] = 0.0
     exact: bool = False
     choices: dict[int, Choice] | None = None
+
+    def terms_of(self, result: int) -> float:
+        return self.terms[result] if isinstance(self.terms, tuple) else self.terms
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,9 @@ def _mapped(value: Any, pick: Callable[[Pair], Tensor]) -> Any:
 
 def size(value: Any) -> Any:
     """The magnitude of a pair or a number."""
-    return value.value.abs() if isinstance(value, Pair) else abs(value)
+    if not isinstance(value, Pair):
+        return abs(value)
+    return value.value.abs() if value.is_float else value.value.double().abs()
 
 
 def scale_of(value: Any) -> Any:

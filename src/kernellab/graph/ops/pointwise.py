@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import either, exact, jump, kinked, scale_of, selecting, size, smooth
@@ -23,7 +25,17 @@ def rsub(call: Call) -> Scaled:
 def mul(call: Call) -> Scaled:
     a, b = call.args[0], call.args[1]
     one, other = scale_of(a) * size(b), size(a) * scale_of(b)
-    return Scaled((call.result.abs().maximum(call.result * 0 + one).maximum(call.result * 0 + other),))
+    return Scaled(
+        (call.result.abs().maximum(call.result * 0 + one).maximum(call.result * 0 + other),), exact=_shifts(a, b)
+    )
+
+
+def _shifts(a: Pair | float, b: Pair | float) -> bool:
+    """Whether a product only moves the exponent of data: by a power of two written in the code."""
+    pair, factor = (a, b) if isinstance(a, Pair) else (b, a)
+    if isinstance(factor, Pair) or not isinstance(pair, Pair) or not factor:
+        return False
+    return pair.exact and abs(math.frexp(factor)[0]) == 0.5
 
 
 def div(call: Call) -> Scaled:

@@ -60,13 +60,13 @@ def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice
     flat = Pair(x.value.reshape(-1), x.scale.reshape(-1), x.terms, x.exact) if dim is None else x
     axis = 0 if dim is None else dim
     best = flat.value.amax(axis, keepdim=True) if largest else flat.value.amin(axis, keepdim=True)
-    return Choice(flat, axis, best, keepdim and dim is not None)
+    return Choice(flat, axis, best, keepdim and dim is not None, call.reach(flat))
 
 
 def _is_open(call: Call, choice: Choice) -> Tensor:
     """Where more than one element may be the winner."""
-    source = choice.source
-    near = (source.value - choice.best).abs() <= call.reach(source) + call.reach(source).amax(choice.dim, keepdim=True)
+    far = (choice.source.value - choice.best).abs()
+    near = far <= choice.reach + choice.reach.amax(choice.dim, keepdim=True)
     return (near.double().sum(choice.dim, keepdim=choice.keepdim) > 1).double()
 
 

@@ -15,7 +15,7 @@ def sort(call: Call) -> Scaled:
     x: Pair = call.args[0]
     moved = monotone(call)
     dim = call.argument(1, "dim", -1) if call.op.startswith("aten.sort") else call.argument(2, "dim", -1)
-    choice = Choice(x, dim, call.results[0], True)
+    choice = Choice(x, dim, call.results[0], True, call.reach(x), distinct=True)
     return Scaled((moved.scales[0], call.results[1].double() * 0), exact=moved.exact, choices={1: choice})  # type: ignore[union-attr]
 
 
@@ -27,7 +27,7 @@ def ranked(dim_at: int) -> Callable[[Call], Scaled]:
         dim, keep = call.argument(dim_at, "dim", -1), bool(call.argument(dim_at + 1, "keepdim", False))
         value = call.results[0]
         best = value if keep or value is None else value.unsqueeze(dim)
-        choice = Choice(call.args[0], dim, best, keep)
+        choice = Choice(call.args[0], dim, best, keep, call.reach(call.args[0]))
         return Scaled(moved.scales, exact=moved.exact, choices={1: choice})
 
     return rule

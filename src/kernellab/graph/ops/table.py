@@ -8,6 +8,7 @@ from kernellab.graph.ops import (
     attention,
     compare,
     contractions,
+    derivatives,
     factories,
     gather,
     layout,
@@ -26,8 +27,8 @@ from kernellab.graph.ops.row import Op
 @cache
 def table() -> dict[str, Op]:
     files = (
-        attention, compare, contractions, factories, gather, layout, losses, norms, pointwise, recurrent, reductions,
-        scans, sorts, windows,
+        attention, compare, contractions, derivatives, factories, gather, layout, losses, norms, pointwise, recurrent,
+        reductions, scans, sorts, windows,
     )  # fmt: skip
     rows: dict[str, Op] = {}
     for file in files:
