@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernellab.graph.evaluate import Machine, evaluate
+from kernellab.graph.evaluate import Machine, Operands, evaluate
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
@@ -24,12 +24,14 @@ class Judged:
     """One output: what it must be, on which scale, and by how many ULP it may be off.
 
     `unscaled` names the operators on the way without a scale rule: there the scale is the magnitude of the result.
+    `floor_ulp` is the budget without the error of the implementation it was compared with.
     """
 
     pair: Pair
     dtype: str
     budget_ulp: float
     unscaled: tuple[str, ...]
+    floor_ulp: float = 0.0
 
     @property
     def exact(self) -> bool:
@@ -50,17 +52,28 @@ class Judged:
             return False
         if not self.exact:
             return bool((self.error_ulp(got) <= self.budget_ulp).all())
-        if self.pair.choice is not None:
-            return _chosen(self, got)
-        return bool(((got == self.pair.value) | (self.pair.scale > 0)).all())
+        return bool(accepted(self, got).all())
 
 
-def judge(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Judged]:
-    """Every output of the graph at these inputs, with the error of the graph in its own types in the budget."""
+def accepted(judged: Judged, got: Any) -> Any:
+    """Element by element, whether an integer or boolean is right, or one that an honest rounding could have given."""
+    if judged.pair.choice is not None:
+        return _chosen(judged, got)
+    return (got == judged.pair.value) | (judged.pair.scale > 0)
+
+
+def judge(
+    record: GraphRecord, inputs: Mapping[str, Any], unit: float = 0.0, operands: Operands | None = None
+) -> list[Judged]:
+    """Every output of the graph at these inputs, with the error of the graph in its own types in the budget.
+
+    `unit` is the spacing of a type coarser than the graph's own that operands of products may be rounded to, by `operands`.
+    """
     pairs, unscaled = propagate(record, inputs)
-    honest = evaluate(record, inputs, wide=False)
+    honest = evaluate(record, inputs, wide=False, operands=operands)
+    coarsest = max(_coarsest(record), unit)
     return [
-        _judged(pair, output, got, _path(record, output.ref) & set(unscaled), unscaled, _coarsest(record))
+        _judged(pair, output, got, _path(record, output.ref) & set(unscaled), unscaled, coarsest)
         for pair, output, got in zip(pairs, record.outputs, honest, strict=True)
     ]
 
@@ -142,9 +155,8 @@ def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled
     first = Judged(pair, output.type.dtype, floor, names)
     error = first.error_ulp(honest)
     worst = float(error.max()) if error.numel() else 0.0
-    return Judged(
-        pair, output.type.dtype, max(floor, REFERENCE_FACTOR * worst if math.isfinite(worst) else floor), names
-    )
+    budget = max(floor, REFERENCE_FACTOR * worst if math.isfinite(worst) else floor)
+    return Judged(pair, output.type.dtype, budget, names, floor)
 
 
 def _coarsest(record: GraphRecord) -> float:
@@ -173,16 +185,17 @@ def _path(record: GraphRecord, ref: Ref) -> set[str]:
     return wanted
 
 
-def _chosen(judged: Judged, got: Any) -> bool:
+def _chosen(judged: Judged, got: Any) -> Any:
     """An index passes when its element is within reach of the winner's."""
     choice = judged.pair.choice
     assert choice is not None
     source = choice.source
     index = got.reshape(choice.best.shape)
-    if bool(((index < 0) | (index >= source.value.shape[choice.dim])).any()):
-        return False
+    inside = (index >= 0) & (index < source.value.shape[choice.dim])
+    index = index.where(inside, index * 0)
     eps = EPS["float32"]
     reach = source.scale * 0 if source.exact else source.budget * eps * source.scale
     picked, allowed = source.value.gather(choice.dim, index), reach.gather(choice.dim, index)
     same = (picked == choice.best) | (picked.isnan() & choice.best.isnan())
-    return bool((same | ((picked - choice.best).abs() <= allowed + reach.amax(choice.dim, keepdim=True))).all())
+    near = (picked - choice.best).abs() <= allowed + reach.amax(choice.dim, keepdim=True)
+    return (inside & (same | near)).reshape(got.shape)
