@@ -1,5 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | runs | audit | anchor |
-prove | results | replay | resume."""
+"""The command line: klab doctor | tasks | init | demo | check | run | build | verify | bench | show | runs | audit |
+anchor | prove | results | replay | resume."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from kernellab.cli.anchor import anchor
 from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
+from kernellab.cli.check import check
 from kernellab.cli.exec import execute
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
     WAIT_S,
     CandidateFile,
     Compiler,
+    Contract,
     Device,
     Dtype,
     Effort,
+    EvalMode,
     ForTask,
     Json,
     OneShape,
@@ -128,6 +131,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 app.command()(run)
+app.command()(check)
 app.command()(build)
 
 
@@ -138,6 +142,8 @@ def verify(
     shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     threads: Threads = None,
     effort: Effort = None,
     device: Device = None,
@@ -158,6 +164,7 @@ def verify(
             dtype=dtype or "",
             shape=shape,
             params=pages.parse_params(param),
+            wishes=api.module_wishes(eval_mode, precision or ""),
             out=out,
             sanitize=sanitize,
             listener=listener,
@@ -183,6 +190,8 @@ def bench(
     shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     threads: Threads = None,
     effort: Effort = None,
     device: Device = None,
@@ -204,6 +213,7 @@ def bench(
                 dtype=dtype or "",
                 shape=shape,
                 params=pages.parse_params(param),
+                wishes=api.module_wishes(eval_mode, precision or ""),
                 out=out,
                 listener=listener,
                 threads=threads,

@@ -1,4 +1,4 @@
-"""Arrays between processes: one .npy after the other, read without pickle. (An archive needs a codec that a sandbox lacks.)"""
+"""Arrays between processes: one .npy after another, read without pickle. (An archive needs a codec that sandboxes lack.)"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Capturer:
 
     def capture(self, request: Request, limits: Limits = LIMITS) -> GraphRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
-        request = request if request.text is not None else replace(request, text=_text(request.file))
+        request = request if request.text is not None else replace(request, text=read_text(request.file))
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply")]
         try:
             _write(fds[0], canonical_json(request.__dict__))
@@ -60,7 +60,7 @@ class Capturer:
 
         `places`: where each array goes, a path such as "conv.weight", or nothing for an input.
         """
-        request = request if request.text is not None else replace(request, text=_text(request.file))
+        request = request if request.text is not None else replace(request, text=read_text(request.file))
         asked = {"request": request.__dict__, "places": list(places)}
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "given", "answer", "results")]
         try:
@@ -105,7 +105,8 @@ def parse(locator: str) -> Request:
     return Request(os.path.abspath(path), name)
 
 
-def _text(path: str) -> str:
+def read_text(path: str) -> str:
+    """A file of the user's, or TaskRefused."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

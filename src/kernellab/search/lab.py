@@ -39,11 +39,10 @@ from kernellab.propose.base import Idea
 from kernellab.search.archive import Archive
 from kernellab.targets.base import platform
 from kernellab.targets.choose import AUTO, processor
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import is_task_file, kept_as, kept_in, load_task
 from kernellab.tasks.spec import Task, shape_key
 
 T = TypeVar("T")
-TASK_FILE = "task.py"
 
 
 @dataclass
@@ -160,7 +159,10 @@ class Lab:
         files: Mapping[str, bytes] | None = None,
     ) -> None:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
-        kept = {**({TASK_FILE: Path(self.locator).read_bytes()} if self._is_file() else {}), **(files or {})}
+        kept = {
+            **({kept_as(self.locator): Path(self.locator).read_bytes()} if self._is_file() else {}),
+            **(files or {}),
+        }
         start = Genesis(
             format=FORMAT,
             purpose=purpose,
@@ -181,7 +183,7 @@ class Lab:
         for name, data in kept.items():
             keep_file(folder, name, data)
         if self._is_file():
-            self.locator = str(folder / TASK_FILE)
+            self.locator = str(folder / kept_as(self.locator))
             self.evaluator.open(self.task, self.locator, self._torch)
         self.emit(Event("start", f"run {self.ledger.run_id} in {folder}", {"folder": str(folder), "tier": self.tier,
                   "device": self.environment["device"], "task": self.task.name}))  # fmt: skip
@@ -236,7 +238,7 @@ class Lab:
             self.ledger.close()
 
     def _is_file(self) -> bool:
-        return self.locator.endswith(".py")
+        return is_task_file(self.locator)
 
     def __enter__(self) -> Lab:
         return self
@@ -248,7 +250,7 @@ class Lab:
 def task_of(folder: Path) -> tuple[Task, str]:
     """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record."""
     asked = Run(folder).genesis
-    locator = asked.task.name if asked.task.builtin else str(folder / TASK_FILE)
+    locator = asked.task.name if asked.task.builtin else str(kept_in(folder))
     task = load_task(locator)
     if task.on(asked.settings.device).fingerprint() != asked.task.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",

@@ -15,8 +15,8 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused
 from kernellab.tasks.dtypes import is_float, limits
-from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.expected import Expected
+from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect, floor_ulp, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verify.cases import Case, screen_cases
@@ -244,8 +244,8 @@ def _sharp_in_long_sums(task: Task, seed: int) -> None:
 
 def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefused:
     return TaskRefused(
-        f"task '{task.name}': the {task.trusted} baseline is so far off in single elements of '{buffer.name}' that errors of "
-        f"{wanted.budget_ulp:.4g} ULP fit the budget ({where}): luck would judge",
+        f"task '{task.name}': the {task.trusted} baseline is so far off in single elements of '{buffer.name}' that errors "
+        f"of {wanted.budget_ulp:.4g} ULP fit the budget ({where}): luck would judge",
         "where terms cancel or overflow, give scale=, the magnitude of the terms behind each element (for a sum, the sum of "
         "the absolute values), or a baseline that is more exact",
     )

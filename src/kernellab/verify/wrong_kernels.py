@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.expected import Expected
+from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import run_reference
 from kernellab.tasks.spec import Array, Dims, Task
 

@@ -19,7 +19,7 @@ import numpy as np
 from kernellab.core.errors import EnvironmentFault, TaskRefused
 from kernellab.graph.capture import Capturer
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.record import GraphRecord
+from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.draws import KINDS, OWN
@@ -43,6 +43,9 @@ class Wishes:
     shapes: ShapeGroups | None = None
 
 
+AS_IT_IS = Wishes()
+
+
 class Importer:
     """Imports problems one after the other through one capture sandbox, which may read `folders`."""
 
@@ -52,7 +55,7 @@ class Importer:
         self._capturer = Capturer(folders)
         loading.join()
 
-    def import_problem(self, problem: Problem, wishes: Wishes = Wishes()) -> ModuleRecord:
+    def import_problem(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
         if wishes.eval_mode:
             problem = replace(problem, request=replace(problem.request, eval_mode=True))
@@ -69,8 +72,7 @@ class Importer:
         places = [i.source for i in record.graph.inputs]
         for dims in _witnessed(record):
             inputs = _drawn(task, dims, OWN)
-            given = [_wide(a, not i.type.extents) for a, i in zip(inputs, record.graph.inputs, strict=True)]
-            given = [a.astype(bool) if i.type.dtype == "bool" else a for a, i in zip(given, record.graph.inputs, strict=True)]
+            given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
             found = self._capturer.witness(problem.request, places, given)
             _compare(task, dims, found, inputs)
 
@@ -84,7 +86,7 @@ class Importer:
         self.close()
 
 
-def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = Wishes()) -> ModuleRecord:
+def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
     """A captured graph with everything derived that makes it a task."""
     name = task_name(problem.name)
     shapes = wishes.shapes or derive(graph)
@@ -171,9 +173,11 @@ def _same(value: Array, wanted: Expected) -> bool:
         return bool((inside | (np.isnan(value) & np.isnan(wanted.value)) | (value == wanted.value)).all())
 
 
-def _wide(values: Array, single: bool) -> Array:
+def _wide(values: Array, found: TensorType) -> Array:
+    """A buffer as the module takes it: floats in float64, bytes as booleans, one element as a single number."""
     wide = values.astype(np.float64) if is_float(values.dtype) else values
-    return wide.reshape(()) if single else wide
+    wide = wide.astype(bool) if found.dtype == "bool" else wide
+    return wide if found.extents else wide.reshape(())
 
 
 def _load_torch() -> None:

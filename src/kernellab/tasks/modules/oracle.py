@@ -108,5 +108,3 @@ def _also(judged: Judged) -> Callable[[Array], Array]:
         return array(accepted(judged, given)).astype(bool)
 
     return also
-
-

@@ -1,4 +1,4 @@
-"""The module record: everything that a task made from a PyTorch module is. Plain data; a run folder keeps it as task.json."""
+"""The module record: everything that a task made from a PyTorch module is. Plain data; a run keeps it as task.json."""
 
 from __future__ import annotations
 

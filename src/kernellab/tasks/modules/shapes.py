@@ -36,7 +36,8 @@ def derive(graph: GraphRecord, most_timed: int = _MOST_TIMED) -> ShapeGroups:
     held = _held_out(graph, timed, edges)
     if not held:
         raise TaskRefused(
-            f"no other shape than {timed} could be derived", "give shapes of your own, or make a size of the inputs free"
+            f"no other shape than {timed} could be derived",
+            "give shapes of your own, or make a size of the inputs free",
         )
     return ShapeGroups(tune=(timed,), held_out=tuple(held), edge=tuple(edges))
 
@@ -90,7 +91,9 @@ def _held_out(graph: GraphRecord, timed: Sizes, edges: Sequence[Sizes]) -> list[
         {**timed, **{n: max(2, round(timed[n] * share) + shift) for n in timed}}
         for share, shift in ((0.75, 1), (0.5, -1), (0.9, 3), (0.6, 0), (0.5, 0), (0.75, 0))
     ]
-    single = [{**timed, n: size} for n in timed for size in (timed[n] // 2 + 1, timed[n] - 1, timed[n] // 2) if size > 1]
+    single = [
+        {**timed, n: size} for n in timed for size in (timed[n] // 2 + 1, timed[n] - 1, timed[n] // 2) if size > 1
+    ]
     others = [*near, *single, *(s for s in _candidates(graph, timed) if s not in edges), *edges]
     kept: list[Sizes] = []
     for sizes in others:

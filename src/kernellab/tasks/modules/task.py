@@ -76,7 +76,8 @@ def _output_name(number: int, taken: set[str]) -> str:
 
 def _about(record: ModuleRecord) -> str:
     suite = f" of {record.origin.suite}" if record.origin.suite else ""
-    return f"{record.origin.problem or record.graph.name}{suite}: {len(record.graph.nodes)} operations, captured from PyTorch"
+    name = record.origin.problem or record.graph.name
+    return f"{name}{suite}: {len(record.graph.nodes)} operations, captured from PyTorch"
 
 
 def _sizes(groups: ShapeGroups) -> Sizes:

@@ -11,7 +11,15 @@ from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
 
 _SAME = ("aten._to_copy", "aten.clone", "aten.alias", "aten.copy")
 _PARTLY = ("gather", "sort", "window")
-_PART_OF = ("aten.slice", "aten.select", "aten.narrow", "aten.split", "aten.unbind", "aten.diagonal", "aten.constant_pad_nd")
+_PART_OF = (
+    "aten.slice",
+    "aten.select",
+    "aten.narrow",
+    "aten.split",
+    "aten.unbind",
+    "aten.diagonal",
+    "aten.constant_pad_nd",
+)
 _NO_LIMIT = 1 << 31
 
 
@@ -70,7 +78,15 @@ class Uses:
         packet = node.op.split(".")[1]
         if packet == "embedding" or packet == "_embedding_bag":
             yield first.extents[0]
-        elif packet in ("gather", "index_select", "scatter", "scatter_add", "index_add", "index_copy", "scatter_reduce"):
+        elif packet in (
+            "gather",
+            "index_select",
+            "scatter",
+            "scatter_add",
+            "index_add",
+            "index_copy",
+            "scatter_reduce",
+        ):
             dim = node.args[1]
             if isinstance(dim, int) and first.extents:
                 yield first.extents[dim]

@@ -1,5 +1,7 @@
-"""robust-kbench's folders: func_forward.py with its settings in config_forward.json. FOLDER is the first setting, FOLDER:3 the
-fourth."""
+"""robust-kbench's folders: func_forward.py with its settings in config_forward.json.
+
+FOLDER is the first setting, FOLDER:3 the fourth. Backward tasks are not read.
+"""
 
 from __future__ import annotations
 
