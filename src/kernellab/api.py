@@ -1,4 +1,4 @@
-"""The Python API: optimize(), verify(), measure(), build(), study(), analyse(). The command line does nothing more."""
+"""The Python API: optimize(), verify(), measure(), build(), check(), study(), analyse(). The command line does no more."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import find
 from kernellab.study.mine.miner import Analysis, mine_run
 from kernellab.tasks.load import load_task
+from kernellab.tasks.load import locate as find_task
+from kernellab.tasks.modules.importing import Wishes
+from kernellab.tasks.modules.locate import is_record
+from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
+from kernellab.verify.check_task import Checked, check_task
 
 
 def optimize(
@@ -37,16 +42,19 @@ def optimize(
     science: Mapping[str, Any] | None = None,
     pytorch: str | Path | None = None,
     templates: str | Path | None = None,
+    wishes: Wishes | None = None,
     **settings: Any,
 ) -> Outcome:
-    """Search for the fastest verified kernel of a task: a built-in name or the path of a task file.
+    """Search for the fastest verified kernel of a task: a built-in name, the path of a task file, or a PyTorch module
+    (FILE.py:Class), for which `candidates` or a model must be given.
 
     `dtype` (f32, bf16, f16) picks the variant of a built-in task. `profile`: say what bounds the best kernels.
     `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
     `pytorch`: a file with code to translate; `templates`: a folder with prompts of your own.
+    `wishes`: how a module is taken (module_wishes()).
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
     """
-    task = locate(task, dtype)
+    task = locate(task, dtype, wishes)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
@@ -63,10 +71,11 @@ def forecast(
     science: Mapping[str, Any] | None = None,
     pytorch: str | Path | None = None,
     templates: str | Path | None = None,
+    wishes: Wishes | None = None,
     **settings: Any,
 ) -> Forecast:
     """What such a run with a model would ask and cost at most. Asks nobody, builds nothing, needs no key."""
-    task = locate(task, dtype)
+    task = locate(task, dtype, wishes)
     asked = question(science or {}, pytorch, templates)
     if not asked.science.model:
         raise UsageError("an estimate is of a run with a model", "name it: --model openai:NAME")
@@ -97,6 +106,7 @@ def verify(
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
+    wishes: Wishes | None = None,
     out: str | Path | None = None,
     sanitize: bool = False,
     listener: Listener = silent,
@@ -106,7 +116,7 @@ def verify(
 
     `sanitize`: on a GPU, let compute-sanitizer look at the edge shapes too; a finding is a rejection.
     """
-    task = locate(task, dtype)
+    task = locate(task, dtype, wishes)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
     return try_candidate(
@@ -121,12 +131,13 @@ def measure(
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
+    wishes: Wishes | None = None,
     out: str | Path | None = None,
     listener: Listener = silent,
     **settings: Any,
 ) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
-    task = locate(task, dtype)
+    task = locate(task, dtype, wishes)
     chosen = _shape(task, shape) if shape is not None else None
     return try_candidate(
         task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
@@ -140,6 +151,7 @@ def build(
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
+    wishes: Wishes | None = None,
     listings: Sequence[str] = (),
     **settings: Any,
 ) -> Construction:
@@ -147,7 +159,7 @@ def build(
 
     The setting `target` names the architecture; `listings` ("ptx", "sass") asks for the code in words.
     """
-    task = locate(task, dtype)
+    task = locate(task, dtype, wishes)
     chosen = _shape(task, shape) if shape is not None else None
     return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
 
@@ -170,9 +182,28 @@ def analyse(run: str | Path) -> Analysis:
     return mine_run(Path(run))
 
 
-def locate(task: str, dtype: str) -> str:
-    """The name of a built-in task's variant for this dtype; a task file stands for itself."""
-    return load_task(task, dtype).name if dtype else task
+def locate(task: str, dtype: str, wishes: Wishes | None = None) -> str:
+    """The name of a built-in task's variant for this dtype; a task file stands for itself, a PyTorch module is captured."""
+    located = find_task(task, wishes or Wishes())
+    if wishes is not None and not is_record(located):
+        raise UsageError(
+            f"'{task}' is no PyTorch module: --eval and --precision are for those",
+            "leave them out, or name FILE.py:Class",
+        )
+    return load_task(located, dtype).name if dtype else located
+
+
+def module_wishes(eval_mode: bool = False, precision: str = "") -> Wishes | None:
+    """How a module is to be taken; None: as it is, by its dtypes' own precision."""
+    if precision and precision not in PRECISIONS:
+        raise UsageError(f"there is no precision '{precision}'", f"use one of {', '.join(PRECISIONS)}")
+    chosen = next((p for p in PRECISIONS if p == precision), PRECISIONS[0])
+    return Wishes(eval_mode, chosen) if eval_mode or precision else None
+
+
+def check(task: str, *, dtype: str = "", device: str = "cpu", wishes: Wishes | None = None) -> Checked:
+    """Prove a task's judge, alone and in seconds: no kernel is built and nothing is timed."""
+    return check_task(load_task(locate(task, dtype, wishes)).on(device))
 
 
 def _shape(task: str, shape: Dims | str) -> Dims:
@@ -182,4 +213,5 @@ def _shape(task: str, shape: Dims | str) -> Dims:
 
 
 def _folder(out: str | Path | None, name: str) -> Path:
-    return Path(out) if out is not None else default_folder(Path(name).stem)
+    named = load_task(name).name if is_record(name) else Path(name).stem
+    return Path(out) if out is not None else default_folder(named)

@@ -20,6 +20,7 @@ from kernellab.verify.cases import all_shapes
 
 C_TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint8": "unsigned char",
+    "int16": "short", "int8": "signed char",
     "float16": "unsigned short", "bfloat16": "unsigned short",
 }  # fmt: skip
 _PARALLEL = re.compile(r'\bomp\s[^"\n]*\b(?:parallel|teams|target)\b[^"\n]*')

@@ -34,9 +34,8 @@ from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.measure.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
-from kernellab.search.experiment_run import TASK_FILE
 from kernellab.targets.cpu import processors
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import kept_in, load_task
 from kernellab.tasks.spec import Task, in_order
 
 Status = Literal["same", "drifted", "failed", "unchecked"]
@@ -128,7 +127,7 @@ def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Rec
 
 
 def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:
-    locator = certificate.subject.name if certificate.subject.builtin else str(folder / TASK_FILE) if folder else ""
+    locator = certificate.subject.name if certificate.subject.builtin else str(kept_in(folder)) if folder else ""
     try:
         return load_task(locator).on(home_of(certificate.kernel.backend)), locator
     except UsageError:

@@ -1,5 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | run | build | verify | bench | show | runs | audit | anchor |
-prove | results | replay | resume."""
+"""The command line: klab doctor | tasks | init | demo | check | run | build | verify | bench | show | runs | audit |
+anchor | prove | results | replay | resume."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kernellab.cli.anchor import anchor
 from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
+from kernellab.cli.check import check
 from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
 from kernellab.cli.mcp import mcp
@@ -26,9 +27,11 @@ from kernellab.cli.options import (
     WAIT_S,
     CandidateFile,
     Compiler,
+    Contract,
     Device,
     Dtype,
     Effort,
+    EvalMode,
     ForTask,
     Json,
     OneShape,
@@ -130,6 +133,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 app.command()(run)
+app.command()(check)
 app.command()(build)
 
 
@@ -140,6 +144,8 @@ def verify(
     shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     threads: Threads = None,
     effort: Effort = None,
     device: Device = None,
@@ -160,6 +166,7 @@ def verify(
             dtype=dtype or "",
             shape=shape,
             params=pages.parse_params(param),
+            wishes=api.module_wishes(eval_mode, precision or ""),
             out=out,
             sanitize=sanitize,
             listener=listener,
@@ -185,6 +192,8 @@ def bench(
     shape: OneShape = None,
     dtype: Dtype = None,
     param: Parameter = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     threads: Threads = None,
     effort: Effort = None,
     device: Device = None,
@@ -206,6 +215,7 @@ def bench(
                 dtype=dtype or "",
                 shape=shape,
                 params=pages.parse_params(param),
+                wishes=api.module_wishes(eval_mode, precision or ""),
                 out=out,
                 listener=listener,
                 threads=threads,

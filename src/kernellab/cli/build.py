@@ -10,7 +10,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.cli.options import CandidateFile, Compiler, Dtype, ForTask, Json, OneShape, Parameter, SandboxTier, named
+from kernellab.cli.options import (
+    CandidateFile,
+    Compiler,
+    Contract,
+    Dtype,
+    EvalMode,
+    ForTask,
+    Json,
+    OneShape,
+    Parameter,
+    SandboxTier,
+    named,
+)
 from kernellab.cli.pages import parse_params, print_json
 from kernellab.core.errors import UsageError
 from kernellab.core.files import write_file
@@ -27,6 +39,8 @@ def build(
     ] = None,
     shape: OneShape = None,
     param: Parameter = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     ptx: Annotated[bool, typer.Option("--ptx", help="Write the PTX to --listing.")] = False,
     sass: Annotated[bool, typer.Option("--sass", help="Write the instructions to --listing.")] = False,
     listing: Annotated[
@@ -44,6 +58,7 @@ def build(
         raise UsageError("--ptx and --sass go with --listing FILE", "give both, or neither")
     made = api.build(
         file, task, dtype=dtype or "", shape=shape, params=parse_params(param), listings=wanted,
+        wishes=api.module_wishes(eval_mode, precision or ""),
         target=target, compiler=compiler, sandbox=sandbox,
     )  # fmt: skip
     data = made.data()

@@ -48,4 +48,8 @@ Target = Annotated[
 SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
 Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
 CandidateFile = Annotated[Path, typer.Argument(help="A candidate file.")]
-ForTask = Annotated[str, typer.Option("--task", help="The task it is for.")]
+ForTask = Annotated[str, typer.Option("--task", help="The task it is for: a name, a task file, or FILE.py:Class.")]
+EvalMode = Annotated[bool, typer.Option("--eval", help="Take a PyTorch module in evaluation mode.")]
+Contract = Annotated[
+    str | None, typer.Option("--precision", help="ieee, tf32, bf16 or f16: what a PyTorch module's products may cost.")
+]

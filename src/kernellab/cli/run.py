@@ -14,9 +14,11 @@ from kernellab.cli.display import make_display, results_table
 from kernellab.cli.options import (
     WAIT_S,
     Compiler,
+    Contract,
     Device,
     Dtype,
     Effort,
+    EvalMode,
     Json,
     Out,
     SandboxTier,
@@ -60,7 +62,7 @@ def finish(outcome: Any, as_json: bool) -> None:
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
+    task: Annotated[str, typer.Argument(help="A built-in task, a task file, or a PyTorch module as FILE.py:Class.")],
     shape: Shape = None,
     dtype: Dtype = None,
     effort: Effort = None,
@@ -76,6 +78,8 @@ def run(
     gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
     vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,
     build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
+    eval_mode: EvalMode = False,
+    precision: Contract = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
     profile: Annotated[bool, typer.Option("--profile", help="Say what bounds the best kernels.")] = False,
@@ -113,6 +117,7 @@ def run(
         "shapes": shape or (),
         "candidates": candidate or (),
         "pytorch": pytorch,
+        "wishes": api.module_wishes(eval_mode, precision or ""),
         "templates": templates,
         "science": {
             "model": model, "feedback": feedback, "backend": backend, "experiments": experiments, "tune": tune,

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
 from kernellab.core.ids import canonical_json
+from kernellab.graph.arrays import packed, unpacked
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.source import Request
 from kernellab.sandbox.job import Job
@@ -24,6 +25,7 @@ from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import open_sandbox
 
 LIMITS = Limits(wall_s=120.0, cpu_s=120, memory=24 << 30, files=256, processes=64)
+_JOBS = ["kernellab.graph.capture_job", "kernellab.graph.witness_job"]
 _MOST_REPLY = 48 << 20
 _LOG_SHOWN = 400
 
@@ -36,17 +38,37 @@ class Capturer:
             raise EnvironmentFault(
                 "PyTorch modules need torch, which is not installed", "pip install 'kernellab[torch]'"
             )
-        self._sandbox = open_sandbox("auto", ["kernellab.graph.capture_job"], [os.path.abspath(f) for f in folders])
+        self._sandbox = open_sandbox("auto", _JOBS, [os.path.abspath(f) for f in folders])
 
     def capture(self, request: Request, limits: Limits = LIMITS) -> GraphRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
-        request = request if request.text is not None else replace(request, text=_text(request.file))
+        request = request if request.text is not None else replace(request, text=read_text(request.file))
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply")]
         try:
-            os.write(fds[0], canonical_json(request.__dict__))
+            _write(fds[0], canonical_json(request.__dict__))
             with self._sandbox.spawn("kernellab.graph.capture_job:main", "build", limits, fds) as job:
                 job.wait()
                 return _record(job, os.pread(fds[1], _MOST_REPLY, 0), request.file)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def witness(
+        self, request: Request, places: Sequence[str], arrays: Sequence[Any], limits: Limits = LIMITS
+    ) -> list[Any] | str:
+        """The module's own outputs in float64 for these weights and inputs, or why there are none.
+
+        `places`: where each array goes, a path such as "conv.weight", or nothing for an input.
+        """
+        request = request if request.text is not None else replace(request, text=read_text(request.file))
+        asked = {"request": request.__dict__, "places": list(places)}
+        fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "given", "answer", "results")]
+        try:
+            for fd, content in zip(fds, (canonical_json(asked), packed(arrays)), strict=False):
+                _write(fd, content)
+            with self._sandbox.spawn("kernellab.graph.witness_job:main", "build", limits, fds) as job:
+                job.wait()
+                return _results(job, fds[2], fds[3])
         finally:
             for fd in fds:
                 os.close(fd)
@@ -83,7 +105,8 @@ def parse(locator: str) -> Request:
     return Request(os.path.abspath(path), name)
 
 
-def _text(path: str) -> str:
+def read_text(path: str) -> str:
+    """A file of the user's, or TaskRefused."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -105,6 +128,24 @@ def _record(job: Job, reply: bytes, file: str) -> GraphRecord:
         return GraphRecord.model_validate(value["graph"])
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
         raise TaskRefused(f"{name}: {_ended(job)}", "run the file on its own to see what happens") from None
+
+
+def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
+    if job.timed_out:
+        return f"it did not end within {job.limits.wall_s:g} s"
+    try:
+        answer = json.loads(os.pread(answer_fd, _MOST_REPLY, 0))
+        if "refused" in answer:
+            return str(answer["refused"])
+        data = os.pread(result_fd, os.fstat(result_fd).st_size, 0)
+        return unpacked(data, int(answer["results"]))
+    except (ValueError, KeyError, TypeError, EOFError, OSError, RecursionError):
+        return _ended(job)
+
+
+def _write(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
 
 
 def _headed(name: str, what: str) -> str:

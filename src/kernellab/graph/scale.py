@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernellab.graph.evaluate import Machine, evaluate
+from kernellab.graph.evaluate import Machine, Operands, evaluate
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
@@ -31,6 +31,7 @@ class Judged:
     """One output: what it must be, on which scale, and by how many ULP it may be off.
 
     `unscaled` names the operators on the way without a scale rule: there the scale is the magnitude of the result.
+    `floor_ulp` is the budget without the error of the implementation it was compared with.
     """
 
     pair: Pair
@@ -38,6 +39,7 @@ class Judged:
     budget_ulp: float
     unscaled: tuple[str, ...]
     most_rms_ulp: float = math.inf
+    floor_ulp: float = 0.0
 
     @property
     def exact(self) -> bool:
@@ -60,9 +62,7 @@ class Judged:
             error = self.error_ulp(got)
             inside = bool((error <= self.budget_ulp).all()) and rms(error) <= self.most_rms_ulp
             return self._equal(got) if self.pair.exact else inside
-        if self.pair.choice is not None:
-            return _chosen(self, got)
-        return bool(((got == self.pair.value) | (self.pair.scale > 0)).all())
+        return bool(accepted(self, got).all())
 
     def _equal(self, got: Any) -> bool:
         """What was only moved or chosen; a subnormal may have become zero."""
@@ -75,11 +75,23 @@ def rms(error: Any) -> float:
     return float(error.pow(2).mean().sqrt()) if error.numel() else 0.0
 
 
-def judge(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Judged]:
-    """Every output of the graph at these inputs, with the error of the graph in its own types in the budget."""
+def accepted(judged: Judged, got: Any) -> Any:
+    """Element by element, whether an integer or boolean is right, or one that an honest rounding could have given."""
+    if judged.pair.choice is not None:
+        return _chosen(judged, got)
+    return (got == judged.pair.value) | (judged.pair.scale > 0)
+
+
+def judge(
+    record: GraphRecord, inputs: Mapping[str, Any], unit: float = 0.0, operands: Operands | None = None
+) -> list[Judged]:
+    """Every output of the graph at these inputs, with the error of the graph in its own types in the budget.
+
+    `unit` is the spacing of a type coarser than the graph's own that operands of products may be rounded to, by `operands`.
+    """
     pairs, unscaled = propagate(record, inputs)
-    honest = evaluate(record, inputs, wide=False)
-    eps = inner_eps(record)
+    honest = evaluate(record, inputs, wide=False, operands=operands)
+    eps = max(inner_eps(record), unit)
     return [
         _judged(pair, output, got, _path(record, output.ref) & set(unscaled), unscaled, eps)
         for pair, output, got in zip(pairs, record.outputs, honest, strict=True)
@@ -167,7 +179,7 @@ def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled
     error = Judged(pair, output.type.dtype, floor, names).error_ulp(honest)
     worst = float(error.max()) if error.numel() else 0.0
     budget = max(floor, REFERENCE_FACTOR * worst if math.isfinite(worst) else floor)
-    first = Judged(pair, output.type.dtype, budget, names)
+    first = Judged(pair, output.type.dtype, budget, names, floor_ulp=floor)
     if eps <= EPS["float32"] or error.numel() < FEWEST or not math.isfinite(worst):
         return first
     return replace(first, most_rms_ulp=MEAN_FACTOR * rms(error) + rms(_last_bit(first)))
@@ -206,17 +218,18 @@ def _path(record: GraphRecord, ref: Ref) -> set[str]:
     return wanted
 
 
-def _chosen(judged: Judged, got: Any) -> bool:
+def _chosen(judged: Judged, got: Any) -> Any:
     """An index passes when its element is within reach of the winner's."""
     choice = judged.pair.choice
     assert choice is not None
     source = choice.source
     index = got.reshape(choice.best.shape)
-    if bool(((index < 0) | (index >= source.value.shape[choice.dim])).any()):
-        return False
-    if choice.distinct and bool((index.sort(choice.dim).values.diff(dim=choice.dim) == 0).any()):
-        return False
+    inside = (index >= 0) & (index < source.value.shape[choice.dim])
+    index = index.where(inside, index * 0)
+    if choice.distinct:
+        inside = inside & ~(index.sort(choice.dim).values.diff(dim=choice.dim) == 0).any(choice.dim, keepdim=True)
     reach = choice.reach
     picked, allowed = source.value.gather(choice.dim, index), reach.gather(choice.dim, index)
     same = (picked == choice.best) | (picked.isnan() & choice.best.isnan())
-    return bool((same | ((picked - choice.best).abs() <= allowed + reach.amax(choice.dim, keepdim=True))).all())
+    near = (picked - choice.best).abs() <= allowed + reach.amax(choice.dim, keepdim=True)
+    return (inside & (same | near)).reshape(got.shape)

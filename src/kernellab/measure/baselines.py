@@ -16,6 +16,7 @@ from kernellab.run.cpu import Entry, connect
 from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
+from kernellab.tasks.load import is_task_file
 from kernellab.tasks.spec import Task
 from kernellab.tasks.tunable import variants
 
@@ -46,7 +47,7 @@ class Baselines:
             ]
             for call in ring.calls
         ]
-        located = os.path.abspath(locator) if locator.endswith(".py") else locator
+        located = os.path.abspath(locator) if is_task_file(locator) else locator
         setup = {"task": located, "baseline": name, "threads": threads, "calls": calls,
                  "path": [os.getcwd(), *(p for p in sys.path if p)]}  # fmt: skip
         entry = Entry(

@@ -23,8 +23,9 @@ from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import DeviceArena
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.dtypes import is_float, widen
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs, draw_normal
-from kernellab.tasks.oracle import Expected, expect
+from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task
 from kernellab.verify.judge import check_outputs, poison_outputs
 from kernellab.verify.numeric import Mismatch

@@ -16,6 +16,7 @@ from kernellab.run.base import Region, Runner, Sample, WorkerFault
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.cuda_process import Process, files_of, gpu_environment
 from kernellab.sandbox.host import Sandbox
+from kernellab.tasks.load import is_task_file
 from kernellab.tasks.spec import Task
 from kernellab.tasks.tunable import variants
 
@@ -73,7 +74,7 @@ class GpuBaselines:
             **self._device.setup, "sizes": [ring.inputs.size, outputs.size], "calls": calls, "way": way,
             "variants": list(group),
             "inputs": len(task.inputs), "function": "torch" if way else name, "path": [os.getcwd(), *filter(None, sys.path)],
-            "task": os.path.abspath(locator) if locator.endswith(".py") else task.name, "environment": _caches(),
+            "task": os.path.abspath(locator) if is_task_file(locator) else task.name, "environment": _caches(),
         }  # fmt: skip
         with files_of(canonical_json(setup), self._device.own_kernels) as files:
             fds = [*files, ring.inputs.fd, outputs.fd]

@@ -19,11 +19,11 @@ from kernellab.core.records import AnyTrial, Confirmation, Dims, MeasuredTrial
 from kernellab.ledger import kinds
 from kernellab.ledger.records import FIGURES, AnyGenesis, AnyResult, Genesis, Unpublished
 from kernellab.ledger.run import Run
-from kernellab.search.experiment_run import TASK_FILE
 from kernellab.search.result import BEST, best_facts, best_name, plain
 from kernellab.study.conduct import HYPOTHESIS_FILE
 from kernellab.study.library import read
 from kernellab.study.registration import STUDY, Registration
+from kernellab.tasks.load import TASK_FILE
 from kernellab.tasks.spec import dims_label
 
 _SUFFIXES = (".py", ".json")

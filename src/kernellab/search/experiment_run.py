@@ -36,11 +36,10 @@ from kernellab.ledger.records import (
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import Archive
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import is_task_file, kept_as, kept_in, load_task
 from kernellab.tasks.spec import Task, shape_key
 
 T = TypeVar("T")
-TASK_FILE = "task.py"
 
 
 @dataclass
@@ -73,8 +72,8 @@ class ExperimentRun:
         archive: Archive | None = None,
     ) -> Self:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
-        own_file = opened.locator.endswith(".py")
-        kept = {**({TASK_FILE: Path(opened.locator).read_bytes()} if own_file else {}), **(files or {})}
+        own_file, name = is_task_file(opened.locator), kept_as(opened.locator)
+        kept = {**({name: Path(opened.locator).read_bytes()} if own_file else {}), **(files or {})}
         start = Genesis(
             format=FORMAT,
             purpose=purpose,
@@ -85,7 +84,7 @@ class ExperimentRun:
             shapes=list(shapes),
             candidates=[NamedSource(name=c.name, source=sha256_hex(c.text.encode())) for c in candidates],
             missing_baselines=opened.device.missing,
-            files={name: sha256_hex(data) for name, data in kept.items()},
+            files={file: sha256_hex(data) for file, data in kept.items()},
         )
         start = start.model_copy(update={"science": science}) if science else start
         ledger = Ledger.create(folder, kinds.GENESIS.plain(start), load_or_create_key())
@@ -93,10 +92,10 @@ class ExperimentRun:
         with ExitStack() as undo:
             undo.push(run)
             run.keep(*(candidate.text.encode() for candidate in candidates))
-            for name, data in kept.items():
-                keep_file(folder, name, data)
+            for file, data in kept.items():
+                keep_file(folder, file, data)
             if own_file:
-                opened.move(str(folder / TASK_FILE))
+                opened.move(str(folder / name))
             run.say_start(f"run {ledger.run_id} in {folder}")
             undo.pop_all()
         return run
@@ -213,7 +212,7 @@ class ExperimentRun:
 def task_of(folder: Path) -> tuple[Task, str]:
     """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record."""
     asked = Run(folder).genesis
-    locator = asked.task.name if asked.task.builtin else str(folder / TASK_FILE)
+    locator = asked.task.name if asked.task.builtin else str(kept_in(folder))
     task = load_task(locator)
     if task.on(asked.settings.device).fingerprint() != asked.task.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",

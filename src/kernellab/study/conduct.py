@@ -27,7 +27,7 @@ from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
-from kernellab.search.experiment_run import TASK_FILE, ExperimentRun
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import build, step
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
@@ -49,6 +49,7 @@ from kernellab.study.register import PURPOSE, read_study, refuse_changed
 from kernellab.study.registration import STUDY, Registration, Spaces, registration
 from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, processor
+from kernellab.tasks.load import is_task_file, kept_as
 from kernellab.tasks.spec import dims_label
 from kernellab.verify.controls import prove
 
@@ -102,7 +103,7 @@ def run_study(
     settings = settings.model_copy(update={"effort": hypothesis.effort, "seed": hypothesis.seeds[0]})
     device = settings.device if settings.device != "auto" else _auto(hypothesis)
     study_tasks = study_tasks_of(hypothesis, device, path.parent)
-    if len({w.locator for w in study_tasks if w.locator.endswith(".py")}) > 1:
+    if len({w.locator for w in study_tasks if is_task_file(w.locator)}) > 1:
         raise UsageError("a study has one task file at most", "make a study of each, or use built-in tasks")
     candidates = _distinct([c for w in study_tasks for c in w.candidates])
     settings = choose_device(settings.model_copy(update={"device": device}), candidates)
@@ -306,7 +307,7 @@ def _as_recorded(hypothesis: Hypothesis, registered: Registration, folder: Path)
     kept.mkdir(exist_ok=True)
     plain = hypothesis.model_copy(update={"population": [
         p.model_copy(update={
-            "tasks": [str((folder / TASK_FILE).resolve()) if t.endswith(".py") else t for t in p.tasks],
+            "tasks": [str((folder / kept_as(t)).resolve()) if is_task_file(t) else t for t in p.tasks],
             "candidates": [c if not c.endswith(".py") else str((kept / Path(c).name).resolve()) for c in p.candidates],
         }) for p in hypothesis.population
     ]})  # fmt: skip

@@ -21,7 +21,7 @@ from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, builtin_candidates, read_candidate
 from kernellab.study.hypothesis import Hypothesis, Population
 from kernellab.study.statistics import STATISTICS
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import is_task_file, load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
 
 _MOST = 1_000_000
@@ -57,9 +57,9 @@ def study_tasks_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Stud
     found = []
     for population in hypothesis.on(device):
         for name, dtype in itertools.product(population.tasks, population.dtypes or [""]):
-            locator = str(home / name) if name.endswith(".py") else name
+            locator = str(home / name) if is_task_file(name) else name
             task = load_task(locator, dtype)
-            locator = locator if name.endswith(".py") else task.name
+            locator = locator if is_task_file(name) else task.name
             shapes = tuple(parse_dims(s, task) for s in population.shapes)
             unknown = [d for d in population.distributions if d not in task.distributions]
             if unknown:
@@ -73,7 +73,7 @@ def study_tasks_of(hypothesis: Hypothesis, device: str, home: Path) -> list[Stud
         raise UsageError(
             f"hypothesis {hypothesis.id} says nothing of --device {device}", f"it has populations for: {known}"
         )
-    return sorted(found, key=lambda w: not w.locator.endswith(".py"))  # the run's own task is the file, which it copies
+    return sorted(found, key=lambda w: not is_task_file(w.locator))  # the run's own task is the file, which it copies
 
 
 def borrows(hypothesis: Hypothesis, device: str) -> bool:

@@ -22,7 +22,7 @@ from kernellab.study.design import borrows, cells_of, key_of, key_of_trial
 from kernellab.study.evidence import Evidence
 from kernellab.study.hypothesis import Hypothesis, Population
 from kernellab.study.registration import Registration
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import is_task_file, load_task
 from kernellab.tasks.spec import Dims, parse_dims
 
 Planned = dict[str, set[str]]
@@ -90,7 +90,7 @@ def _wards(hypothesis: Hypothesis, device: str, start: Genesis) -> Iterator[tupl
     """Each task of the population with its shapes. A task file is not run: the run's first entry names it and its shapes."""
     for population in hypothesis.on(device):
         for name, dtype in itertools.product(population.tasks, population.dtypes or [""]):
-            if name.endswith(".py"):
+            if is_task_file(name):
                 if start.task.builtin:
                     raise UsageError(f"the record does not name the task of {name}", _VERSION)
                 yield population, start.task.name, _recorded_shapes(population, start.shapes)

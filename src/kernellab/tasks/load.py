@@ -1,4 +1,8 @@
-"""Finding a task: by the name of a built-in operator, or as the one Task in a Python file of the user's."""
+"""Finding a task: a built-in operator's name, the one Task in a Python file of the user's, a PyTorch module (FILE.py:Class
+and the other forms of tasks/suites), or the record that a module was imported to.
+
+A module's file never runs here: it is captured in the sandbox, once a process, and its record is what is loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,60 @@ import hashlib
 import os
 import sys
 import traceback
+from pathlib import Path
 from types import ModuleType
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.tasks.dtypes import PRECISIONS, split_name, variant_name
+from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
+from kernellab.tasks.modules.locate import is_record, locate_module
+from kernellab.tasks.modules.record import read_module_record
+from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.spec import Task
+
+TASK_FILE, RECORD_FILE = "task.py", "task.json"
+"""The names under which a run folder keeps its task: a file of the user's, or the record of a module."""
+
+
+def is_task_file(locator: str) -> bool:
+    """Whether a locator is a file that a run folder keeps a copy of; else it is a built-in name."""
+    return locator.endswith((".py", ".json"))
+
+
+def kept_as(locator: str) -> str:
+    return RECORD_FILE if locator.endswith(".json") else TASK_FILE
+
+
+def kept_in(folder: Path) -> Path:
+    """A run folder's copy of its task."""
+    record = folder / RECORD_FILE
+    return record if record.is_file() else folder / TASK_FILE
+
+
+def locate(locator: str, wishes: Wishes = AS_IT_IS) -> str:
+    """The locator that every process can load: a module's is the path of its record, any other stays what it is."""
+    from kernellab.tasks.builtin import TASKS
+
+    return locator if locator in TASKS else locate_module(locator, wishes)
 
 
 def load_task(locator: str, dtype: str = "") -> Task:
-    """`locator` is a built-in name or a path to a .py file; `dtype` picks the variant of a built-in family."""
+    """`locator` is a built-in name, a path to a .py file or to a module's record, or a module; `dtype` picks the variant of
+    a built-in family."""
     from kernellab.tasks.builtin import TASKS
 
     wanted = _precision(dtype)
     if locator in TASKS:
         return TASKS[_variant(locator, wanted)]
+    located = locate(locator)
+    if is_record(located):
+        return _module(located, locator, wanted)
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise UsageError(
             f"there is no task '{locator}'",
-            f"{hint}'klab tasks' lists them; a task of your own is a path to a .py file",
+            f"{hint}'klab tasks' lists them; a task of your own is a path to a .py file, a PyTorch module FILE.py:Class",
         )
     if not os.path.isfile(locator):
         raise UsageError(f"there is no file {locator}", "'klab init NAME' writes an example to start from")
@@ -36,6 +74,15 @@ def load_task(locator: str, dtype: str = "") -> Task:
             "leave the dtype out; a file says it in its buffers, as Buffer(..., dtype)",
         )
     return _one_task(_import_file(locator), locator)
+
+
+def _module(path: str, locator: str, wanted: str) -> Task:
+    if wanted:
+        raise UsageError(
+            f"{locator} is a PyTorch module: a dtype cannot be asked of it",
+            "leave the dtype out; a module says it in get_inputs() and in its weights",
+        )
+    return module_task(read_module_record(path))
 
 
 def _precision(dtype: str) -> str:

@@ -19,10 +19,10 @@ from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
 from kernellab.core.targets import sizes_key
 from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype, split_name
+from kernellab.tasks.expected import Array, Oracle
 from kernellab.tasks.tunable import Tunable
 
 Dims = dict[str, int]
-Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
 
 _GROUPS = ("tune", "held_out", "edge")
@@ -49,13 +49,15 @@ class Buffer:
     """One input or output. Extents are integers, names of dims, or arithmetic over them ("2*N+1").
 
     `constant` says that the contents stay the same between calls in real use (a table, a filter), so a kernel
-    may keep what it derived from them; everything else changes at every call.
+    may keep what it derived from them; everything else changes at every call. `weight`: a parameter of a captured module;
+    an output may happen not to depend on one (a bias that a normalisation takes away).
     """
 
     name: str
     extents: tuple[str | int, ...]
     dtype: str = "float32"
     constant: bool = False
+    weight: bool = False
 
     def shape(self, dims: Dims) -> tuple[int, ...]:
         return tuple(e if isinstance(e, int) else _extent(e, dims) for e in self.extents)
@@ -80,6 +82,19 @@ class Sizes:
     def __post_init__(self) -> None:
         for group in _GROUPS:
             object.__setattr__(self, group, tuple(dict(d) for d in getattr(self, group)))
+
+
+IEEE = "ieee"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """Of a task made from a captured graph: who computes what is expected, the digest of the record that says everything
+    about it, and the graph in words."""
+
+    oracle: Oracle
+    digest: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,8 @@ class Task:
     halo        rows (first axis of every buffer) of the outputs depend on so many rows of the inputs on either side
                 and no others: large shapes are then judged band by band. None: on anything.
     exact       outputs must match bit for bit
+    precision   what the arithmetic may cost: "ieee" (the dtype's own), or "tf32", "bf16", "f16" for the operands of products
+    captured    what a task made from a PyTorch module has besides; None for hand-written ones
     """
 
     name: str
@@ -130,16 +147,18 @@ class Task:
     sizes: Mapping[str, Sizes] = field(default_factory=dict)
     gpu_baselines: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     quick: Dims | None = None
+    precision: str = IEEE
+    captured: Captured | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "outputs", tuple(self.outputs))
-        if "numpy" not in self.baselines:
+        if self.captured is None and "numpy" not in self.baselines:
             object.__setattr__(self, "baselines", {"numpy": _in_own_dtype(self.reference), **self.baselines})
         for group in _GROUPS:
             object.__setattr__(self, group, tuple(dict(d) for d in getattr(self, group)))
         _check(self)
-        if not self.exact and any(is_short(b.dtype) for b in (*self.inputs, *self.outputs)):
+        if self.captured is None and not self.exact and any(is_short(b.dtype) for b in (*self.inputs, *self.outputs)):
             rounding_once = in_float32(self.baselines["numpy"], len(self.inputs))
             object.__setattr__(self, "baselines", {**self.baselines, "numpy": rounding_once})
 
@@ -155,6 +174,15 @@ class Task:
     def family(self) -> str:
         """What it shares with its variants of other dtypes."""
         return split_name(self.name)[0]
+
+    @property
+    def oracle(self) -> Oracle | None:
+        return self.captured.oracle if self.captured else None
+
+    @property
+    def trusted(self) -> str:
+        """The baseline whose own error is part of the budget."""
+        return "torch" if self.captured else "numpy"
 
     @property
     def quick_shape(self) -> Dims:
@@ -174,7 +202,11 @@ class Task:
         return int(self.flops(dims)) if self.flops is not None else 0
 
     def fingerprint(self) -> str:
-        """Changes when the task changes: its data and the source text of its functions."""
+        """Changes when the task changes: its data and the source text of its functions. A captured module has no such text:
+        its record stands for all of it."""
+        if self.captured is not None:
+            shapes = [list(self.tune), list(self.held_out), list(self.edge)]
+            return digest({"module": self.captured.digest, "name": self.name, "shapes": shapes})
         functions = [self.reference, self.scale, self.plain, self.bytes_moved, self.flops, self.reduction]
         extra: dict[str, Any] = {}  # absent where unused: records of tasks without them stay valid
         if self.sizes:
@@ -286,7 +318,7 @@ def _check(task: Task) -> None:
         if buffer.dtype not in DTYPES:
             fix = f"use one of {', '.join(DTYPES)}"
             raise _refusal(task, f"buffer '{buffer.name}' has dtype {buffer.dtype}", fix)
-    if not task.exact and any(not is_float(b.dtype) for b in task.outputs):
+    if not task.exact and not task.captured and any(not is_float(b.dtype) for b in task.outputs):
         raise _refusal(task, "has integer outputs", "set exact=True: integers are compared bit for bit")
     _check_knobs(task)
     _check_shapes(task, Sizes(task.tune, task.held_out, task.edge), "")

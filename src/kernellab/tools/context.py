@@ -10,7 +10,7 @@ from typing import Any
 from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings, load_settings
 from kernellab.tasks.builtin import TASKS
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import is_task_file, load_task, locate
 from kernellab.tasks.spec import Dims, Task, parse_dims
 from kernellab.tools.quota import Deadline
 from kernellab.tools.records import Spec
@@ -38,8 +38,9 @@ class ToolContext:
                     f"there is no task '{name[:80]}'", f"one of {known}; a file of yours is named at start with --task"
                 )
             name = self.files[name]
+        name = locate(name)
         task = load_task(name, spec.dtype)
-        return task, name if name.endswith(".py") else task.name
+        return task, name if is_task_file(name) else task.name
 
     def dims(self, spec: Spec, task: Task) -> Dims | None:
         return parse_dims(spec.shape, task) if spec.shape else None

@@ -27,9 +27,9 @@ from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
 from kernellab.propose.recipe import Recipe, builtin_candidates
 from kernellab.search.construct import read_recipes
-from kernellab.search.experiment_run import TASK_FILE
 from kernellab.targets.base import platform
 from kernellab.targets.choose import processor
+from kernellab.tasks.load import is_task_file, kept_as
 from kernellab.tasks.spec import Task
 from kernellab.tools.context import ToolContext, as_spec
 from kernellab.tools.records import Backend, Generated, NotGenerated, Space, Spec, Strategy
@@ -144,8 +144,8 @@ class _Asked:
             stack.callback(ledger.close)
             if isinstance(model, SdkClient):
                 stack.enter_context(model)
-            if self._locator.endswith(".py"):
-                shutil.copyfile(self._locator, folder / TASK_FILE)
+            if is_task_file(self._locator):
+                shutil.copyfile(self._locator, folder / kept_as(self._locator))
             account = Account(Budget(calls=3 * _ATTEMPTS, seconds=self._context.deadline.limit), load_prices())
             recorded = Recorded(model, Journal(Store(folder), ledger.write), account, random.Random(0))
             author = Author(recorded, model.name, PromptBook(), science.max_tokens, science.temperature,
@@ -198,7 +198,7 @@ class _Asked:
         return Brief(brief.task, brief.device, brief.backend, base=facts)
 
     def _genesis(self, science: Science, strategy: str) -> Genesis:
-        task, builtin = self._task, not self._locator.endswith(".py")
+        task, builtin = self._task, not is_task_file(self._locator)
         return Genesis(
             purpose="generate", params={"strategy": strategy, "backend": self._language},
             settings=RunSettings.model_validate(self._context.choose().model_dump()),

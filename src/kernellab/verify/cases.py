@@ -12,8 +12,9 @@ import numpy as np
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Device, Memory
 from kernellab.tasks.crew import Crew
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.oracle import Expected, expect
+from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task, dims_label, elements
 
 _BASE_TIMEOUT_S = 2.0

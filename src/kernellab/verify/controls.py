@@ -7,6 +7,7 @@ reference is not a function of its inputs, or when its byte model would switch t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -14,12 +15,13 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused
 from kernellab.tasks.dtypes import is_float, limits
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.oracle import Expected, expect, floor_ulp, run_reference, run_trusted
-from kernellab.tasks.spec import Array, Buffer, Dims, Task, dims_label, elements
+from kernellab.tasks.oracle import expect, floor_ulp, run_reference, run_trusted
+from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verify.cases import Case, screen_cases
 from kernellab.verify.numeric import within
-from kernellab.verify.wrong_kernels import CONTROLS, PRECISION, Control
+from kernellab.verify.wrong_kernels import CONTROLS, FINER_THAN_TF32, PRECISION, Control
 
 _T = TypeVar("_T")
 _AMPLE, _QUICK = 4096, 1 << 20  # elements
@@ -28,8 +30,26 @@ _LONG = 1024  # terms: up to there the errors of TF32 do not average out below t
 _MOST_FLOORS, _MOST_ULP = 64.0, 1024.0  # half precision in disguise starts at 4096 ULP
 
 
+@dataclass(frozen=True)
+class Proof:
+    """How many controls were tried, and what a reader of the task should know of its judge."""
+
+    controls: int
+    remarks: tuple[str, ...] = ()
+
+
 def prove(task: Task, seed: int = 0) -> int:
     """Raise TaskRefused unless every control is caught; returns how many controls were tried."""
+    return examine(task, seed).controls
+
+
+def examine(task: Task, seed: int = 0) -> Proof:
+    """The same, with what there is to remark.
+
+    A captured module is taken as it is: where its outputs cannot show the precision of what is on the way, or do not depend
+    on a weight, the proof remarks on it. For a hand-written task both are reasons to refuse.
+    """
+    remarks: list[str] = []
     _honest_model(task)
     drawn = []
     for number, case in enumerate(screen_cases(task)):
@@ -39,20 +59,35 @@ def prove(task: Task, seed: int = 0) -> int:
         expected = _attempt(task, "the reference", partial(expect, task, case.dims, inputs))
         drawn.append((case, inputs, expected))
         _same_again(task, case, inputs, before, expected)
+    _not_wide_everywhere(task, drawn)
     _same_in_bands(task, drawn)
     _trusted_passes(task, drawn)
-    _sensitive(task, drawn)
-    for name, control in CONTROLS.items():
-        passed = [_passes(control, task, c.dims, i, e) for c, i, e in drawn]
-        tried = [p for p in passed if p is not None]
-        if tried and all(tried):
+    remarks += _sensitive(task, drawn)
+    chosen = {n: c for n, c in CONTROLS.items() if task.precision == IEEE or n not in FINER_THAN_TF32}
+    for name, control in chosen.items():
+        if not _unseen(control, task, drawn):
+            continue
+        if task.captured and name in FINER_THAN_TF32:
+            remarks.append(f"precision cannot be judged: a kernel that does '{name}' would pass every case")
+        else:
             raise TaskRefused(
                 f"task '{task.name}': a kernel that does '{name}' would pass every case",
                 "use inputs and outputs of ordinary size, more shapes and distributions; look at scale=",
             )
     _sharp_in_long_sums(task, seed)
     _steady(task, seed)
-    return len(CONTROLS)
+    return Proof(len(chosen), tuple(remarks))
+
+
+def _unseen(control: Control, task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> bool:
+    """Whether a wrong kernel passes wherever it can be tried, and can be tried at all."""
+    tried = False
+    for case, inputs, expected in drawn:
+        passed = _passes(control, task, case.dims, inputs, expected)
+        if passed is False:
+            return False
+        tried = tried or passed is True
+    return tried
 
 
 def _attempt(task: Task, what: str, action: Callable[[], _T]) -> _T:
@@ -110,12 +145,24 @@ def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array]
                 f"task '{task.name}': the reference gives no finite value at {case.label}",
                 "drop that distribution or correct the reference",
             )
-        if not wanted.exact and not _sane_scale(wanted):
+        if not task.captured and not wanted.exact and not _sane_scale(wanted):
             if task.scale is None:
                 raise _luck(task, buffer, wanted, case.label)
             raise TaskRefused(
                 f"task '{task.name}': scale= is so large that wrong outputs fit the budget ({case.label})",
                 "scale must be the magnitude of the terms behind an element, not more",
+            )
+
+
+def _not_wide_everywhere(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
+    """A derived scale may be wide where terms cancel or a contract is loose, but not with all inputs."""
+    for number, buffer in enumerate(task.outputs if task.captured else ()):
+        seen = [expected[number] for _, _, expected in drawn]
+        if not any(wanted.exact or _sane_scale(wanted) for wanted in seen):
+            raise TaskRefused(
+                f"task '{task.name}': what rounding may do to '{buffer.name}' is as large as its values, with all inputs: "
+                "wrong outputs would pass",
+                "look for values that cancel out, or an output that hardly depends on the input",
             )
 
 
@@ -150,7 +197,7 @@ def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expect
         for buffer, got, wanted in zip(task.outputs, outputs, expected, strict=True):
             if not within(got, wanted):
                 raise TaskRefused(
-                    f"task '{task.name}': the numpy baseline and the reference disagree on '{buffer.name}' "
+                    f"task '{task.name}': the {task.trusted} baseline and the reference disagree on '{buffer.name}' "
                     f"at {case.label}",
                     "one of the two is wrong",
                 )
@@ -166,7 +213,8 @@ def _steady(task: Task, seed: int) -> None:
         inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, dims, distribution, rng))
         expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
         for buffer, wanted in zip(task.outputs, expected, strict=True):
-            if wanted.budget_ulp > min(_MOST_FLOORS * floor_ulp(task, dims), _MOST_ULP):
+            most = _MOST_FLOORS * (wanted.floor_ulp or floor_ulp(task, dims))
+            if wanted.budget_ulp > (min(most, _MOST_ULP) if task.precision == IEEE else most):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
 
 
@@ -196,8 +244,8 @@ def _sharp_in_long_sums(task: Task, seed: int) -> None:
 
 def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefused:
     return TaskRefused(
-        f"task '{task.name}': the numpy baseline is so far off in single elements of '{buffer.name}' that errors of "
-        f"{wanted.budget_ulp:.4g} ULP fit the budget ({where}): luck would judge",
+        f"task '{task.name}': the {task.trusted} baseline is so far off in single elements of '{buffer.name}' that errors "
+        f"of {wanted.budget_ulp:.4g} ULP fit the budget ({where}): luck would judge",
         "where terms cancel or overflow, give scale=, the magnitude of the terms behind each element (for a sum, the sum of "
         "the absolute values), or a baseline that is more exact",
     )
@@ -220,21 +268,31 @@ def _work(task: Task, dims: Dims) -> int:
     return elements((*task.inputs, *task.outputs), dims)
 
 
-def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
-    """Each input, drawn anew, must change the outputs by more than the budget somewhere."""
-    for index, buffer in enumerate(task.inputs):
-        for case, inputs, expected in drawn:
-            other = draw_inputs(task, case.dims, case.distribution, np.random.default_rng([9, index]))
-            changed = [*inputs[:index], other[index], *inputs[index + 1 :]]
-            values = run_reference(task, changed)
-            cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
-            if any(not within(c, e) for c, e in zip(cast, expected, strict=True)):
-                break
-        else:
-            raise TaskRefused(
-                f"task '{task.name}': the output does not depend on input '{buffer.name}'",
-                "drop that input, or correct the reference: a kernel could ignore it",
-            )
+def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> list[str]:
+    """Each input, drawn anew, must change the outputs by more than the budget somewhere.
+
+    Of a captured module one of its inputs must; the others, and weights, are named.
+    """
+    ignored = [b for n, b in enumerate(task.inputs) if not _matters(task, n, drawn)]
+    given = [b for b in task.inputs if not b.weight]
+    if ignored and (not task.captured or all(b in ignored for b in given)):
+        what = "any of its inputs" if task.captured else f"input '{ignored[0].name}'"
+        raise TaskRefused(
+            f"task '{task.name}': the output does not depend on {what}",
+            "drop that input, or correct the reference: a kernel could ignore it",
+        )
+    return [f"the output does not depend on '{b.name}': a kernel may ignore it" for b in ignored]
+
+
+def _matters(task: Task, index: int, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> bool:
+    for case, inputs, expected in drawn:
+        other = draw_inputs(task, case.dims, case.distribution, np.random.default_rng([9, index]))
+        changed = [*inputs[:index], other[index], *inputs[index + 1 :]]
+        values = run_reference(task, changed)
+        cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
+        if any(not within(c, e) for c, e in zip(cast, expected, strict=True)):
+            return True
+    return False
 
 
 def _passes(control: Control, task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> bool | None:

@@ -19,7 +19,7 @@ import numpy as np
 from kernellab.build.base import Built
 from kernellab.core.records import Cause, Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
-from kernellab.tasks.oracle import Expected
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.spec import Array, Task, dims_label, shape_key
 from kernellab.verify.cases import Case, CaseTable
 from kernellab.verify.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within

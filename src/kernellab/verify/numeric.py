@@ -9,7 +9,8 @@ import numpy as np
 
 from kernellab.core.records import Cause
 from kernellab.tasks.dtypes import is_float, limits
-from kernellab.tasks.oracle import Expected, error_ulp
+from kernellab.tasks.expected import Expected
+from kernellab.tasks.oracle import error_ulp
 from kernellab.tasks.spec import Array
 
 
@@ -54,8 +55,7 @@ def poison(array: Array, secret: int) -> int:
 def within(got: Array, expected: Expected) -> bool:
     """Every element inside its interval; the check that costs two comparisons an element."""
     if expected.exact:
-        bits = np.dtype(f"u{got.dtype.itemsize}")
-        return bool(np.array_equal(got.view(bits), expected.value.view(bits)))
+        return not bool(_bad(got, expected).any())
     with np.errstate(invalid="ignore"):  # bfloat16 warns of every NaN it compares
         inside = bool(np.all((got >= expected.low) & (got <= expected.high)))
     if inside:
@@ -65,6 +65,8 @@ def within(got: Array, expected: Expected) -> bool:
 
 def errors(got: Array, expected: Expected) -> tuple[float, float]:
     """Largest absolute error and largest error in ULPs."""
+    if expected.exact and within(got, expected):
+        return 0.0, 0.0
     if expected.exact:
         difference = np.abs(got.astype(np.float64) - expected.value.astype(np.float64)).max(initial=0.0)
         return float(difference), float(difference)
@@ -104,7 +106,8 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
 def _bad(got: Array, expected: Expected) -> Array:
     if expected.exact:
         bits = np.dtype(f"u{got.dtype.itemsize}")
-        return np.asarray(got.view(bits) != expected.value.view(bits))
+        differs = np.asarray(got.view(bits) != expected.value.view(bits))
+        return differs & ~expected.also(got) if expected.also is not None and differs.any() else differs
     with np.errstate(all="ignore"):
         outside = ~((got >= expected.low) & (got <= expected.high))
         outside &= ~(np.isnan(got) & np.isnan(expected.value))

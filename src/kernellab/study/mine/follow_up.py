@@ -20,13 +20,13 @@ from kernellab.core.records import AnyTrial, Param
 from kernellab.core.targets import recorded_machine
 from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.experiment_run import TASK_FILE
 from kernellab.search.memory.specimen import Reader, recall
 from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
 from kernellab.study.mine.factors import PARAM, WRITTEN
 from kernellab.study.mine.miner import Insight
 from kernellab.study.mine.pairing import matched
 from kernellab.study.mine.table import rows_of
+from kernellab.tasks.load import kept_in
 from kernellab.tasks.spec import dims_label
 
 _CONTEXTS = 10
@@ -124,8 +124,9 @@ def write_follow_up(hypothesis: Hypothesis, site: Site, folder: Path) -> Path:
             if name.endswith(".py"):
                 source = next(t.proposal.source for t in site.trials if t.proposal.name == Path(name).stem)
                 (folder / name).write_text(site.read(source))
-        if TASK_FILE in population.tasks:
-            (folder / TASK_FILE).write_bytes((site.folder / TASK_FILE).read_bytes())
+        kept = kept_in(site.folder)
+        if kept.name in population.tasks:
+            (folder / kept.name).write_bytes(kept.read_bytes())
     path = folder / f"{hypothesis.id}.toml"
     path.write_text(as_toml(hypothesis))
     return path
@@ -155,7 +156,7 @@ def _key(name: str) -> str:
 
 
 def _task(folder: Path, name: str) -> str:
-    return name if Run(folder).genesis.task.builtin else TASK_FILE
+    return name if Run(folder).genesis.task.builtin else kept_in(folder).name
 
 
 def _candidate(name: str, seen: Sequence[AnyTrial], site: Site, device: str) -> str:

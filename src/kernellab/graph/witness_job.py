@@ -1,0 +1,70 @@
+"""The witness process: the user's own module, run in float64 on inputs and weights that the laboratory drew.
+
+Covered: it runs in the sandbox like a capture (no network, limits, a log of its own); what leaves it are arrays, read
+without pickle and compared with the graph's own results.
+Not covered: the file is the user's own code; outputs made by hand would vouch for a graph that is not the module's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from kernellab.core.errors import TaskRefused
+from kernellab.core.ids import canonical_json
+from kernellab.graph.any_device import any_device
+from kernellab.graph.arrays import packed, unpacked
+from kernellab.graph.export import explain
+from kernellab.graph.need_torch import need_torch
+from kernellab.graph.source import Request, Subject, choose, import_file, make
+
+
+def main(fds: list[int]) -> int:
+    """Entry: request, given arrays, answer in words, results."""
+    request_fd, given_fd, answer_fd, result_fd = fds
+    asked = json.loads(os.pread(request_fd, os.fstat(request_fd).st_size, 0))
+    request = Request(**asked["request"])
+    places = asked["places"]
+    arrays = unpacked(os.pread(given_fd, os.fstat(given_fd).st_size, 0), len(places))
+    try:
+        results = run(request, places, arrays)
+        answer: dict[str, Any] = {"results": len(results)}
+        with os.fdopen(os.dup(result_fd), "wb") as file:
+            file.write(packed(results))
+    except (Exception, SystemExit) as err:  # noqa: BLE001  the user's file: whatever it raises is an answer
+        refused = err if isinstance(err, TaskRefused) else explain(err, request.file)
+        answer = {"refused": refused.what}
+    os.write(answer_fd, canonical_json(answer))
+    return 0
+
+
+def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
+    """`places` says where each array goes: the path of a weight or buffer in the module, or nothing for an input."""
+    torch = need_torch()
+    torch.set_num_threads(1)
+    module = import_file(request.file, request.text)
+    with any_device("cpu"), torch.no_grad():
+        subject = make(module, choose(module, request.name), request)
+        given = [torch.from_numpy(a) for a in arrays]
+        result = _filled(subject, places, given)
+    found = result if isinstance(result, list | tuple) else [result]
+    return [_plain(torch, t) for t in found]
+
+
+def _filled(subject: Subject, places: list[str], given: list[Any]) -> Any:
+    torch = need_torch()
+    network = subject.module.double()
+    held = {**dict(network.named_parameters()), **dict(network.named_buffers())}
+    for place, tensor in zip(places, given, strict=True):
+        if place:
+            held[place].data = tensor.to(held[place].dtype).reshape(tensor.shape)
+    tensors = iter([t for place, t in zip(places, given, strict=True) if not place])
+    inputs = [next(tensors) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
+    return network(*inputs)
+
+
+def _plain(torch: Any, tensor: Any) -> Any:
+    value = tensor.detach()
+    wide = value.double() if value.is_floating_point() else value
+    return wide.contiguous().numpy()

@@ -1,0 +1,185 @@
+"""Making a module record: capture in the sandbox, derive the rest, and ask the module itself whether the graph is right.
+
+Two spellings must agree before there is a task: the graph, evaluated here in float64, and the user's own module, run in
+float64 in the sandbox on weights and inputs that are drawn here, at two of the derived shapes.
+Covered: the user's code runs in the capture sandbox alone. Not covered: a file that is made to vouch for another graph.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernellab.core.errors import EnvironmentFault, TaskRefused
+from kernellab.graph.capture import Capturer
+from kernellab.graph.need_torch import need_torch
+from kernellab.graph.record import GraphRecord, TensorType
+from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.expected import Array, Expected
+from kernellab.tasks.modules.draws import KINDS, OWN
+from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups
+from kernellab.tasks.modules.shapes import derive, valid, work
+from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.oracle import expect
+from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.suites.base import Problem
+
+_ON_DEVICE = 1 << 36
+_MOST_WITNESSED = 1 << 22
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks of an import besides the module: its mode, the contract, shapes of their own."""
+
+    eval_mode: bool = False
+    precision: Precision = "ieee"
+    shapes: ShapeGroups | None = None
+
+
+AS_IT_IS = Wishes()
+
+
+class Importer:
+    """Imports problems one after the other through one capture sandbox, which may read `folders`."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        loading = threading.Thread(target=_load_torch)
+        loading.start()  # torch takes seconds to import, here as in the sandbox
+        self._capturer = Capturer(folders)
+        loading.join()
+
+    def import_problem(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
+        """The record, or TaskRefused with what is wrong and what to do."""
+        if wishes.eval_mode:
+            problem = replace(problem, request=replace(problem.request, eval_mode=True))
+        graph = self._capturer.capture(problem.request)
+        record = record_of(graph, problem, wishes)
+        self._agree(problem, record)
+        return record
+
+    def _agree(self, problem: Problem, record: ModuleRecord) -> None:
+        """The module in float64 against the graph in float64."""
+        if any(i.role == "constant" for i in record.graph.inputs):
+            return  # a large tensor written in the code: it cannot be drawn anew in the module
+        task = module_task(record)
+        places = [i.source for i in record.graph.inputs]
+        for dims in _witnessed(record):
+            inputs = _drawn(task, dims, OWN)
+            given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
+            found = self._capturer.witness(problem.request, places, given)
+            _compare(task, dims, found, inputs)
+
+    def close(self) -> None:
+        self._capturer.close()
+
+    def __enter__(self) -> Importer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
+    """A captured graph with everything derived that makes it a task."""
+    name = task_name(problem.name)
+    shapes = wishes.shapes or derive(graph)
+    _check_shapes(graph, shapes)
+    larger = wishes.shapes or (derive(graph, _ON_DEVICE) if graph.symbols else shapes)
+    record = ModuleRecord(
+        name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes, device_shapes=larger,
+        origin=Origin(suite=problem.suite, problem=problem.name),
+    )  # fmt: skip
+    return record.model_copy(update={"distributions": _usable(record)})
+
+
+def task_name(name: str) -> str:
+    """A name that a task may have, and that is no built-in one's: those bring kernels of their own."""
+    from kernellab.tasks.builtin import TASKS
+
+    plain = re.sub(r"[^0-9A-Za-z_-]+", "_", name).strip("_-") or "module"
+    return f"{plain}-module" if plain in TASKS else plain
+
+
+def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
+    names = {s.name for s in graph.symbols}
+    for dims in (*shapes.tune, *shapes.held_out, *shapes.edge):
+        if names and (set(dims) != names or not valid(graph, dims)):
+            rules = ", ".join([*(f"{s.name} >= {s.low}" for s in graph.symbols), *graph.requires])
+            raise TaskRefused(f"the module has no shape {dims_label(dims)}", f"its free sizes: {rules}")
+
+
+def _usable(record: ModuleRecord) -> tuple[str, ...]:
+    """The distributions under which every output has finite values, as under its own."""
+    task = module_task(record)
+    dims = min(task.edge, key=task.least_bytes)
+    return tuple(kind for kind in KINDS if kind == OWN or _finite(task, dims, kind))
+
+
+def _finite(task: Task, dims: Dims, kind: str) -> bool:
+    values = task.reference(*_drawn(task, dims, kind))
+    return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
+
+
+def _drawn(task: Task, dims: Dims, kind: str) -> list[Array]:
+    rng = np.random.default_rng(20260)
+    draw = task.distributions[kind]
+    return [np.ascontiguousarray(draw(rng, b, dims), dtype=b.dtype) for b in task.inputs]
+
+
+def _witnessed(record: ModuleRecord) -> list[Dims]:
+    """The smallest and the largest of the edge shapes, if they are quickly computed."""
+    edges = sorted(record.shapes.edge, key=lambda dims: work(record.graph, dims))
+    chosen = [edges[0], edges[-1]] if edges[0] != edges[-1] else edges[:1]
+    return [dims for dims in chosen if work(record.graph, dims) <= _MOST_WITNESSED] or chosen[:1]
+
+
+def _compare(task: Task, dims: Dims, found: list[Array] | str, inputs: list[Array]) -> None:
+    where = f"task '{task.name}', {dims_label(dims)}"
+    if isinstance(found, str):
+        raise TaskRefused(
+            f"{where}: the module does not run there in float64: {found}",
+            "take its sizes from its inputs and its types from x.dtype, or give shapes of your own",
+        )
+    expected = expect(task, dims, inputs)
+    if len(found) != len(expected):
+        raise TaskRefused(f"{where}: the module gives {len(found)} outputs, its graph {len(expected)}", _OTHERWISE)
+    for buffer, value, wanted in zip(task.outputs, found, expected, strict=True):
+        if value.size != wanted.value.size or not _same(value.reshape(wanted.value.shape), wanted):
+            raise TaskRefused(
+                f"{where}: the module and its captured graph disagree on '{buffer.name}': what was captured is not what "
+                "the module does",
+                _OTHERWISE,
+            )
+
+
+_OTHERWISE = "look for code that takes another way for other sizes, types or values"
+
+
+def _same(value: Array, wanted: Expected) -> bool:
+    if wanted.exact:
+        got = value.astype(wanted.value.dtype)
+        differs = got != wanted.value
+        return not bool((differs & ~wanted.also(got)).any() if wanted.also and differs.any() else differs.any())
+    with np.errstate(all="ignore"):
+        got = value.astype(wanted.low.dtype)
+        inside = (got >= wanted.low) & (got <= wanted.high)
+        return bool((inside | (np.isnan(value) & np.isnan(wanted.value)) | (value == wanted.value)).all())
+
+
+def _wide(values: Array, found: TensorType) -> Array:
+    """A buffer as the module takes it: floats in float64, bytes as booleans, one element as a single number."""
+    wide = values.astype(np.float64) if is_float(values.dtype) else values
+    wide = wide.astype(bool) if found.dtype == "bool" else wide
+    return wide if found.extents else wide.reshape(())
+
+
+def _load_torch() -> None:
+    with suppress(EnvironmentFault):  # said by whoever needs it, in the thread that can
+        need_torch().set_num_threads(max(1, len(os.sched_getaffinity(0))))

@@ -1,0 +1,73 @@
+"""The module record: everything that a task made from a PyTorch module is. Plain data; a run keeps it as task.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from kernellab.core.errors import TaskRefused
+from kernellab.core.ids import canonical_json, digest
+from kernellab.core.records import Record
+from kernellab.graph.record import GraphRecord
+
+FORMAT = "kernellab-module"
+Precision = Literal["ieee", "tf32", "bf16", "f16"]
+PRECISIONS: tuple[Precision, ...] = ("ieee", "tf32", "bf16", "f16")
+
+
+class ShapeGroups(Record):
+    """Timed, held-out and edge shapes: values of the graph's free sizes."""
+
+    tune: tuple[dict[str, int], ...]
+    held_out: tuple[dict[str, int], ...]
+    edge: tuple[dict[str, int], ...]
+
+
+class Origin(Record):
+    """Where it came from, for people: no part of what is computed."""
+
+    suite: str = ""
+    problem: str = ""
+
+
+class ModuleRecord(Record):
+    """`shapes` are those of processors, `device_shapes` those of GPUs, which are the example's own."""
+
+    format: Literal["kernellab-module"] = "kernellab-module"
+    version: Literal[1] = 1
+    name: str
+    graph: GraphRecord
+    precision: Precision
+    distributions: tuple[str, ...]
+    shapes: ShapeGroups
+    device_shapes: ShapeGroups
+    origin: Origin = Origin()
+
+    @property
+    def digest(self) -> str:
+        """Covers what is computed, on what inputs, how exactly; not names, nor where it came from."""
+        seen = [i.seen.model_dump() if i.seen else None for i in self.graph.inputs]
+        return digest([self.graph.digest, self.precision, list(self.distributions), seen])
+
+    def text(self) -> bytes:
+        return canonical_json(self.model_dump(mode="json")) + b"\n"
+
+
+def is_module_record(path: str) -> bool:
+    """Whether a file is one of these, by its beginning: canonical JSON has its keys sorted."""
+    try:
+        value = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get("format") == FORMAT
+
+
+def read_module_record(path: str) -> ModuleRecord:
+    try:
+        return ModuleRecord.model_validate_json(Path(path).read_bytes())
+    except (OSError, ValidationError, ValueError, RecursionError) as err:
+        first = str(err).splitlines()[0]
+        raise TaskRefused(f"{path} is no record of a module: {first}", "import the module again") from None

@@ -1,0 +1,128 @@
+"""A module record as a Task like the hand-written ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from kernellab.graph import extents
+from kernellab.graph.need_torch import need_torch
+from kernellab.graph.program import Program, program
+from kernellab.graph.record import GraphRecord, TensorType, sizes_from
+from kernellab.graph.text import text
+from kernellab.tasks.modules.draws import draws
+from kernellab.tasks.modules.oracle import TorchOracle, tensors
+from kernellab.tasks.modules.record import ModuleRecord, ShapeGroups
+from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.spec import ON_GPU, Buffer, Captured, Dims, Sizes, Task
+
+
+@dataclass(frozen=True)
+class GraphBuffer(Buffer):
+    """A buffer whose extents are the graph's own arithmetic."""
+
+    def shape(self, dims: Dims) -> tuple[int, ...]:
+        return tuple(extents.size(e, dims) for e in self.extents)
+
+
+def module_task(record: ModuleRecord) -> Task:
+    """Needs no file but the record. Torch is imported when something is computed."""
+    graph = record.graph
+    oracle = TorchOracle(graph, record.precision)
+    inputs = tuple(_buffer(i.name, i.type, i.role != "input") for i in graph.inputs)
+    taken = {b.name for b in inputs}
+    outputs = tuple(_buffer(_output_name(n, taken), o.type) for n, o in enumerate(graph.outputs))
+    uses = Uses(graph)
+    read = tuple(b for b in inputs if uses.wholly_read(b.name))  # of the others a kernel may leave elements out
+    shapes, larger = record.shapes, record.device_shapes
+    return Task(
+        name=record.name,
+        about=_about(record),
+        inputs=inputs,
+        outputs=outputs,
+        reference=oracle.reference,
+        tune=shapes.tune,
+        held_out=shapes.held_out,
+        edge=shapes.edge,
+        sizes={} if larger == shapes else {ON_GPU: _sizes(larger)},
+        distributions=draws(graph, record.distributions),
+        baselines={"torch": partial(_into, _programs(graph), graph)},
+        gpu_baselines={"torch": partial(_on_device, _programs(graph), graph, record.precision)},
+        bytes_moved=partial(_least_bytes, (*read, *outputs)),
+        precision=record.precision,
+        captured=Captured(oracle, record.digest, text(graph)),
+    )
+
+
+def with_shapes(record: ModuleRecord, shapes: ShapeGroups) -> ModuleRecord:
+    """The same with shapes of the user's own, for every device."""
+    return record.model_copy(update={"shapes": shapes, "device_shapes": shapes})
+
+
+def _buffer(name: str, found: TensorType, weight: bool = False) -> Buffer:
+    """Single numbers are buffers of one element, booleans bytes."""
+    dtype = "uint8" if found.dtype == "bool" else found.dtype
+    return GraphBuffer(name, found.extents or (1,), dtype, weight=weight)
+
+
+def _output_name(number: int, taken: set[str]) -> str:
+    name = f"out{number}" if number else "out"
+    return f"{name}_" if name in taken else name
+
+
+def _about(record: ModuleRecord) -> str:
+    suite = f" of {record.origin.suite}" if record.origin.suite else ""
+    name = record.origin.problem or record.graph.name
+    return f"{name}{suite}: {len(record.graph.nodes)} operations, captured from PyTorch"
+
+
+def _sizes(groups: ShapeGroups) -> Sizes:
+    return Sizes(groups.tune, groups.held_out, groups.edge)
+
+
+def _least_bytes(moved: tuple[Buffer, ...], dims: Dims) -> int:
+    return sum(b.nbytes(dims) for b in moved)
+
+
+def _programs(graph: GraphRecord) -> Callable[[tuple[tuple[int, ...], ...], str], Program]:
+    """Straight-line code for each set of input shapes, made when it is first wanted."""
+
+    @cache
+    def made(shapes: tuple[tuple[int, ...], ...], device: str) -> Program:
+        names = [i.name for i in graph.inputs]
+        return program(graph, sizes_from(graph, dict(zip(names, shapes, strict=True))), device)
+
+    return made
+
+
+def _into(programs: Callable[..., Program], graph: GraphRecord, *buffers: Any) -> None:
+    """Torch's own operators one after the other, eagerly, on arrays or tensors; the results go into the outputs."""
+    torch = need_torch()
+    count = len(graph.inputs)
+    given = tensors(graph, buffers[:count])
+    with torch.no_grad():
+        values = list(given.values())
+        results = programs(tuple(tuple(v.shape) for v in values), "cpu")(*values)
+        for out, value in zip(buffers[count:], results, strict=True):
+            _written(torch, out, value)
+
+
+def _written(torch: Any, out: Any, value: Any) -> None:
+    if isinstance(out, np.ndarray):
+        wide = value.float() if value.dtype == torch.bfloat16 else value
+        out[...] = wide.reshape(out.shape).numpy().astype(out.dtype)
+    else:
+        out.copy_(value.reshape(out.shape))
+
+
+def _on_device(programs: Callable[..., Program], graph: GraphRecord, precision: str, *inputs: Any) -> tuple[Any, ...]:
+    """The same on a GPU, with torch's switches set to the task's contract."""
+    torch = need_torch()
+    loose = precision != "ieee"
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = loose
+    given = list(tensors(graph, inputs).values())
+    return programs(tuple(tuple(v.shape) for v in given), "cuda")(*given)

@@ -1,0 +1,129 @@
+"""What a graph does with its inputs: what an integer indexes, how long the sums over a float are, what may go unread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from kernellab.graph.ops.table import row
+from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
+
+_SAME = ("aten._to_copy", "aten.clone", "aten.alias", "aten.copy")
+_PARTLY = ("gather", "sort", "window")
+_PART_OF = (
+    "aten.slice",
+    "aten.select",
+    "aten.narrow",
+    "aten.split",
+    "aten.unbind",
+    "aten.diagonal",
+    "aten.constant_pad_nd",
+)
+_NO_LIMIT = 1 << 31
+
+
+class Uses:
+    """Looks through views and casts: an input and its views are one thing here."""
+
+    def __init__(self, graph: GraphRecord) -> None:
+        self._graph = graph
+        self._types = graph.types
+        self._source: dict[tuple[str, int], str] = {(i.name, 0): i.name for i in graph.inputs}
+        for node in graph.nodes:
+            first = _ref(node, 0)
+            if first is not None and (first.ref, first.part) in self._source and _passes_on(node):
+                self._source[(node.name, 0)] = self._source[(first.ref, first.part)]
+
+    def below(self, name: str, dims: dict[str, int]) -> int:
+        """Integers of this input must be below this; far away where they index nothing."""
+        return min([_extent(e, dims) for e in self._indexed(name)], default=_NO_LIMIT)
+
+    def terms(self, name: str, dims: dict[str, int]) -> int:
+        """How many elements of this input go into one sum, by the first thing that is done with it."""
+        found = self._types[(name, 0)]
+        for node, place in self._consumers(name):
+            if node.op.startswith("aten.convolution") and place == 0:
+                weight = self._type(node, 1)
+                return math.prod(weight.shape(dims)[1:]) if weight else 1
+        shape = found.shape(dims)
+        return shape[-1] if shape else 1
+
+    def wholly_read(self, name: str) -> bool:
+        """Whether a kernel must read all of this input: nothing that picks elements is among what reads it."""
+        readers = [node for node, _ in self._consumers(name)]
+        picked = [n for n in readers if n.op.startswith(_PART_OF) or getattr(row(n.op), "kind", "gather") in _PARTLY]
+        strided = [n for n in readers if n.op.startswith("aten.convolution") and _skips(n)]
+        return bool(readers) and not picked and not strided
+
+    def _consumers(self, name: str) -> Iterator[tuple[Node, int]]:
+        """Who reads an input, and as which argument; views of it are looked through."""
+        for node in self._graph.nodes:
+            if self._source.get((node.name, 0)) == name:
+                continue
+            for place, argument in enumerate([*node.args, *node.kwargs.values()]):
+                for ref in _flat(argument):
+                    if self._source.get((ref.ref, ref.part)) == name:
+                        yield node, place
+
+    def _indexed(self, name: str) -> Iterator[int | str]:
+        for node, place in self._consumers(name):
+            yield from self._limits(node, place)
+
+    def _limits(self, node: Node, place: int) -> Iterator[int | str]:
+        """The extents that an index in this place of this call runs over."""
+        first = self._type(node, 0)
+        if first is None or place == 0:
+            return
+        packet = node.op.split(".")[1]
+        if packet == "embedding" or packet == "_embedding_bag":
+            yield first.extents[0]
+        elif packet in (
+            "gather",
+            "index_select",
+            "scatter",
+            "scatter_add",
+            "index_add",
+            "index_copy",
+            "scatter_reduce",
+        ):
+            dim = node.args[1]
+            if isinstance(dim, int) and first.extents:
+                yield first.extents[dim]
+        elif packet.startswith("nll_loss"):
+            yield first.extents[min(1, len(first.extents) - 1)]
+        elif packet in ("index", "index_put", "_unsafe_index"):
+            indices = node.args[1] if isinstance(node.args[1], list) else []
+            yield from (first.extents[i] for i, index in enumerate(indices) if isinstance(index, Ref))
+
+    def _type(self, node: Node, place: int) -> TensorType | None:
+        ref = _ref(node, place)
+        return self._types.get((ref.ref, ref.part)) if ref is not None else None
+
+
+def _passes_on(node: Node) -> bool:
+    found = row(node.op)
+    whole = found is not None and found.view and not node.op.startswith(_PART_OF)
+    return len(node.results) == 1 and (whole or node.op.startswith(_SAME))
+
+
+def _ref(node: Node, place: int) -> Ref | None:
+    argument = node.args[place] if place < len(node.args) else None
+    return argument if isinstance(argument, Ref) else None
+
+
+def _flat(value: Any) -> Iterator[Ref]:
+    if isinstance(value, Ref):
+        yield value
+    for each in value if isinstance(value, list) else ():
+        yield from _flat(each)
+
+
+def _extent(extent: int | str, dims: dict[str, int]) -> int:
+    return TensorType(dtype="int64", extents=(extent,)).shape(dims)[0]
+
+
+def _skips(node: Node) -> bool:
+    """A convolution whose stride leaves elements out, as far as its arguments tell: any stride but one."""
+    stride = node.args[3] if len(node.args) > 3 else 1
+    return any(s != 1 for s in stride) if isinstance(stride, list) else stride != 1

@@ -1,0 +1,31 @@
+"""Problems of others, by their form. Nothing of theirs runs here: a problem says what the capture process is to run.
+
+A new form is a file with a `Format` and a line in FORMATS. A live object has no file to name; it is captured by
+graph/live.py, and its graph goes to tasks/modules/importing.py as any other does.
+"""
+
+from __future__ import annotations
+
+from kernellab.tasks.suites.base import Format, Problem
+from kernellab.tasks.suites.module_file import ModuleFile
+from kernellab.tasks.suites.robust_kbench import RobustKbench
+
+FORMATS: tuple[Format, ...] = (
+    RobustKbench(),
+    ModuleFile(),
+)
+
+
+def find_problem(locator: str) -> Problem | None:
+    """The problem that a locator names; None where it is of no known form."""
+    found = next((f for f in FORMATS if f.recognises(locator)), None)
+    return found.problem(locator) if found else None
+
+
+def all_problems(path: str) -> list[Problem]:
+    """Every problem of a folder, whatever their forms."""
+    return [problem for found in FORMATS for problem in found.problems(path)]
+
+
+def forms() -> str:
+    return "; ".join(f.form for f in FORMATS)
