@@ -107,6 +107,8 @@ def resigned(folder: Path, change: Callable[[str, dict[str, Any]], None]) -> Pat
         for kind, body in bodies[1:]:
             ledger.append(kind, body)
     shutil.copytree(folder / "artifacts", other / "artifacts", dirs_exist_ok=True)
+    for file in folder.glob("task.py"):  # of a task that is not built in
+        shutil.copy(file, other)
     return other
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,70 +21,11 @@ from kernellab.run.driver import present
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Array
 
-from .conftest import resigned
-
 without_gpu = pytest.mark.skipif(present(), reason="there is a GPU here")
 
 
 def statuses(report: Recheck) -> dict[str, str]:
     return {f.part: f.status for f in report.findings}
-
-
-@pytest.mark.backend_c
-def test_everything_is_looked_at_again_on_the_same_machine(issued: tuple[Certificate, Path]) -> None:
-    report = recheck(issued[1])
-    found = statuses(report)
-    for part in ("signature", "records", "task", "anchor", "device", "environment", "build", "verdict"):
-        assert found[part] == "same", report.findings
-    assert found["timing"] in ("same", "drifted", "failed")  # the machine's business
-    assert report.verdict == ("slower" if found["timing"] == "failed" else "holds")
-    assert report.exit_code == (3 if found["timing"] == "failed" else 0)
-    assert report.data()["max_ulp"] <= issued[0].accuracy.budget_ulp
-
-
-@pytest.mark.backend_c
-def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(copied: Path, confirmed: int) -> None:
-    def elsewhere(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["environment"] |= {"device": "Another CPU", "compiler": "cc 1.0"}
-            body["environment"]["packages"]["numpy"] = "1.0"
-
-    report = recheck(certify(resigned(copied, elsewhere), confirmed)[1])
-    found = statuses(report)
-    assert (found["device"], found["compiler"], found["numpy"]) == ("drifted", "drifted", "drifted")
-    assert (found["verdict"], found["timing"]) == ("same", "unchecked")
-    assert (report.verdict, report.exit_code) == ("unchecked", 5)  # nothing is said to hold that was not looked at
-    assert set(report.data()["drifted"]) == {"device", "compiler", "numpy"}
-
-
-@pytest.mark.backend_c
-@pytest.mark.parametrize("target", ["native", "generic"])
-def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
-    target: str, copied: Path, confirmed: int
-) -> None:
-    def aimed(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["settings"]["target"] = target
-            body["environment"]["device"] += f", built for {target}"
-
-    report = recheck(certify(resigned(copied, aimed), confirmed)[1])
-    found = statuses(report)
-    assert (found["device"], found["verdict"]) == ("same", "same"), report.findings
-    assert found["timing"] != "unchecked"
-    (device,) = (f.detail for f in report.findings if f.part == "device")
-    assert device.endswith("built for generic") == (target == "generic")  # the machine's own needs no name
-
-
-@pytest.mark.backend_c
-def test_a_target_that_is_none_here_is_another_device(copied: Path, confirmed: int) -> None:
-    def foreign(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["settings"]["target"] = "z-architecture"
-            body["environment"]["device"] += ", built for z-architecture"
-
-    report = recheck(certify(resigned(copied, foreign), confirmed)[1])
-    assert (statuses(report)["device"], statuses(report)["timing"]) == ("drifted", "unchecked")
-    assert report.verdict == "unchecked"
 
 
 def timed(certificate: Certificate, low: float, value: float, high: float, baseline: str = "torch") -> Recheck:
