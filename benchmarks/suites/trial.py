@@ -157,9 +157,8 @@ def small(request: Request, text: str, full: bool) -> tuple[Request, Subject]:
     raise TaskRefused(f"no reduced size runs: {failure}", "")
 
 
-def try_problem(capturer: Capturer, request: Request, text: str, full: bool, name: str = "") -> Outcome:
-    own = os.path.dirname(request.file) if is_folder(os.path.dirname(request.file)) else request.file
-    outcome = Outcome(name or os.path.basename(own), request.backward)
+def try_problem(capturer: Capturer, request: Request, text: str, full: bool, name: str, kinds: list[str]) -> Outcome:
+    outcome = Outcome(name, request.backward)
     try:
         cut, subject = small(request, text, full)
         start = time.monotonic()
@@ -174,14 +173,15 @@ def try_problem(capturer: Capturer, request: Request, text: str, full: bool, nam
         (found := row(op)) is not None and found.kind in ("contraction", "attention") for op in outcome.ops
     )
     for seed, kind in enumerate(DISTRIBUTIONS):
-        examine(outcome, record, subject, kind, seed)
+        if kind in kinds:
+            examine(outcome, record, subject, kind, seed)
     return outcome
 
 
-def attempted(capturer: Capturer, request: Request, text: str, full: bool, name: str) -> Outcome:
+def attempted(capturer: Capturer, request: Request, text: str, full: bool, name: str, kinds: list[str]) -> Outcome:
     """One that fails here is told, and the rest goes on."""
     try:
-        return try_problem(capturer, request, text, full, name)
+        return try_problem(capturer, request, text, full, name, kinds)
     except Exception as err:  # noqa: BLE001  a problem's own code, or a fault of ours: a line in the table
         return Outcome(name, request.backward, refused=f"FAULT {type(err).__name__}: {str(err)[:200]}")
 
