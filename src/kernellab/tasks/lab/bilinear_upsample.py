@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, HEIGHT, WIDTH = 16, 64, 128, 128
 DTYPES = ("float32",)
-BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "channels": 16, "height": 32, "width": 32},
     "small": {"batch": 2, "channels": 3, "height": 5, "width": 4},
