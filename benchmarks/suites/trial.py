@@ -157,9 +157,8 @@ def small(request: Request, text: str, full: bool) -> tuple[Request, Subject]:
     raise TaskRefused(f"no reduced size runs: {failure}", "")
 
 
-def try_problem(capturer: Capturer, request: Request, text: str, full: bool, name: str = "") -> Outcome:
-    own = os.path.dirname(request.file) if is_folder(os.path.dirname(request.file)) else request.file
-    outcome = Outcome(name or os.path.basename(own), request.backward)
+def try_problem(capturer: Capturer, request: Request, text: str, full: bool, name: str, kinds: list[str]) -> Outcome:
+    outcome = Outcome(name, request.backward)
     try:
         cut, subject = small(request, text, full)
         start = time.monotonic()
@@ -174,14 +173,15 @@ def try_problem(capturer: Capturer, request: Request, text: str, full: bool, nam
         (found := row(op)) is not None and found.kind in ("contraction", "attention") for op in outcome.ops
     )
     for seed, kind in enumerate(DISTRIBUTIONS):
-        examine(outcome, record, subject, kind, seed)
+        if kind in kinds:
+            examine(outcome, record, subject, kind, seed)
     return outcome
 
 
-def attempted(capturer: Capturer, request: Request, text: str, full: bool, name: str) -> Outcome:
+def attempted(capturer: Capturer, request: Request, text: str, full: bool, name: str, kinds: list[str]) -> Outcome:
     """One that fails here is told, and the rest goes on."""
     try:
-        return try_problem(capturer, request, text, full, name)
+        return try_problem(capturer, request, text, full, name, kinds)
     except Exception as err:  # noqa: BLE001  a problem's own code, or a fault of ours: a line in the table
         return Outcome(name, request.backward, refused=f"FAULT {type(err).__name__}: {str(err)[:200]}")
 
@@ -256,7 +256,8 @@ def _number(path: Path) -> tuple[int, str]:
 def line(o: Outcome) -> str:
     if o.refused:
         return f"{o.problem:58.58} REFUSED {o.refused}"
-    seen = f"tf32 {len(o.tf32)}/6 bf16 {len(o.bf16)}/6" if o.products else "no products"
+    tried = len(o.honest_ulp)
+    seen = f"tf32 {len(o.tf32)}/{tried} bf16 {len(o.bf16)}/{tried}" if o.products else "no products"
     rejected = f"  REJECTED on {','.join(o.rejected)}" if o.rejected else ""
     worst = max(o.honest_ulp, key=lambda k: o.honest_ulp[k])
     return (f"{o.problem:58.58} {o.operations:3} ops {o.free_sizes} free  agrees {o.disagreement:.0e}  "
@@ -288,6 +289,7 @@ def main() -> None:
     parser.add_argument("--lab", action="store_true")
     parser.add_argument("--backward", action="store_true")
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--distributions", nargs="*", default=list(DISTRIBUTIONS), choices=DISTRIBUTIONS)
     parser.add_argument("--full-sizes", action="store_true")
     parser.add_argument("--census", action="store_true")
     parser.add_argument("--json", type=Path)
@@ -302,9 +304,8 @@ def main() -> None:
             if options.only and not any(name.startswith(o) for o in options.only):
                 continue
             asked = replace(request, backward=options.backward)
-            outcome = attempted(
-                capturer, asked, Path(request.file).read_text(), options.full_sizes or options.lab, name
-            )
+            text, full = Path(request.file).read_text(), options.full_sizes or options.lab
+            outcome = attempted(capturer, asked, text, full, name, options.distributions)
             found.append(outcome)
             print(line(outcome), flush=True)
     print(totals(found))

@@ -14,6 +14,7 @@ from typing import Any
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.need_torch import need_torch
+from kernellab.graph.ops.refused import RANDOM, refusal
 from kernellab.graph.ops.table import is_view
 from kernellab.graph.source import Subject
 
@@ -40,6 +41,7 @@ def differentiated(program: Any) -> Program:
     from torch.fx.experimental.proxy_tensor import make_fx
 
     _refuse_writes(program)
+    _refuse_random(program)
     places = [n for n in program.graph.nodes if n.op == "placeholder"]
     specs = list(program.graph_signature.input_specs)
     values = [n.meta["val"] for n in places]
@@ -152,6 +154,14 @@ def _refuse_writes(program: Any) -> None:
         raise TaskRefused(
             f"it writes to {', '.join(written)}", "copy what is written to first, and call .eval() on normalisations"
         )
+
+
+def _refuse_random(program: Any) -> None:
+    """Told by the forward's own operator: what it becomes in a backward says less. A dropout that is off draws nothing."""
+    for node in program.graph.nodes:
+        reason = refusal(str(node.target)) if node.op == "call_function" else None
+        if reason is RANDOM and not (node.args and node.args[-1] is False):
+            raise TaskRefused(f"{node.target}: {reason.what}", reason.fix)
 
 
 def gradients(subject: Subject, wide: bool = False) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from tests.unit.graph.draws import like
 
+from kernellab.graph.backward import gradients
 from kernellab.graph.capture import Capturer
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.source import Request, Subject, choose, import_file, make
@@ -20,9 +21,9 @@ from kernellab.tasks.lab import FOLDER, LabTask, Setting
 Tensors = list[torch.Tensor]
 
 
-def request(task: LabTask, sizes: Setting) -> Request:
+def request(task: LabTask, sizes: Setting, backward: bool = False) -> Request:
     settings = task.at(sizes)
-    return Request(str(task.file), "Model", settings, settings, text=task.file.read_text())
+    return Request(str(task.file), "Model", settings, settings, text=task.file.read_text(), backward=backward)
 
 
 def made(task: LabTask, sizes: Setting) -> Subject:
@@ -61,6 +62,26 @@ class Captured:
             return _listed(module(*(widened(x) for x in inputs)))
 
 
+class Backward(Captured):
+    """The same for gradients: the inputs end with those that come in."""
+
+    def inputs(self, distribution: str, seed: int) -> Tensors:
+        given = super().inputs(distribution, seed)
+        floats = [y for y in super().honest(given) if y.is_floating_point()]
+        generator = torch.Generator().manual_seed(seed + 100)
+        kind = "normal" if distribution == "own" else distribution
+        return [*given, *(like(y, kind, generator).to(y.dtype) for y in floats)]
+
+    def honest(self, inputs: Tensors) -> Tensors:
+        split = len(self.subject.inputs)
+        return list(gradients(self.subject)(inputs[:split], inputs[split:]))
+
+    def wide(self, inputs: Tensors) -> Tensors:
+        split, twin = len(self.subject.inputs), Subject(copy.deepcopy(self.subject.module).double(), ())
+        wide = [widened(x) for x in inputs]
+        return list(gradients(twin, wide=True)(wide[:split], wide[split:]))
+
+
 def _any_number(x: torch.Tensor) -> bool:
     return x.is_floating_point() and bool(x.isfinite().all()) and bool((x < 0).any()) and bool((x > 0).any())
 
@@ -75,7 +96,6 @@ def capturer() -> Iterator[Capturer]:
         yield opened
 
 
-def captured(opened: Capturer, task: LabTask) -> Captured:
-    record = opened.capture(request(task, task.small))
-    torch.manual_seed(0)
-    return Captured(record, made(task, task.small))
+def captured(opened: Capturer, task: LabTask, backward: bool = False) -> Captured:
+    record = opened.capture(request(task, task.small, backward))
+    return (Backward if backward else Captured)(record, made(task, task.small))

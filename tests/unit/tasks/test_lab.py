@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.ops.table import row  # noqa: E402
 from kernellab.graph.record import EPS  # noqa: E402
 from kernellab.graph.scale import Judged, judge, propagate  # noqa: E402
-from kernellab.tasks.lab import LabTask, lab_tasks  # noqa: E402
+from kernellab.tasks.lab import LabTask, lab_tasks, table  # noqa: E402
 
 TASKS = lab_tasks()
 HIDDEN = ("mixer_block-bf16",)
@@ -28,6 +29,16 @@ MOST_BYTES = 24 << 30
 def test_there_are_at_least_thirty_files_and_both_precisions() -> None:
     assert len({t.file for t in TASKS.values()}) >= 30
     assert {t.dtype for t in TASKS.values()} >= {"float32", "bfloat16"}
+
+
+def test_at_least_ten_tasks_have_a_backward() -> None:
+    assert len({t.file for t in TASKS.values() if t.backward}) >= 10
+
+
+def test_the_page_about_the_suite_lists_the_folder() -> None:
+    """To write it anew: python -c "from kernellab.tasks.lab import table; print(table())"."""
+    page = Path(__file__).parents[3] / "docs" / "suite.md"
+    assert table() in page.read_text()
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -53,11 +64,20 @@ def opened() -> Iterator[Capturer]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_captured_and_judged(name: str, opened: Capturer) -> None:
-    task = TASKS[name]
-    found = captured(opened, task)
+    is_judged(captured(opened, TASKS[name]), TASKS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [t.name for t in TASKS.values() if t.backward])
+def test_the_backward_of_a_task_is_captured_and_judged(name: str, opened: Capturer) -> None:
+    """Against torch's autograd in float64, on every distribution; what is disguised must show in some gradient."""
+    is_judged(captured(opened, TASKS[name], backward=True), TASKS[name])
+
+
+def is_judged(found: Captured, task: LabTask) -> None:
     assert [n.op for n in found.record.nodes if (r := row(n.op)) is None or r.scale is None] == []
     assert found.record.symbols, "no size is free"
-    shown = []
+    shown, zeros = [], []
     for seed, distribution in enumerate(("own", *DISTRIBUTIONS)):
         inputs = found.inputs(distribution, seed)
         verdicts = judge(found.record, found.named(inputs))
@@ -65,8 +85,9 @@ def test_a_task_is_captured_and_judged(name: str, opened: Capturer) -> None:
         for verdict, got in zip(verdicts, found.honest(inputs), strict=True):
             assert verdict.accepts(got), distribution
             assert verdict.exact or verdict.budget_ulp <= 40, (distribution, verdict.budget_ulp)
-            assert not verdict.accepts(torch.zeros_like(got)) or not bool((got != 0).any()), distribution
+        zeros.append([not v.accepts(torch.zeros_like(v.pair.value)) for v in verdicts])
         shown.append(disguises_seen(found, task, verdicts, inputs))
+    assert all(any(seen) for seen in zip(*zeros, strict=True)), "zeros pass"
     assert all(any(seen) for seen in zip(*shown, strict=True)), shown
 
 

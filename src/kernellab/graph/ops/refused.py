@@ -11,7 +11,7 @@ class Refusal:
     fix: str
 
 
-_RANDOM = Refusal("it draws random numbers", "make the random tensor or the mask an input, or call .eval() for dropout")
+RANDOM = Refusal("it draws random numbers", "make the random tensor or the mask an input, or call .eval() for dropout")
 _DATA = Refusal(
     "the size of its result depends on the data", "use a mask, torch.where or a fixed number of elements instead"
 )
@@ -25,7 +25,7 @@ _COMPLEX = Refusal("it makes complex numbers", "complex numbers are not supporte
 _QUANTISED = Refusal("it makes a quantised tensor", "hold integers and scales as plain tensors")
 
 _FAMILIES: dict[Refusal, str] = {
-    _RANDOM: """rand randn randint rand_like randn_like randint_like randperm bernoulli native_dropout dropout normal
+    RANDOM: """rand randn randint rand_like randn_like randint_like randperm bernoulli native_dropout dropout normal
         normal_functional uniform multinomial poisson exponential geometric cauchy log_normal random rrelu_with_noise
         rrelu_with_noise_functional binomial _fused_dropout alpha_dropout feature_dropout""",
     _DATA: """nonzero nonzero_static masked_select unique unique_dim _unique2 unique_consecutive repeat_interleave bincount

@@ -2,7 +2,8 @@
 
 Every file here is a task in the form that any module may have: a class `Model`, `get_inputs()` and `get_init_inputs()`,
 whose defaults are realistic sizes on a GPU. Beside them a file states, as plain literals, its `DTYPES` (the first is its
-own) and other `SIZES`: for a CPU, small ones for tests, held-out ones and edge cases. They are read without running it.
+own), those whose `BACKWARD` is a task too, and other `SIZES`: for a CPU, small ones for tests, held-out ones and edge cases.
+They are read without running it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ Setting = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class LabTask:
-    """One file at one dtype. `says` is what it computes, in a sentence."""
+    """One file at one dtype. `says` is what it computes, in a sentence; `backward`: whether its gradients are a task too."""
 
     file: Path
     says: str
     dtype: str
+    backward: bool
     cpu: Setting
     small: Setting
     held_out: tuple[Setting, ...]
@@ -57,10 +59,27 @@ def read(file: Path) -> list[LabTask]:
         for statement in tree.body
         if isinstance(statement, ast.Assign)
         for target in statement.targets
-        if isinstance(target, ast.Name) and target.id in ("DTYPES", "SIZES")
+        if isinstance(target, ast.Name) and target.id in ("DTYPES", "BACKWARD", "SIZES")
     }
     sizes, says = stated["SIZES"], (ast.get_docstring(tree) or "").splitlines()[0]
+    backward = stated.get("BACKWARD", ())
     return [
-        LabTask(file, says, dtype, sizes["cpu"], sizes["small"], tuple(sizes["held_out"]), tuple(sizes["edge"]))
+        LabTask(
+            file, says, dtype, dtype in backward, sizes["cpu"], sizes["small"], tuple(sizes["held_out"]),
+            tuple(sizes["edge"]),
+        )
         for dtype in stated["DTYPES"]
-    ]
+    ]  # fmt: skip
+
+
+def table() -> str:
+    """The suite as a table in Markdown, a line a file; docs/suite.md holds it."""
+    by_file: dict[Path, list[LabTask]] = {}
+    for task in lab_tasks().values():
+        by_file.setdefault(task.file, []).append(task)
+    lines = ["| task | what it computes | dtypes | backward |", "| --- | --- | --- | --- |"]
+    for file, tasks in by_file.items():
+        dtypes = ", ".join(SHORT[t.dtype] for t in tasks)
+        backward = ", ".join(SHORT[t.dtype] for t in tasks if t.backward) or "-"
+        lines.append(f"| `{file.stem}` | {tasks[0].says} | {dtypes} | {backward} |")
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 BATCH, HEADS, GROUPS, LENGTH, WIDTH = 2, 32, 8, 4096, 128
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "heads": 4, "groups": 2, "length": 128, "width": 64},
     "small": {"batch": 2, "heads": 4, "groups": 2, "length": 9, "width": 8},

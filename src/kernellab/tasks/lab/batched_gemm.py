@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, ROWS, INNER, COLUMNS = 2048, 128, 64, 128
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 32, "rows": 32, "inner": 32, "columns": 32},
     "small": {"batch": 3, "rows": 5, "inner": 24, "columns": 6},

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, LENGTH = 8, 4096, 4096
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "channels": 64, "length": 256},
     "small": {"batch": 2, "channels": 5, "length": 11},

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, FILTERS, HEIGHT, WIDTH = 32, 128, 128, 56, 56
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "channels": 16, "filters": 16, "height": 28, "width": 28},
     "small": {"batch": 2, "channels": 5, "filters": 6, "height": 7, "width": 6},

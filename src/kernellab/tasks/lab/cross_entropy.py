@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 ROWS, CLASSES = 8192, 128256
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"rows": 64, "classes": 8192},
     "small": {"rows": 9, "classes": 50},

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 ROWS, COLUMNS = 8192, 8192
 DTYPES = ("float32",)
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"rows": 64, "columns": 1024},
     "small": {"rows": 5, "columns": 40},

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, HEIGHT, WIDTH = 64, 384, 56, 56
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "channels": 32, "height": 28, "width": 28},
     "small": {"batch": 2, "channels": 6, "height": 9, "width": 8},

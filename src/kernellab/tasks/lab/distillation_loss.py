@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 ROWS, CLASSES = 4096, 32000
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"rows": 64, "classes": 1000},
     "small": {"rows": 6, "classes": 40},

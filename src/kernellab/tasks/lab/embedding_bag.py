@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BAGS, LENGTH, ENTRIES, WIDTH = 16384, 32, 1000000, 128
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"bags": 64, "length": 16, "entries": 1000, "width": 64},
     "small": {"bags": 5, "length": 4, "entries": 20, "width": 12},

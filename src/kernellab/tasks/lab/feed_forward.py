@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 ROWS, COLUMNS, HIDDEN = 4096, 4096, 11008
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"rows": 64, "columns": 256, "hidden": 688},
     "small": {"rows": 8, "columns": 32, "hidden": 48},

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 ROWS, COLUMNS = 16384, 5120
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"rows": 512, "columns": 1024},
     "small": {"rows": 6, "columns": 20},

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 ROWS, INNER, COLUMNS = 4096, 4096, 4096
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"rows": 256, "inner": 256, "columns": 256},
     "small": {"rows": 7, "inner": 40, "columns": 9},

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, HEIGHT, WIDTH = 256, 512, 28, 28
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 4, "channels": 64, "height": 28, "width": 28},
     "small": {"batch": 2, "channels": 3, "height": 9, "width": 8},

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 BATCH, CHANNELS, HEIGHT, WIDTH = 16, 320, 128, 128
 GROUPS = 32
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 2, "channels": 64, "groups": 32, "height": 32, "width": 32},
     "small": {"batch": 2, "channels": 12, "groups": 3, "height": 5, "width": 4},

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 ROWS, COLUMNS = 16384, 4096
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"rows": 1024, "columns": 1024},
     "small": {"rows": 6, "columns": 48},

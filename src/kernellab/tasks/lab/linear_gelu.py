@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 ROWS, COLUMNS, OUTPUTS = 8192, 4096, 4096
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"rows": 64, "columns": 256, "outputs": 256},
     "small": {"rows": 8, "columns": 32, "outputs": 24},

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, HEADS, ROWS, COLUMNS = 8, 32, 1024, 1024
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 2, "heads": 4, "rows": 64, "columns": 128},
     "small": {"batch": 2, "heads": 2, "rows": 5, "columns": 12},

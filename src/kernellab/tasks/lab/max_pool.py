@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 BATCH, CHANNELS, HEIGHT, WIDTH = 64, 128, 112, 112
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "channels": 32, "height": 56, "width": 56},
     "small": {"batch": 2, "channels": 3, "height": 9, "width": 8},

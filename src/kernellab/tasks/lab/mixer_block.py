@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, PATCHES, CHANNELS = 64, 196, 768
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "patches": 49, "channels": 128},
     "small": {"batch": 2, "patches": 6, "channels": 16},

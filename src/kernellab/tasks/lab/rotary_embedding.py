@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 BATCH, HEADS, LENGTH, WIDTH = 4, 32, 4096, 128
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32", "bfloat16")
 SIZES = {
     "cpu": {"batch": 1, "heads": 8, "length": 256, "width": 64},
     "small": {"batch": 2, "heads": 3, "length": 5, "width": 8},

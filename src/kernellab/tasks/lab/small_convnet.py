@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 BATCH, SIDE, WIDTH, CLASSES = 256, 32, 64, 10
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 2, "side": 16, "width": 16},
     "small": {"batch": 2, "side": 8, "width": 8},

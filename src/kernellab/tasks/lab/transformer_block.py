@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 BATCH, LENGTH, CHANNELS, HEADS = 2, 2048, 2048, 16
 DTYPES = ("float32", "bfloat16")
+BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 1, "length": 64, "channels": 96, "heads": 4},
     "small": {"batch": 2, "length": 5, "channels": 24, "heads": 2},
