@@ -27,7 +27,15 @@ def neighbours() -> Iterator[None]:
 
 
 def settings(proposer: str, trials: int = 6) -> Settings:
-    return Settings(effort="quick", device="cpu", sample_s=0.0005, trials=trials, proposer=proposer, sampler="random")
+    return Settings(
+        effort="quick",
+        device="cpu",
+        sample_s=0.0005,
+        build_timeout_s=600,
+        trials=trials,
+        proposer=proposer,
+        sampler="random",
+    )
 
 
 def tried(folder: Path) -> list[tuple[str, dict[str, object], str]]:
