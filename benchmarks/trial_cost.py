@@ -67,8 +67,7 @@ def main() -> None:
         recipes, _ = load_recipes(opened.builder, candidates)
         tuner = make_tuner(recipes, "random", 0)
         while len(costs) < options.n:
-            idea = tuner.propose()
-            assert idea is not None
+            (idea,) = tuner.ask(1)
             clocked[0] = 0.0
             build(run, stage, idea)
             began = time.perf_counter()

@@ -32,7 +32,7 @@ from kernellab.propose.base import Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead
 from kernellab.search.experiment_run import ExperimentRun
-from kernellab.search.loop import build, score, step
+from kernellab.search.loop import build, step
 from kernellab.search.tune import make_tuner
 from kernellab.tasks.load import load_task
 
@@ -85,7 +85,7 @@ def search(run: ExperimentRun, stage: Stage, proposer: Proposer, trials: int) ->
             if found is None:
                 return
             idea, _ = found
-            proposer.learn(idea, score(run, step(run, stage, idea)))
+            proposer.tell([run.outcome(step(run, stage, idea), idea)])
 
 
 def throughput(started: float, moments: list[tuple[float, str]]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ from typing import Any
 import numpy as np
 from space import Point, Space, bootstrap, point, spaces
 
+from kernellab.measure.stats import Estimate
+from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.propose.recipe import Recipe
 from kernellab.search.tune import Sampler, make_tuner
 
@@ -78,14 +80,22 @@ def _course_of_random(ordered: list[float], budget: int) -> np.ndarray:
     return np.array(course + [course[-1]] * (budget - len(course)))
 
 
+def timed(idea: Idea, speedup: float | None) -> TrialOutcome:
+    """As if it had been timed; None: it could not be built."""
+    if speedup is None:
+        return TrialOutcome(idea, 0, "build")
+    return TrialOutcome(idea, 0, "timing", speedup=Estimate(speedup, speedup, speedup, 1))
+
+
 def ours(space: Space, sampler: Sampler, seed: int, budget: int, blind: bool = False) -> list[Point]:
     recipes = list(space.recipes.values())
     tuner = make_tuner(turned(recipes, random.Random(seed)) if blind else recipes, sampler, seed)
     order: list[Point] = []
-    while len(order) < budget and (idea := tuner.propose()) is not None:
+    while len(order) < budget and (asked := tuner.ask(1)):
+        (idea,) = asked
         key = point(idea.candidate.name, idea.params)
         order.append(key)
-        tuner.learn(idea, space.speedups.get(key))
+        tuner.tell([timed(idea, space.speedups.get(key))])
     return order
 
 

@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,10 @@ sys.path.insert(0, str(ROOT))
 from tests.support.model_server import ModelServer  # noqa: E402
 from tests.support.scripted_scientist import Scripted  # noqa: E402
 
-from kernellab.core.records import AnyTrial  # noqa: E402
 from kernellab.core.settings import Science, Settings  # noqa: E402
 from kernellab.evaluate.open_task import OpenTask  # noqa: E402
 from kernellab.ledger.journal import read_entries  # noqa: E402
-from kernellab.propose.base import Idea  # noqa: E402
+from kernellab.propose.base import Idea, TrialOutcome  # noqa: E402
 from kernellab.propose.recipe import builtin_candidates, load_recipes  # noqa: E402
 from kernellab.search.experiment_run import ExperimentRun  # noqa: E402
 from kernellab.search.loop import Budget, search_shape  # noqa: E402
@@ -46,16 +46,16 @@ class Timed:
         self._inner = inner
         self.seconds = 0.0
 
-    def propose(self) -> Idea | None:
+    def ask(self, n: int) -> list[Idea]:
         started = time.perf_counter()
         try:
-            return self._inner.propose()
+            return self._inner.ask(n)
         finally:
             self.seconds += time.perf_counter() - started
 
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
         started = time.perf_counter()
-        self._inner.learn(idea, score, trial)
+        self._inner.tell(outcomes)
         self.seconds += time.perf_counter() - started
 
 

@@ -33,7 +33,8 @@ from pathlib import Path
 from kernellab.build.base import Candidate
 from kernellab.core.records import Param
 from kernellab.ledger.store import Store
-from kernellab.measure.stats import median
+from kernellab.measure.stats import Estimate, median
+from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
@@ -155,6 +156,13 @@ def candidates_without_effect(ledgers: int, first: int) -> None:
         _say(f"{candidates} candidates at {shapes} shapes, a tag without effect", false, ledgers)
 
 
+def timed(idea: Idea, speedup: float | None) -> TrialOutcome:
+    """As if it had been timed; None: it could not be built."""
+    if speedup is None:
+        return TrialOutcome(idea, 0, "build")
+    return TrialOutcome(idea, 0, "timing", speedup=Estimate(speedup, speedup, speedup, 1))
+
+
 def searched_ledger(
     seed: int, shapes: int, sampler: Sampler, warm: bool, effect: Callable[[Param], float]
 ) -> list[Row]:
@@ -163,9 +171,10 @@ def searched_ledger(
     for shape in range(shapes):
         tuner = make_tuner([Recipe(Candidate("", "k"), SPACE, "")], sampler, 100 * seed + shape, best if warm else ())
         here: list[Row] = []
-        while len(here) < TRIALS and (idea := tuner.propose()) is not None:
+        while len(here) < TRIALS and (asked := tuner.ask(1)):
+            (idea,) = asked
             score = effect(idea.params["P"]) + dice.gauss(0, NOISE)
-            tuner.learn(idea, math.exp(score))
+            tuner.tell([timed(idea, math.exp(score))])
             here.append(Row((len(rows) + len(here),), _place(shape), "k", dict(idea.params), {}, {}, score))
         best = [("k", r.params) for r in sorted(here, key=lambda r: -r.score)[:3]]
         rows += here

@@ -14,9 +14,9 @@ from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
+from kernellab.search.question import Question
 from kernellab.search.runs import Outcome, default_folder, known_candidates, run_search, try_candidate
 from kernellab.search.scientist.estimate import Forecast, estimate
-from kernellab.search.shape_by_shape import Question
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import find
 from kernellab.study.mine.miner import Analysis, mine_run
@@ -52,7 +52,7 @@ def optimize(
     `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
     `pytorch`: a file with code to translate; `templates`: a folder with prompts of your own.
     `wishes`: how a module is taken (module_wishes()).
-    Keyword arguments are settings: effort, device, threads, seed, trials, seconds, sampler, compiler, sandbox, ...
+    Keyword arguments are settings: effort, device, threads, seed, trials, seconds, proposer, sampler, compiler, sandbox, ...
     """
     task = locate(task, dtype, wishes)
     chosen = [_shape(task, s) for s in shapes]

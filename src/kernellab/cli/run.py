@@ -30,8 +30,10 @@ from kernellab.cli.options import (
 from kernellab.cli.scientist import forecast as show_forecast
 from kernellab.cli.scientist import spent
 from kernellab.core.events import Listener
+from kernellab.search.proposers.registry import names
 
 _out = Console(highlight=False, emoji=False)
+_PROPOSER = f"Who says what to try next: {', '.join(names())} (replay:RUN tries a recorded run's ideas)."
 _MODEL = "openai:NAME[@URL], anthropic:NAME or replay:RUN: a model that writes kernels."
 
 
@@ -72,6 +74,7 @@ def run(
     seconds: Annotated[float | None, typer.Option(help="Seconds for all shapes together.")] = None,
     threads: Threads = None,
     seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
+    proposer: Annotated[str | None, typer.Option(help=_PROPOSER)] = None,
     sampler: Annotated[
         str | None, typer.Option(help="gp (our Gaussian process), tpe (Optuna), random or exhaustive.")
     ] = None,
@@ -124,7 +127,8 @@ def run(
             "repairs": repairs, "soft": soft or None, "budget_usd": budget_usd, "budget_tokens": budget_tokens,
             "budget_calls": budget_calls, "budget_trials": budget_trials, "budget_seconds": budget_seconds,
         },
-        "effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "sampler": sampler,
+        "effort": effort, "trials": trials, "seconds": seconds, "threads": threads, "seed": seed, "proposer": proposer,
+        "sampler": sampler,
         "gpu_seconds": gpu_seconds, "vram_gb": vram_gb, "build_jobs": build_jobs, "device": device,
         "compiler": compiler, "target": target, "sandbox": sandbox,
         "wait_s": WAIT_S if wait else None,

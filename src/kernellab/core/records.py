@@ -34,13 +34,16 @@ def artifact_id(parts: Mapping[str, str]) -> str:
 
 
 class Proposal(Record):
-    """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store."""
+    """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store.
+
+    `origin`: "recipe", "user", "warm-start", "replay", "llm", or another proposer's own word.
+    """
 
     source: str
     name: str
     params: dict[str, Param] = {}
     why: str = ""
-    origin: Literal["recipe", "user", "warm-start", "replay", "llm"] = "recipe"
+    origin: str = "recipe"
 
 
 class PartRecord(Record):

@@ -60,6 +60,7 @@ class Settings(BaseModel):
     seed: int = Field(0, ge=0, lt=1 << 32)
     trials: int = Field(0, ge=0)
     seconds: float = Field(0.0, ge=0)
+    proposer: str = ""
     sampler: Literal["gp", "tpe", "random", "exhaustive"] = "gp"
     compiler: str = ""
     build_timeout_s: float = Field(20.0, gt=0)
@@ -75,6 +76,11 @@ class Settings(BaseModel):
     @property
     def profile(self) -> Effort:
         return EFFORTS[self.effort]
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the sampler has a say: the tuner asks it, and the scientist asks the tuner."""
+        return self.proposer in ("", "tuner", "scientist")
 
     @property
     def max_trials(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,11 @@ class Recipe:
     @property
     def name(self) -> str:
         return self.candidate.name
+
+    @property
+    def first(self) -> dict[str, Param]:
+        """The first choice of every parameter: what its author would try."""
+        return {name: choices[0] for name, choices in self.space.items()}
 
     @property
     def size(self) -> int:
@@ -92,6 +97,19 @@ def _assigned(text: str, name: str) -> ast.Assign | None:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
             return node
     return None
+
+
+def with_defaults(
+    builder: Builder, candidate: Candidate, params: Mapping[str, Param] | None = None
+) -> dict[str, Param]:
+    """The given parameters, and the first choice of its SPACE for every other one."""
+    recipes, _ = load_recipes(builder, [candidate])
+    first = recipes[0].first if recipes else {}
+    unknown = [name for name in params or {} if recipes and name not in first]
+    if unknown:
+        known = ", ".join(first) or "none"
+        raise UsageError(f"{candidate.name} has no parameter '{unknown[0]}'", f"the names in its SPACE: {known}")
+    return {**first, **(params or {})}
 
 
 def load_recipes(builder: Builder, candidates: Sequence[Candidate]) -> tuple[list[Recipe], dict[str, str]]:

@@ -31,13 +31,9 @@ class Ahead:
         `most`: how many further trials there will be at most.
         """
         if self._pool is None:
-            idea = self._proposer.propose()
-            return None if idea is None else (idea, self._build(idea))
-        while len(self._running) < min(most, self._jobs + 2):
-            idea = self._proposer.propose()
-            if idea is None:
-                break
-            self._running.append((idea, self._pool.submit(self._build, idea)))
+            return next(((idea, self._build(idea)) for idea in self._proposer.ask(1)), None)
+        while (room := min(most, self._jobs + 2) - len(self._running)) > 0 and (ideas := self._proposer.ask(room)):
+            self._running += [(idea, self._pool.submit(self._build, idea)) for idea in ideas]
         if not self._running:
             return None
         idea, future = self._running.pop(0 if self._in_order else self._first_done())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from kernellab.core.records import AnyTrial, BusyTrial, Confirmation, MeasuredTrial, RejectedTrial
+from kernellab.core.records import AnyTrial, BusyTrial, Confirmation, DuplicateTrial, MeasuredTrial, RejectedTrial
 from kernellab.ledger.run import Run
 from kernellab.tasks.spec import Dims
 
@@ -51,6 +51,10 @@ class Archive:
             if isinstance(trial, (MeasuredTrial, RejectedTrial)):
                 found.setdefault(trial.artifact.id, trial.trial)
         return found
+
+    def settled(self, trial: AnyTrial) -> AnyTrial:
+        """The trial whose outcome stands for this one: the earlier one where their machine code is equal."""
+        return self.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial
 
     def confirmed(self, task: str, dims: Dims) -> list[Confirmation]:
         return [c for c in self.confirmations if c.task == task and c.dims == dims]

@@ -12,8 +12,7 @@ from kernellab.core.errors import EXIT_NOTHING_VERIFIED, UsageError
 from kernellab.core.records import Param
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices_of, home_of, title_of
-from kernellab.propose.recipe import Recipe, load_recipes
-from kernellab.search.runs import with_defaults
+from kernellab.propose.recipe import Recipe, load_recipes, with_defaults
 from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
@@ -84,7 +83,7 @@ def construct(
     task = load_task(locator).on(place.kind)
     dims = dims or min(task.tune, key=task.least_bytes)
     with place.workbench(settings) as bench:
-        chosen = with_defaults(bench.builder, candidate, params or {})
+        chosen = with_defaults(bench.builder, candidate, params)
         shapes = [d for d in all_shapes(task, dims) if d == dims or not discreet or d not in task.held_out]
         built = bench.builder.build(task, candidate, chosen, shapes)
         listing = ""

@@ -35,6 +35,7 @@ from kernellab.ledger.records import (
 )
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
+from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.search.archive import Archive
 from kernellab.tasks.load import is_task_file, kept_as, kept_in, load_task
 from kernellab.tasks.spec import Task, shape_key
@@ -198,6 +199,12 @@ class ExperimentRun:
     def candidate_of(self, trial: AnyTrial) -> Candidate:
         """The file that a recorded trial was made with."""
         return Candidate(self.store.get(trial.proposal.source).decode(), trial.proposal.name)
+
+    def outcome(self, trial: AnyTrial, idea: Idea | None = None) -> TrialOutcome:
+        """What came of a recorded trial, as proposers are told."""
+        proposal = trial.proposal
+        idea = idea or Idea(self.candidate_of(trial), dict(proposal.params), proposal.why, proposal.origin)
+        return TrialOutcome.of(idea, trial.trial, self.archive.settled(trial))
 
     def close(self) -> None:
         self.ledger.close()

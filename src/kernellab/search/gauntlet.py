@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import Param
 from kernellab.core.settings import Effort, Settings
 from kernellab.core.targets import backend_of, devices, home_of, platforms
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging
-from kernellab.propose.recipe import load_recipes
+from kernellab.propose.recipe import with_defaults
 from kernellab.targets.base import platform
 from kernellab.targets.choose import AUTO
 from kernellab.tasks.load import load_task
@@ -158,7 +157,8 @@ def _build_group(task_name: str, settings: Settings, members: list[Entry], emit:
     rows = []
     with platform(settings.device).workbench(settings) as bench:
         for entry in members:
-            candidate, params = _candidate(bench.builder, entry)
+            candidate = _candidate(entry)
+            params = with_defaults(bench.builder, candidate)
             if bench.builder.lacks(candidate):
                 continue
             built = bench.builder.build(task, candidate, params, [task.quick_shape, *task.edge])
@@ -193,9 +193,9 @@ def _candidate_row(opened: OpenTask, dims: Dims, judging: Judging, entry: Entry)
 
 
 def _judge(opened: OpenTask, dims: Dims, judging: Judging, entry: Entry) -> tuple[str, str, str]:
-    candidate, params = _candidate(opened.builder, entry)
+    candidate = _candidate(entry)
     asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
-    found = opened.evaluate(opened.request(dims, candidate, params, **asked))
+    found = opened.evaluate(opened.request(dims, candidate, with_defaults(opened.builder, candidate), **asked))
     if found.artifact is None:
         return found.status, found.status, found.reason
     if found.rejected is not None:
@@ -207,11 +207,8 @@ def _judge(opened: OpenTask, dims: Dims, judging: Judging, entry: Entry) -> tupl
     return "passed", "", ""
 
 
-def _candidate(builder: Builder, entry: Entry) -> tuple[Candidate, dict[str, Param]]:
-    """The file and the first choices of its parameters."""
-    candidate = Candidate(entry.path.read_text(errors="replace"), entry.path.stem)
-    recipes, _ = load_recipes(builder, [candidate])
-    return candidate, {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
+def _candidate(entry: Entry) -> Candidate:
+    return Candidate(entry.path.read_text(errors="replace"), entry.path.stem)
 
 
 def _task_row(entry: Entry) -> Row:

@@ -55,8 +55,7 @@ def search_shape(
     `in_order`: trials follow the order of the proposals, also where builds run ahead.
     """
     done = run.archive.of(stage.task.name, stage.dims)
-    for trial in done:
-        proposer.learn(_idea_of(run, trial), score(run, trial), trial)
+    proposer.tell([run.outcome(trial) for trial in done])
     count = len(done)
     with Ahead(proposer, partial(build, run, stage), run.opened.device.build_jobs, in_order) as ahead:
         while budget.left(count):
@@ -65,8 +64,7 @@ def search_shape(
                 run.emit(Event("note", "there is nothing left to try"))
                 break
             idea, _ = found
-            trial = step(run, stage, idea)
-            proposer.learn(idea, score(run, trial), trial)
+            proposer.tell([run.outcome(step(run, stage, idea), idea)])
             count += 1
     return conclude(run, stage)
 
@@ -121,13 +119,6 @@ def conclude(run: ExperimentRun, stage: Stage) -> AnyResult:
     return result
 
 
-def score(run: ExperimentRun, trial: AnyTrial) -> float | None:
-    """The lower bound of a trial's speed-up, its twin's for a duplicate, None for what was never measured."""
-    if isinstance(trial, DuplicateTrial):
-        trial = run.archive.trials[trial.of]
-    return trial.timing.speedup_low if isinstance(trial, MeasuredTrial) else None
-
-
 def _confirm(run: ExperimentRun, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold: float) -> Confirmation:
     text = f"confirming trial {trial.trial} in fresh processes on fresh inputs"
     run.opened.wait_for_quiet()
@@ -173,9 +164,3 @@ def _common(run: ExperimentRun, stage: Stage, idea: Idea, found: TrialRecord) ->
         "environment": found.environment,
         "wall_s": found.wall_s,
     }
-
-
-def _idea_of(run: ExperimentRun, trial: AnyTrial) -> Idea:
-    """The idea behind a recorded trial."""
-    proposal = trial.proposal
-    return Idea(run.candidate_of(trial), dict(proposal.params), proposal.why, proposal.origin)

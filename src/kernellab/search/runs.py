@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernellab.build.base import Builder, Candidate
+from kernellab.build.base import Candidate
 from kernellab.core.errors import (
     EXIT_BETTER,
     EXIT_BUSY,
@@ -33,18 +33,20 @@ from kernellab.ledger.keys import PublicKey, load_or_create_key
 from kernellab.ledger.records import AnyResult, End, Published
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.propose.base import Idea
+from kernellab.propose.base import Idea, Listed
 from kernellab.propose.carve import carve
-from kernellab.propose.recipe import builtin_candidates, load_recipes
+from kernellab.propose.recipe import builtin_candidates, with_defaults
 from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
 from kernellab.search.loop import Budget, search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.on_request import sanitize_candidate
+from kernellab.search.proposers.registry import choose
+from kernellab.search.question import Question
 from kernellab.search.replay import read_trials
 from kernellab.search.result import best_facts, best_name, plain
 from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
-from kernellab.search.shape_by_shape import Question, SearchRequest, search
+from kernellab.search.shape_by_shape import SearchRequest, search
 from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
@@ -116,20 +118,6 @@ class Outcome:
         }
 
 
-class OneIdea:
-    """The proposer behind verify and bench: a single file with fixed parameters."""
-
-    def __init__(self, idea: Idea) -> None:
-        self._idea: Idea | None = idea
-
-    def propose(self) -> Idea | None:
-        idea, self._idea = self._idea, None
-        return idea
-
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
-        """There is nothing to learn from one trial."""
-
-
 def run_search(
     locator: str,
     settings: Settings,
@@ -141,31 +129,33 @@ def run_search(
     profiled: bool = False,
     science: Question | None = None,
 ) -> Outcome:
-    """`klab run`: search every shape with the built-in recipes and the given candidates, and with a scientist if wanted.
+    """`klab run`: search every shape with the built-in recipes and the given candidates, and whoever proposes.
 
     `profiled`: say of every shape's best confirmed kernel what bounds it.
     """
     question = science or Question(NO_MODEL)
+    needs_some = choose(settings.proposer, question.science.model)[0].needs == "recipes"
     task, settings, candidates = known_candidates(locator, settings, extra)
     prove(task)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
-    if warm is None:
-        _refuse_nothing(task, candidates, question)
+    if warm is None and needs_some:
+        _refuse_nothing(task, candidates)
     chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
     borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
     with OpenTask(settings, task, locator, emit) as opened:
         candidates += carried_over(opened, chosen, candidates, borrowed)
-        _refuse_nothing(task, candidates, question)
+        if needs_some:
+            _refuse_nothing(task, candidates)
         started = partial(ExperimentRun.start, opened, folder, chosen, candidates, "search")
         with started(science=question.data(), files=question.files()) as run:
             keep_templates(folder, question.templates)
-            request = SearchRequest(question, borrowed=borrowed, profiled=profiled)
+            request = SearchRequest(question, settings.proposer, borrowed=borrowed, profiled=profiled)
             return _end(run, *search(run, chosen, candidates, request))
 
 
-def _refuse_nothing(task: Task, candidates: Sequence[Candidate], question: Question) -> None:
-    if candidates or question.science.model:
+def _refuse_nothing(task: Task, candidates: Sequence[Candidate]) -> None:
+    if candidates:
         return
     if task.captured:
         raise UsageError(
@@ -225,7 +215,9 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         if asked.purpose == "try":
             return _try(run, shapes[0], candidates[0], asked.params, _finished(folder, task))
         question = Question.of(folder, asked.science)
-        request = SearchRequest(question, {} if extra_trials else _finished(folder, task), extra_trials)
+        request = SearchRequest(
+            question, settings.proposer, {} if extra_trials else _finished(folder, task), extra_trials
+        )
         return _end(run, *search(run, shapes, candidates, request))
 
 
@@ -251,20 +243,9 @@ def try_candidate(
     prove(task)
     dims = dims or min(task.tune, key=task.least_bytes)
     with OpenTask(settings, task, locator, emit) as opened:
-        chosen = with_defaults(opened.builder, candidate, params or {})
+        chosen = with_defaults(opened.builder, candidate, params)
         with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen) as run:
             return _try(run, dims, candidate, chosen, {}, sanitized)
-
-
-def with_defaults(builder: Builder, candidate: Candidate, params: dict[str, Param]) -> dict[str, Param]:
-    """The given parameters, and the first choice of its SPACE for every other one."""
-    recipes, _ = load_recipes(builder, [candidate])
-    space = recipes[0].space if recipes else {}
-    unknown = [name for name in params if recipes and name not in space]
-    if unknown:
-        known = ", ".join(space) or "none"
-        raise UsageError(f"{candidate.name} has no parameter '{unknown[0]}'", f"the names in its SPACE: {known}")
-    return {**{k: v[0] for k, v in space.items()}, **params}
 
 
 def _try(
@@ -276,7 +257,7 @@ def _try(
         stage = run.stage(dims)
         try:
             idea = Idea(candidate, params, "handed in by the user", "user")
-            result = search_shape(run, stage, OneIdea(idea), Budget(1, 0.0))
+            result = search_shape(run, stage, Listed([idea]), Budget(1, 0.0))
         finally:
             stage.close()
     if not sanitized:

@@ -1,65 +1,36 @@
-"""A search, shape after shape, with whoever proposes: a tuner over recipes, or the scientist."""
+"""A search, shape after shape, with whoever proposes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event
 from kernellab.core.records import AnyTrial, Param
-from kernellab.core.settings import Science
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult, Note
-from kernellab.propose.base import Proposer
-from kernellab.propose.models import Policy
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import Budget, search_shape
 from kernellab.search.memory.warm import place, warm_start
 from kernellab.search.on_request import profile_trial
-from kernellab.search.scientist.model_session import ModelSession, open_session
-from kernellab.search.scientist.prompt_context import PromptContext
-from kernellab.search.scientist.proposer import Scientist
-from kernellab.search.tune import make_tuner
+from kernellab.search.proposers.base import SearchContext, ShapeContext
+from kernellab.search.proposers.registry import choose
+from kernellab.search.question import Question
 from kernellab.tasks.spec import Dims, dims_label
-
-_PYTORCH = "pytorch.py"
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a scientist is asked to do, kept with the run. `pytorch`: code to translate; `templates`: the user's own."""
-
-    science: Science
-    pytorch: str = ""
-    templates: Path | None = None
-    policy: Policy | None = None
-
-    @staticmethod
-    def of(folder: Path, recorded: Mapping[str, Any] | None) -> Question:
-        """Of a run that is resumed; its templates lie in its folder."""
-        code = folder / _PYTORCH
-        return Question(Science(**(recorded or {})), code.read_text() if code.is_file() else "")
-
-    def data(self) -> dict[str, Any] | None:
-        return self.science.model_dump(mode="json") if self.science.model else None
-
-    def files(self) -> dict[str, bytes]:
-        """What the run's folder keeps of it, and its first entry names."""
-        return {_PYTORCH: self.pytorch.encode()} if self.pytorch else {}
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """`done`: shapes whose result is recorded; `extra`: so many further trials each; `borrowed`: trials of other runs."""
+    """`proposer`: by its name in the registry, or "". `done`: shapes whose result is recorded; `extra`: so many further
+    trials each; `borrowed`: trials of other runs."""
 
     question: Question
+    proposer: str = ""
     done: dict[str, AnyResult] = field(default_factory=dict)
     extra: int = 0
     borrowed: Mapping[str, Sequence[AnyTrial]] = field(default_factory=dict)
@@ -70,34 +41,29 @@ def search(
     run: ExperimentRun, shapes: Sequence[Dims], candidates: Sequence[Candidate], request: SearchRequest
 ) -> tuple[list[AnyResult], dict[str, Any]]:
     """Every shape's result, and what was asked for beyond them."""
-    recipes = usable(run, candidates, bool(request.question.science.model))
+    kind, argument = choose(request.proposer, request.question.science.model)
+    recipes = usable(run, candidates, may_be_none=kind.needs != "recipes")
+    context = SearchContext(run, recipes, shapes, request.question, argument)
     results: list[AnyResult] = []
     profiles: list[dict[str, Any]] = []
-    with _session(run, request.question) as session:
+    with kind.open(context) as session:
         for number, dims in enumerate(shapes):
             if dims_label(dims) in request.done:
                 results.append(request.done[dims_label(dims)])
                 continue
-            run.emit(
-                Event(
-                    "stage",
-                    f"{run.task.name} {dims_label(dims)}",
-                    {"dims": dims, "trials": run.settings.max_trials, "number": number, "shapes": len(shapes)},
-                )
-            )
+            told = {"dims": dims, "trials": run.settings.max_trials, "number": number, "shapes": len(shapes)}
+            run.emit(Event("stage", f"{run.task.name} {dims_label(dims)}", told))
             stage = run.stage(dims)
             try:
-                warm = _warm(run, dims, request.borrowed)
-                tuner = make_tuner(recipes, run.settings.sampler, run.settings.seed + number, warm) if recipes else None
+                shape = ShapeContext(context, dims, run.settings.seed + number, _warm(run, dims, request.borrowed))
                 budget = _budget(run, dims, len(shapes), request)
-                with _proposer(run, session, tuner, len(recipes) + len(warm), dims, shapes) as proposer:
-                    results.append(search_shape(run, stage, proposer, budget, in_order=session is not None))
+                with session.proposer(shape) as proposer:
+                    results.append(search_shape(run, stage, proposer, budget, kind.in_order))
                 if request.profiled and (best := results[-1].trial) is not None:
                     profiles.append(kinds.PROFILE.plain(profile_trial(run, stage, best)))
             finally:
                 stage.close()
-        extras: dict[str, Any] = {"profiles": profiles} if request.profiled else {}
-        return results, {**extras, **({"model": {"name": session.author.name, **session.spent()}} if session else {})}
+        return results, {**({"profiles": profiles} if request.profiled else {}), **session.extras()}
 
 
 def usable(run: ExperimentRun, candidates: Sequence[Candidate], may_be_none: bool) -> list[Recipe]:
@@ -112,39 +78,6 @@ def usable(run: ExperimentRun, candidates: Sequence[Candidate], may_be_none: boo
             "see docs/candidates.md for the format",
         )
     return recipes
-
-
-@contextmanager
-def _session(run: ExperimentRun, question: Question) -> Iterator[ModelSession | None]:
-    if not question.science.model:
-        yield None
-        return
-    with open_session(run, question.science, question.pytorch, question.policy) as session:
-        yield session
-
-
-@contextmanager
-def _proposer(
-    run: ExperimentRun,
-    session: ModelSession | None,
-    tuner: Proposer | None,
-    known: int,
-    dims: Dims,
-    shapes: Sequence[Dims],
-) -> Iterator[Proposer]:
-    """With a session, half of the trials at most go to what is known already."""
-    if session is None:
-        assert tuner is not None
-        yield tuner
-        return
-    context = PromptContext(run, session, dims, shapes)
-    session.author.book.check(context.task, context.device, context.backend)
-    scientist = Scientist(context, tuner, min(known, max(1, run.settings.max_trials // 2)))
-    try:
-        yield scientist
-        scientist.finish()
-    finally:
-        scientist.close()
 
 
 def _warm(

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import digest
-from kernellab.core.records import AnyTrial, Param
-from kernellab.propose.base import Idea
+from kernellab.core.records import Param
+from kernellab.propose.base import Idea, TrialOutcome, up_to
 from kernellab.propose.recipe import Recipe
 from kernellab.search.surrogate import Combination, Surrogate, ordered
 
@@ -66,7 +66,10 @@ class SurrogateTuner:
             dice = random.Random(f"{seed} pool")
             self._consider(self._anything(dice) for _ in range(_CANDIDATES))
 
-    def propose(self) -> Idea | None:
+    def ask(self, n: int) -> list[Idea]:
+        return up_to(n, self._propose)
+
+    def _propose(self) -> Idea | None:
         found = next((c for c in self._first if self._new(c)), None) or self._sampled()
         if found is None:
             return None
@@ -76,13 +79,14 @@ class SurrogateTuner:
         params = {k: v[pick] for (k, v), pick in zip(recipe.space.items(), picks, strict=True)}
         return _idea(recipe, params, found in self._warm)
 
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
-        found = self._combination(idea.candidate.name, idea.params)
-        if found is not None:
-            self._pending.pop(found, None)
-            if found not in self._known:
-                self._known[found] = None if score is None else math.log(max(score, 1e-9))
-                self._surrogate.learn(found, self._known[found])
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
+        for outcome in outcomes:
+            found = self._combination(outcome.idea.candidate.name, outcome.idea.params)
+            if found is not None:
+                self._pending.pop(found, None)
+                if found not in self._known:
+                    self._known[found] = None if outcome.score is None else math.log(max(outcome.score, 1e-9))
+                    self._surrogate.learn(found, self._known[found])
 
     def _sampled(self) -> Combination | None:
         """The most promising; now and then any, so that a model that is wrong cannot lock the search out of a part."""
@@ -149,9 +153,12 @@ class OptunaTuner:
             if name in self._recipes:
                 self._enqueue(self._recipes[name], params)
         for recipe in recipes:
-            self._enqueue(recipe, {k: v[0] for k, v in recipe.space.items()})
+            self._enqueue(recipe, recipe.first)
 
-    def propose(self) -> Idea | None:
+    def ask(self, n: int) -> list[Idea]:
+        return up_to(n, self._propose)
+
+    def _propose(self) -> Idea | None:
         for _ in range(_PATIENCE):
             trial = self._study.ask()
             recipe, params = self._suggest(trial)
@@ -174,7 +181,11 @@ class OptunaTuner:
                 return Idea(recipe.candidate, params, recipe.why)
         return None
 
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
+        for outcome in outcomes:
+            self._learn(outcome.idea, outcome.score)
+
+    def _learn(self, idea: Idea, score: float | None) -> None:
         """Scores are logarithms of speed-ups; what never ran counts as very slow, so that it is avoided."""
         key = _key(idea.candidate.name, idea.params)
         value = _WORST if score is None else math.log(max(score, 1e-9))
@@ -240,19 +251,22 @@ class ExhaustiveTuner:
             for values in itertools.product(*recipe.space.values())
         ]
         random.Random(seed).shuffle(combinations)
-        first = [(r, {k: v[0] for k, v in r.space.items()}) for r in recipes]
+        first = [(r, r.first) for r in recipes]
         self._left = [*first, *(c for c in combinations if c not in first)]
         self._done: set[str] = set()
 
-    def propose(self) -> Idea | None:
+    def ask(self, n: int) -> list[Idea]:
+        return up_to(n, self._propose)
+
+    def _propose(self) -> Idea | None:
         while self._left:
             recipe, params = self._left.pop(0)
             if _key(recipe.name, params) not in self._done:
                 return Idea(recipe.candidate, params, recipe.why)
         return None
 
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
-        self._done.add(_key(idea.candidate.name, idea.params))
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
+        self._done |= {_key(outcome.idea.candidate.name, outcome.idea.params) for outcome in outcomes}
 
 
 def _idea(recipe: Recipe, params: dict[str, Param], warm: bool) -> Idea:

@@ -23,7 +23,7 @@ from kernellab.ledger.check import check
 from kernellab.ledger.records import End
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
-from kernellab.propose.base import Idea
+from kernellab.propose.base import Idea, Listed
 from kernellab.propose.recipe import Recipe, load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
@@ -252,26 +252,13 @@ def _run_cell(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask,
         for trial in unexamined:
             idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")
             _examine(run, hypothesis, study_task, trial, idea)
-        with Ahead(_Listed(left), partial(build, run, stage), run.opened.device.build_jobs) as ahead:
+        with Ahead(Listed(left), partial(build, run, stage), run.opened.device.build_jobs) as ahead:
             for count in range(len(left), 0, -1):
                 found = ahead.next(count)
                 assert found is not None
                 _examine(run, hypothesis, study_task, step(run, stage, found[0]), found[0])
     finally:
         stage.close()
-
-
-class _Listed:
-    """The proposer of a plan that is fixed beforehand."""
-
-    def __init__(self, ideas: Sequence[Idea]) -> None:
-        self._left = list(ideas)
-
-    def propose(self) -> Idea | None:
-        return self._left.pop(0) if self._left else None
-
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
-        """Whatever comes out, the plan stays."""
 
 
 def _missing(run: ExperimentRun, study_task: StudyTask, trial: AnyTrial) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.build.c import CBuilder
-from kernellab.propose.base import Idea
+from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.search.ahead import Ahead
 from kernellab.tasks.spec import Task
 
@@ -24,14 +24,12 @@ class Line:
         self.length = length
         self.asked = 0
 
-    def propose(self) -> Idea | None:
-        if self.asked == self.length:
-            return None
-        self.asked += 1
-        return Idea(Candidate("", f"idea {self.asked - 1}"), {"N": self.asked - 1}, "")
+    def ask(self, n: int) -> list[Idea]:
+        first, self.asked = self.asked, min(self.asked + n, self.length)
+        return [Idea(Candidate("", f"idea {number}"), {"N": number}, "") for number in range(first, self.asked)]
 
-    def learn(self, idea: Idea, score: float | None) -> None:
-        """A line does not change its session."""
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
+        """A line does not change its course."""
 
 
 def refuse(idea: Idea) -> NotBuilt:

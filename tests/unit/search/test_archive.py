@@ -115,6 +115,11 @@ def test_a_duplicate_is_nobodys_twin() -> None:
     assert archive.known("t", LARGE) == {}
 
 
+def test_the_outcome_of_a_duplicate_is_that_of_the_trial_it_equals() -> None:
+    archive = Archive([measured(0, 1.0), DuplicateTrial(**common(1, LARGE), artifact=artifact("x"), of=0)])
+    assert [archive.settled(trial).trial for trial in archive.trials] == [0, 0]
+
+
 def test_confirmations_are_found_by_shape() -> None:
     confirmation = Confirmation(trial=0, task="t", dims=LARGE, verdict=PASSED, win=False, inputs_seed="")
     archive = Archive(confirmations=[confirmation])

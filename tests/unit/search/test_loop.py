@@ -16,7 +16,7 @@ from kernellab.evaluate.stage import Stage
 from kernellab.propose.base import Idea
 from kernellab.search.construct import read_recipes
 from kernellab.search.experiment_run import ExperimentRun
-from kernellab.search.loop import Budget, score, step
+from kernellab.search.loop import Budget, step
 from kernellab.tasks.load import load_task
 
 pytestmark = pytest.mark.backend_c
@@ -70,7 +70,15 @@ def test_each_ending_of_a_step_is_the_right_record_with_the_right_score(
     assert isinstance(rejected, RejectedTrial)
     assert isinstance(invalid, FailedTrial)
     assert isinstance(broken, FailedTrial)
-    assert [score(run, t) for t in run.archive.trials] == [measured.timing.speedup_low] * 2 + [None] * 4
+    outcomes = [run.outcome(t) for t in run.archive.trials]
+    assert [o.score for o in outcomes] == [measured.timing.speedup_low] * 2 + [None] * 4
+    assert [o.reached for o in outcomes] == ["timing", "timing", "screen", "screen", "build", "build"]
+    assert [o.trial for o in outcomes] == list(range(6))
+    assert outcomes[1].speedup == outcomes[0].speedup
+    assert outcomes[0].max_ulp == measured.verdict.max_ulp
+    assert outcomes[3].reason.startswith("wrong-output: ")
+    assert outcomes[2].max_ulp == rejected.verdict.max_ulp
+    assert outcomes[0].idea.candidate.text == task_file.read_text()
     assert (invalid.status, broken.status) == ("invalid", "build-failed")
     assert (measured.proposal.why, measured.proposal.origin, measured.trust) == ("because", "user", "native")
     assert measured.inputs_seed == stage.table.seed.hex()

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import pytest
+from tests.support.outcomes import timed
 
 from kernellab.build.base import Candidate
 from kernellab.core.records import Param
@@ -34,9 +35,9 @@ def speed(idea: Idea) -> float | None:
 
 def drive(tuner: Tuner, most: int) -> list[Idea]:
     ideas: list[Idea] = []
-    while len(ideas) < most and (idea := tuner.propose()) is not None:
-        tuner.learn(idea, speed(idea))
-        ideas.append(idea)
+    while len(ideas) < most and (asked := tuner.ask(1)):
+        tuner.tell([timed(idea, speed(idea)) for idea in asked])
+        ideas += asked
     return ideas
 
 
@@ -57,13 +58,10 @@ def test_no_combination_is_proposed_twice(sampler: Sampler) -> None:
 def test_ideas_asked_for_ahead_of_any_outcome_differ_and_all_come(sampler: Sampler) -> None:
     """As many as can be built at once are asked for before the first is measured."""
     tuner = make_tuner(RECIPES, sampler, 1)
-    ideas = []
-    while (idea := tuner.propose()) is not None:
-        ideas.append(idea)
+    ideas = [*tuner.ask(3), *tuner.ask(1), *tuner.ask(2 * ALL)]
     assert len(ideas) == len({key(i) for i in ideas}) == ALL
-    for idea in reversed(ideas):
-        tuner.learn(idea, speed(idea))
-    assert tuner.propose() is None
+    tuner.tell([timed(idea, speed(idea)) for idea in reversed(ideas)])
+    assert tuner.ask(1) == []
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -95,7 +93,7 @@ def test_exhaustive_search_covers_every_combination_and_ends() -> None:
         for values in itertools.product(*r.space.values())
     }
     assert ideas == wanted
-    assert tuner.propose() is None
+    assert tuner.ask(1) == []
 
 
 @pytest.mark.parametrize("sampler", ["gp", "tpe", "random"])
@@ -124,7 +122,7 @@ def test_trials_of_an_earlier_life_are_learned_and_not_proposed_again(sampler: S
     before = drive(make_tuner(RECIPES, sampler, 2), 5)
     tuner = make_tuner(RECIPES, sampler, 2)
     for idea in before:
-        tuner.learn(Idea(Candidate("", idea.candidate.name), idea.params, "", idea.origin), speed(idea))
+        tuner.tell([timed(Idea(Candidate("", idea.candidate.name), idea.params, "", idea.origin), speed(idea))])
     after = {key(i) for i in drive(tuner, 6)}
     assert len(after) == 6
     assert not after & {key(i) for i in before}
@@ -134,7 +132,7 @@ def test_a_stopped_search_goes_on_as_it_would_have() -> None:
     whole = drive(make_tuner(RECIPES, "gp", 2), 12)
     tuner = make_tuner(RECIPES, "gp", 2)
     for idea in whole[:5]:
-        tuner.learn(Idea(Candidate("", idea.candidate.name), idea.params, "", idea.origin), speed(idea))
+        tuner.tell([timed(Idea(Candidate("", idea.candidate.name), idea.params, "", idea.origin), speed(idea))])
     assert [key(i) for i in drive(tuner, 7)] == [key(i) for i in whole[5:]]
 
 
@@ -144,19 +142,18 @@ def test_a_space_too_large_to_list_is_searched_beside_the_fastest_too() -> None:
     tuner = make_tuner(large, "gp", 1)
     best, ideas = 0.0, set()
     for _ in range(60):
-        idea = tuner.propose()
-        assert idea is not None
+        (idea,) = tuner.ask(1)
         ideas.add(key(idea))
         score = 10 - sum(abs(float(v) - 6) for v in idea.params.values()) / 4
         best = max(best, score)
-        tuner.learn(idea, score)
+        tuner.tell([timed(idea, score)])
     assert len(ideas) == 60
     assert best >= 9.5
 
 
 def test_a_trial_whose_parameters_are_no_longer_choices_teaches_nothing() -> None:
     tuner = make_tuner(RECIPES, "gp", 1)
-    tuner.learn(Idea(Candidate("", "a"), {"ROWS": 3, "EXP": "poly"}, ""), 2.0)
+    tuner.tell([timed(Idea(Candidate("", "a"), {"ROWS": 3, "EXP": "poly"}, ""), 2.0)])
     assert len(drive(tuner, 50)) == ALL
 
 
@@ -171,17 +168,19 @@ def test_restored_scores_steer_the_sampler(sampler: Sampler) -> None:
         tuner = make_tuner(wide, sampler, 7)
         for number in range(40):
             name = ("left", "right")[number % 2]
-            tuner.learn(Idea(Candidate("", name), {"I": number, "J": number}, ""), 4.0 if name == better else 0.1)
-        ideas = [tuner.propose() for _ in range(30)]
-        shares.append(sum(i is not None and i.candidate.name == "left" for i in ideas) / 30)
+            tuner.tell(
+                [timed(Idea(Candidate("", name), {"I": number, "J": number}, ""), 4.0 if name == better else 0.1)]
+            )
+        ideas = tuner.ask(30)
+        shares.append(sum(i.candidate.name == "left" for i in ideas) / 30)
     assert shares[0] > 0.6
     assert shares[1] < 0.4
 
 
 def test_a_trial_of_an_unknown_recipe_teaches_nothing_and_does_no_harm() -> None:
     tuner = make_tuner(RECIPES, "tpe", 1)
-    tuner.learn(Idea(Candidate("", "gone"), {"X": 1}, ""), 2.0)
-    assert tuner.propose() is not None
+    tuner.tell([timed(Idea(Candidate("", "gone"), {"X": 1}, ""), 2.0)])
+    assert tuner.ask(1)
 
 
 def test_a_recipe_without_parameters_is_tried_once() -> None:

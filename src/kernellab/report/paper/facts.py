@@ -262,8 +262,9 @@ def _has(ev: LedgerPrefix) -> dict[str, bool]:
         "negative": _negative(ev, statuses),
         "study_verdict": bool(ev.of(VERDICT)),
         "softmax": "softmax" in asked.task.name,
-        "gp": asked.settings.sampler == "gp",
-        "tpe": asked.settings.sampler == "tpe",
+        "sampled": asked.settings.sampled,
+        "gp": asked.settings.sampled and asked.settings.sampler == "gp",
+        "tpe": asked.settings.sampled and asked.settings.sampler == "tpe",
         **{found.name: found.name in written for found in languages() if found.cited},
         "unfinished_shapes": any(s.result is None for s in ev.shapes),
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 One generation: the selector names a base kernel and a divergent reference, the designer proposes experiments, the writer
 carries out several of them side by side, each kernel is tuned, each hypothesis gets its verdict. To the loop it is a
-proposer like any other (propose, learn); what it asks and decides is in the ledger, so that it can be cut at any moment.
+proposer like any other (ask, tell); what it asks and decides is in the ledger, so that it can be cut at any moment.
 """
 
 from kernellab.search.scientist.estimate import estimate

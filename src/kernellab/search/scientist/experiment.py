@@ -10,7 +10,7 @@ from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.measure.stats import Estimate
 from kernellab.propose.author import Answer
-from kernellab.propose.base import Idea, Proposer
+from kernellab.propose.base import Idea, Proposer, TrialOutcome
 from kernellab.propose.prompts import CodeReply, Failure, FormatFailure, KernelFacts, shown, summarise
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.propose.recipe import Recipe
@@ -89,7 +89,8 @@ class Experiment:
         seed = int(digest([self.context.run.settings.seed, self.generation.generation, self.number])[:8], 16)
         self._tuner = make_tuner([self.recipe], self._sampler(), seed)
         for trial in self.context.since(self.generation.first_trial, self.source):
-            self.hear(Idea(self.recipe.candidate, dict(trial.proposal.params), self.why, "llm"), trial, asked=False)
+            idea = Idea(self.recipe.candidate, dict(trial.proposal.params), self.why, "llm")
+            self.hear(self.context.run.outcome(trial, idea), asked=False)
 
     def _sampler(self) -> Sampler:
         """Every combination of a space that a model made up would be too many."""
@@ -109,7 +110,7 @@ class Experiment:
 
     @property
     def first_params(self) -> dict[str, Param]:
-        return {k: v[0] for k, v in self.recipe.space.items()} if self.recipe else {}
+        return self.recipe.first if self.recipe else {}
 
     def first(self) -> Iterator[Idea]:
         """The text at its own first choices, unless that is on record."""
@@ -132,24 +133,23 @@ class Experiment:
     def _ideas(self, most: int) -> Iterator[Idea]:
         assert self._tuner is not None
         for _ in range(most):
-            idea = self._tuner.propose()
-            if idea is None:
+            ideas = self._tuner.ask(1)
+            if not ideas:
                 return
             self.waiting += 1
-            yield Idea(idea.candidate, idea.params, self.why, "llm")
+            yield Idea(ideas[0].candidate, ideas[0].params, self.why, "llm")
 
     def trials_of_text(self) -> list[AnyTrial]:
         return [t for t in self.trials if t.proposal.source == self.source]
 
-    def hear(self, idea: Idea, trial: AnyTrial, asked: bool = True) -> None:
+    def hear(self, outcome: TrialOutcome, asked: bool = True) -> None:
         self.waiting -= int(asked)
-        self.trials.append(trial)
+        self.trials.append(self.context.run.archive.trials[outcome.trial])
         if self._tuner is not None:
-            measured = self._measured(trial)
-            self._tuner.learn(idea, measured.timing.speedup_low if measured else None, trial)
-        outcome = self._outcome(trial)
-        if len(self.trials_of_text()) == 1 and isinstance(outcome, (FailedTrial, RejectedTrial)):
-            failure = summarise(outcome, self.text, self.context.secret)
+            self._tuner.tell([outcome])
+        settled = self.context.run.archive.settled(self.trials[-1])
+        if len(self.trials_of_text()) == 1 and isinstance(settled, (FailedTrial, RejectedTrial)):
+            failure = summarise(settled, self.text, self.context.secret)
             self.failures.append(failure)
             last = self.attempts[-1]
             self.attempts[-1] = Attempt(call=last.call, source=last.source, failed=f"{failure.stage}: {failure.cause}")
@@ -158,7 +158,7 @@ class Experiment:
         """What a repair starts from."""
         if not self.trials_of_text():
             return KernelFacts("candidate", self.text, self.first_params, "untried")
-        trial = self._outcome(self.trials_of_text()[0])
+        trial = self.context.run.archive.settled(self.trials_of_text()[0])
         assert not isinstance(trial, DuplicateTrial)
         return KernelFacts.of(trial, self.text, self.context.task, self.context.secret)
 
@@ -208,8 +208,5 @@ class Experiment:
         return measured.timing.speedup_low if measured else 0.0
 
     def _measured(self, trial: AnyTrial) -> MeasuredTrial | None:
-        outcome = self._outcome(trial)
-        return outcome if isinstance(outcome, MeasuredTrial) else None
-
-    def _outcome(self, trial: AnyTrial) -> AnyTrial:
-        return self.context.run.archive.trials[trial.of] if isinstance(trial, DuplicateTrial) else trial
+        settled = self.context.run.archive.settled(trial)
+        return settled if isinstance(settled, MeasuredTrial) else None

@@ -96,9 +96,7 @@ class PromptContext:
         return max(timed, key=lambda t: (t.timing.speedup_low, -t.trial), default=None)
 
     def kernel(self, number: int) -> KernelFacts:
-        trial = self.run.archive.trials[number]
-        if isinstance(trial, DuplicateTrial):
-            trial = self.run.archive.trials[trial.of]
+        trial = self.run.archive.settled(self.run.archive.trials[number])
         assert not isinstance(trial, DuplicateTrial)
         return KernelFacts.of(trial, self.read(trial.proposal.source), self.task, self.secret)
 
@@ -152,5 +150,4 @@ class PromptContext:
 
 def _number(specimen: Specimen, run: ExperimentRun) -> int:
     """The trial that was measured, where this one was its twin."""
-    trial = run.archive.trials[specimen.number]
-    return trial.of if isinstance(trial, DuplicateTrial) else trial.trial
+    return run.archive.settled(run.archive.trials[specimen.number]).trial

@@ -13,10 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
 from kernellab.core.events import Event
-from kernellab.core.records import AnyTrial
 from kernellab.core.targets import backend_of
 from kernellab.propose.author import Answer
-from kernellab.propose.base import Idea, Proposer
+from kernellab.propose.base import Idea, Proposer, TrialOutcome, up_to
 from kernellab.propose.models import ModelFault
 from kernellab.propose.prompts import Brief, Design, FormatFailure, Kind, Parsed, Selection
 from kernellab.search.scientist.experiment import Experiment
@@ -53,19 +52,25 @@ class Scientist:
         self._pool = ThreadPoolExecutor(max(science.experiments, science.samples), "ask")
         self._work = self._everything()
 
-    def propose(self) -> Idea | None:
-        return next(self._work, None)
+    def ask(self, n: int) -> list[Idea]:
+        """One at a time: it is built while the replies for the next ones come in."""
+        return up_to(min(n, 1), lambda: next(self._work, None))
 
-    def learn(self, idea: Idea, score: float | None, trial: AnyTrial | None = None) -> None:
-        if trial is None or trial.proposal.origin != "llm":
+    def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
+        for outcome in outcomes:
+            self._hear(outcome)
+
+    def _hear(self, outcome: TrialOutcome) -> None:
+        if outcome.idea.origin != "llm":
             self._heard_seeds += 1
             self._waiting_seeds = max(0, self._waiting_seeds - 1)
             if self._seeds is not None:
-                self._seeds.learn(idea, score, trial)
+                self._seeds.tell([outcome])
             return
+        source = self._context.run.archive.trials[outcome.trial].proposal.source
         for line in self._lines:
-            if line.recipe is not None and line.source == trial.proposal.source:
-                line.hear(idea, trial)
+            if line.recipe is not None and line.source == source:
+                line.hear(outcome)
 
     def finish(self) -> None:
         """The search is over: every experiment of an open generation gets the verdict it has earned so far."""
@@ -99,11 +104,11 @@ class Scientist:
 
     def _start_from_what_is_known(self) -> Iterator[Idea | None]:
         while self._seeds is not None and self._heard_seeds + self._waiting_seeds < self._known:
-            idea = self._seeds.propose()
-            if idea is None:
+            ideas = self._seeds.ask(1)
+            if not ideas:
                 break
             self._waiting_seeds += 1
-            yield idea
+            yield ideas[0]
         while self._waiting_seeds:
             yield None
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kernellab.build.base import Builder, Candidate, NotBuilt
+from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.events import silent
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Param
@@ -21,7 +21,7 @@ from kernellab.core.targets import backend_of, home_of
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging
 from kernellab.propose.mutants import Sample
-from kernellab.propose.recipe import load_recipes
+from kernellab.propose.recipe import with_defaults
 from kernellab.search.soft.fate import Fate
 from kernellab.search.soft.labelled import Labelled, family_of
 from kernellab.targets.base import platform
@@ -63,7 +63,8 @@ def _on_processor(task: Task, settings: Settings, samples: list[Sample]) -> Iter
 
 def _judged(opened: OpenTask, dims: Dims, judging: Judging, sample: Sample) -> Labelled:
     started = time.perf_counter()
-    candidate, params = _candidate(opened.builder, sample)
+    candidate = Candidate(sample.source, sample.origin)
+    params = with_defaults(opened.builder, candidate)
     asked = {"judging": judging, "clocking": Clocking(how="fixed"), "effort": _EFFORT}
     found = opened.evaluate(opened.request(dims, candidate, params, **asked))
     if found.status in ("invalid", "build-failed"):
@@ -79,7 +80,8 @@ def _built_for_it(task: Task, settings: Settings, samples: list[Sample]) -> Iter
         builder = bench.builder
         for sample in samples:
             started = time.perf_counter()
-            candidate, params = _candidate(builder, sample)
+            candidate = Candidate(sample.source, sample.origin)
+            params = with_defaults(builder, candidate)
             if builder.lacks(candidate):
                 continue
             built = builder.build(task, candidate, params, [task.quick_shape, *task.edge[:2]])
@@ -87,13 +89,6 @@ def _built_for_it(task: Task, settings: Settings, samples: list[Sample]) -> Iter
             if isinstance(built, NotBuilt):
                 fate = Fate(outcome=built.status, reason=built.reason[:400])
             yield _labelled(sample, params, fate, settings.threads, time.perf_counter() - started)
-
-
-def _candidate(builder: Builder, sample: Sample) -> tuple[Candidate, dict[str, Param]]:
-    """With the first choices of its parameters."""
-    candidate = Candidate(sample.source, sample.origin)
-    recipes, _ = load_recipes(builder, [candidate])
-    return candidate, {k: v[0] for k, v in recipes[0].space.items()} if recipes else {}
 
 
 def _labelled(sample: Sample, params: dict[str, Param], fate: Fate, threads: int, wall_s: float) -> Labelled:

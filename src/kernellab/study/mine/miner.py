@@ -143,7 +143,8 @@ def mine_run(folder: Path, rate: float = RATE) -> Analysis:
 def _searched(run: Run) -> bool:
     """Whether what was tried followed from what had come out before; a study's design does not, nor a random sampler."""
     asked = run.start
-    fixed = asked.purpose == "study" or asked.settings.sampler in ("random", "exhaustive")
+    drawn = asked.settings.sampled and asked.settings.sampler in ("random", "exhaustive")
+    fixed = asked.purpose == "study" or drawn
     return not fixed or any(t.proposal.origin in ("llm", "warm-start") for t in run.trials)
 
 

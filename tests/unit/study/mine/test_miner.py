@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from tests.support.outcomes import timed
 from tests.unit.search.memory.specimens import CUDA, H200, artifact, duplicate, failed, measured, read
 
 from kernellab.build.base import Candidate
@@ -61,9 +62,10 @@ def searched(seed: int, shapes: int) -> list[Row]:
     for shape in range(shapes):
         tuner = make_tuner([Recipe(Candidate("", "k"), space, "")], "gp", 100 * seed + shape, best)
         here: list[Row] = []
-        while len(here) < 30 and (idea := tuner.propose()) is not None:
+        while len(here) < 30 and (asked := tuner.ask(1)):
+            (idea,) = asked
             score = dice.gauss(0, 0.05)
-            tuner.learn(idea, math.exp(score))
+            tuner.tell([timed(idea, math.exp(score))])
             arena = ("t", (("M", shape),), "cpu", "base")
             here.append(Row((len(rows) + len(here),), arena, "k", dict(idea.params), {}, {}, score))
         best = [("k", r.params) for r in sorted(here, key=lambda r: -r.score)[:3]]

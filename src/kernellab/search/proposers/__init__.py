@@ -1,0 +1,1 @@
+"""Who proposes: one file each, found by name in `registry.py`."""
