@@ -69,7 +69,7 @@ def judge(
 
     `unit` is the spacing of a type coarser than the graph's own that operands of products may be rounded to, by `operands`.
     """
-    pairs, unscaled = propagate(record, inputs)
+    pairs, unscaled = propagate(record, inputs, unit)
     honest = evaluate(record, inputs, wide=False, operands=operands)
     coarsest = max(_coarsest(record), unit)
     return [
@@ -78,14 +78,18 @@ def judge(
     ]
 
 
-def propagate(record: GraphRecord, inputs: Mapping[str, Any]) -> tuple[list[Pair], dict[str, str]]:
-    """A pair for every output, and the nodes without a rule, by name, with their operator."""
+def propagate(record: GraphRecord, inputs: Mapping[str, Any], unit: float = 0.0) -> tuple[list[Pair], dict[str, str]]:
+    """A pair for every output, and the nodes without a rule, by name, with their operator.
+
+    `unit`: as in `judge`; what is that close to a kink or to another element leaves a decision open.
+    """
+    eps = max(_coarsest(record), unit)
     machine = Machine(record, inputs)
     pairs = {key: _input_pair(value) for key, value in machine.start().items()}
     unscaled: dict[str, str] = {}
     last = _last_use(record)
     for number, node in enumerate(record.nodes):
-        made = _scaled(machine, node, pairs, _coarsest(record))
+        made = _scaled(machine, node, pairs, eps)
         if _rule(node) is None:
             unscaled[node.name] = node.op
         pairs |= {(node.name, i): p for i, p in enumerate(made) if p is not None}
