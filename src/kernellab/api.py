@@ -20,12 +20,14 @@ from kernellab.search.scientist.estimate import Forecast, estimate
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import find
 from kernellab.study.mine.miner import Analysis, mine_run
+from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.importing import Wishes
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
+from kernellab.tasks.suites import find_problem
 from kernellab.verify.check_task import Checked, check_task
 
 
@@ -54,11 +56,13 @@ def optimize(
     `wishes`: how a module is taken (module_wishes()).
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, proposer, sampler, compiler, sandbox, ...
     """
+    asked = question(science or {}, pytorch, templates)
+    if not candidates and not asked.science.model and warm_start is None:
+        refuse_without_kernels(task)
     task = locate(task, dtype, wishes)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
-    asked = question(science or {}, pytorch, templates)
     return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile, asked)
 
 
@@ -204,6 +208,15 @@ def module_wishes(eval_mode: bool = False, precision: str = "") -> Wishes | None
 def check(task: str, *, dtype: str = "", device: str = "cpu", wishes: Wishes | None = None) -> Checked:
     """Prove a task's judge, alone and in seconds: no kernel is built and nothing is timed."""
     return check_task(load_task(locate(task, dtype, wishes)).on(device))
+
+
+def refuse_without_kernels(task: str) -> None:
+    """A module has no recipes: said before it is captured, which takes seconds."""
+    if task not in TASKS and (is_record(task) or find_problem(task) is not None):
+        raise UsageError(
+            f"{task} is a PyTorch module: there are no recipes for it, and no candidates were given",
+            "give a kernel of your own with --candidate FILE, or a model that writes them with --model NAME",
+        )
 
 
 def _shape(task: str, shape: Dims | str) -> Dims:

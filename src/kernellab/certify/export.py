@@ -86,6 +86,9 @@ def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tup
     task = task.on(proof.genesis.settings.device)
     if task.fingerprint() != certificate.subject.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one that was certified", "certify the trial again")
+    if task.captured:
+        raise UsageError(f"'{task.name}' is a PyTorch module: packages hold tasks with a NumPy reference",
+                         "take the kernel's source from the run folder's best-*.py")  # fmt: skip
     return proof, task
 
 

@@ -89,7 +89,7 @@ def judge(
 
     `unit` is the spacing of a type coarser than the graph's own that operands of products may be rounded to, by `operands`.
     """
-    pairs, unscaled = propagate(record, inputs)
+    pairs, unscaled = propagate(record, inputs, unit)
     honest = evaluate(record, inputs, wide=False, operands=operands)
     eps = max(inner_eps(record), unit)
     return [
@@ -98,12 +98,15 @@ def judge(
     ]
 
 
-def propagate(record: GraphRecord, inputs: Mapping[str, Any]) -> tuple[list[Pair], dict[str, str]]:
-    """A pair for every output, and the nodes without a rule, by name, with their operator."""
+def propagate(record: GraphRecord, inputs: Mapping[str, Any], unit: float = 0.0) -> tuple[list[Pair], dict[str, str]]:
+    """A pair for every output, and the nodes without a rule, by name, with their operator.
+
+    `unit`: as in `judge`; what is that close to a kink or to another element leaves a decision open.
+    """
     machine = Machine(record, inputs)
     pairs = {key: _input_pair(value) for key, value in machine.start().items()}
     unscaled: dict[str, str] = {}
-    last, eps, narrowed = _last_use(record), inner_eps(record), narrowing(record)
+    last, eps, narrowed = _last_use(record), max(inner_eps(record), unit), narrowing(record)
     for number, node in enumerate(record.nodes):
         made = _scaled(machine, node, pairs, eps)
         if node.name in narrowed:

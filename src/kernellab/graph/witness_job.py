@@ -48,7 +48,8 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
         subject = make(module, choose(module, request.name), request)
         given = [torch.from_numpy(a) for a in arrays]
         result = _filled(subject, places, given)
-    found = result if isinstance(result, list | tuple) else [result]
+    found = list(result.values()) if isinstance(result, dict) else result
+    found = found if isinstance(found, list | tuple) else [found]
     return [_plain(torch, t) for t in found]
 
 

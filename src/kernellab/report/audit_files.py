@@ -23,7 +23,7 @@ from kernellab.search.result import BEST, best_facts, best_name, plain
 from kernellab.study.conduct import HYPOTHESIS_FILE
 from kernellab.study.library import read
 from kernellab.study.registration import STUDY, Registration
-from kernellab.tasks.load import TASK_FILE
+from kernellab.tasks.load import RECORD_FILE, TASK_FILE, load_task
 from kernellab.tasks.spec import dims_label
 
 _SUFFIXES = (".py", ".json")
@@ -145,8 +145,21 @@ def _copies(folder: Path, start: AnyGenesis, report: FilesAudit) -> None:
             report.remarks.append(f"{name} is missing: the run began with one")
         elif sha256_hex(path.read_bytes()) != sha:
             report.problems.append(f"{name} was edited: its bytes are not those that the run began with")
+    if isinstance(start, Genesis) and RECORD_FILE in (start.files or {}) and (folder / RECORD_FILE).is_file():
+        _module(folder / RECORD_FILE, start, report)
     if recorded is None and (folder / TASK_FILE).is_file():
         report.remarks.append(f"{TASK_FILE} was not compared: this run did not record its digest")
+
+
+def _module(path: Path, start: Genesis, report: FilesAudit) -> None:
+    """A module's record makes its task again, without the user's file: it must be the task that the run names."""
+    try:
+        task = load_task(str(path)).on(start.settings.device)
+    except UsageError as fault:
+        report.problems.append(fault.what)
+        return
+    if task.fingerprint() != start.task.fingerprint:
+        report.problems.append(f"{path.name} is another task than the one that the run names")
 
 
 def _hypothesis(folder: Path, registered: Registration, report: FilesAudit) -> None:

@@ -155,17 +155,11 @@ def run_search(
 
 
 def _refuse_nothing(task: Task, candidates: Sequence[Candidate]) -> None:
-    if candidates:
-        return
-    if task.captured:
+    if not candidates:
         raise UsageError(
-            f"'{task.name}' is a PyTorch module: there are no recipes for it, and no candidates were given",
-            "give a kernel of your own with --candidate FILE, or a model that writes them with --model NAME",
+            f"there are no candidates for task '{task.name}'",
+            "put SOURCE and launch() into the task file ('klab init' shows how), or give --candidate FILE or --model NAME",
         )
-    raise UsageError(
-        f"there are no candidates for task '{task.name}'",
-        "put SOURCE and launch() into the task file ('klab init' shows how), or give --candidate FILE or --model NAME",
-    )
 
 
 def known_candidates(

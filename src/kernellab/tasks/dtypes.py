@@ -14,7 +14,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "int16", "int8", "uint8")
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8")
+SMALL_INTEGERS = ("int16", "int8")
+"""What captured modules may have besides: their own draws know the ranges."""
 PRECISIONS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 """The float dtypes that built-in tasks come in, and their short names."""
 

@@ -18,7 +18,7 @@ import numpy as np
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.ids import digest
 from kernellab.core.targets import sizes_key
-from kernellab.tasks.dtypes import DTYPES, in_float32, is_float, is_short, np_dtype, split_name
+from kernellab.tasks.dtypes import DTYPES, SMALL_INTEGERS, in_float32, is_float, is_short, np_dtype, split_name
 from kernellab.tasks.expected import Array, Oracle
 from kernellab.tasks.tunable import Tunable
 
@@ -315,7 +315,7 @@ def _check(task: Task) -> None:
     if len(set(names)) != len(names) or not all(n.isidentifier() for n in names):
         raise _refusal(task, f"buffer names {names} must be distinct identifiers", "rename the buffers")
     for buffer in (*task.inputs, *task.outputs):
-        if buffer.dtype not in DTYPES:
+        if buffer.dtype not in (*DTYPES, *(SMALL_INTEGERS if task.captured else ())):
             fix = f"use one of {', '.join(DTYPES)}"
             raise _refusal(task, f"buffer '{buffer.name}' has dtype {buffer.dtype}", fix)
     if not task.exact and not task.captured and any(not is_float(b.dtype) for b in task.outputs):

@@ -26,6 +26,7 @@ from kernellab.verify.wrong_kernels import CONTROLS, FINER_THAN_TF32, PRECISION,
 _T = TypeVar("_T")
 _AMPLE, _QUICK = 4096, 1 << 20  # elements
 _MOST_ROUNDS = 128
+_ROUNDS_CAPTURED = 3  # its scale follows from rules, and what lies between input and output may be large
 _LONG = 1024  # terms: up to there the errors of TF32 do not average out below the floor of a sum so long
 _MOST_FLOORS, _MOST_ULP = 64.0, 1024.0  # half precision in disguise starts at 4096 ULP
 
@@ -259,9 +260,8 @@ def _ample(task: Task) -> tuple[Dims, int]:
     quick = [d for d in shapes if work(d) <= _QUICK] or shapes[:1]
     ample = (d for d in quick if elements(task.outputs, d) >= _AMPLE)
     chosen = next(ample, max(quick, key=partial(elements, task.outputs)))
-    return chosen, 1 + min(
-        _AMPLE // max(1, elements(task.outputs, chosen)), _QUICK // max(1, work(chosen)), _MOST_ROUNDS
-    )
+    most = _MOST_ROUNDS if task.captured is None else _ROUNDS_CAPTURED
+    return chosen, 1 + min(_AMPLE // max(1, elements(task.outputs, chosen)), _QUICK // max(1, work(chosen)), most)
 
 
 def _work(task: Task, dims: Dims) -> int:

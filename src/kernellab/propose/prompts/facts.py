@@ -17,7 +17,7 @@ from kernellab.measure.roofline import Ceilings
 from kernellab.propose.prompts.reference import reference_text
 from kernellab.propose.prompts.withhold import Withheld, without_paths
 from kernellab.tasks.dtypes import is_short
-from kernellab.tasks.spec import Task, dims_label
+from kernellab.tasks.spec import IEEE, Task, dims_label
 
 MOST_DIFF_LINES = 120
 Stage = Literal["format", "build", "launch", "verify", "measure"]
@@ -71,7 +71,7 @@ class TaskFacts:
         return TaskFacts(
             name=here.name,
             about=shown(here.about, secret),
-            reference=shown(reference_text(here.reference), secret),
+            reference=shown(here.captured.text if here.captured else reference_text(here.reference), secret),
             inputs=tuple(BufferFacts(b.name, tuple(map(str, b.extents)), b.dtype, b.constant) for b in here.inputs),
             outputs=tuple(BufferFacts(b.name, tuple(map(str, b.extents)), b.dtype, b.constant) for b in here.outputs),
             shapes=tuple(
@@ -109,6 +109,8 @@ def accuracy_rule(task: Task) -> str:
         )
         if any(is_short(b.dtype) for b in task.inputs):
             rule += " 16-bit inputs are exact: widen them to float32 before any arithmetic."
+    if task.precision != IEEE:
+        rule += f" Operands of products may be rounded to {task.precision} first."
     return rule + " NaN, infinity and elements never written fail."
 
 

@@ -57,6 +57,8 @@ class Importer:
 
     def import_problem(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
+        if problem.broken is not None:
+            raise problem.broken
         if wishes.eval_mode:
             problem = replace(problem, request=replace(problem.request, eval_mode=True))
         graph = self._capturer.capture(problem.request)

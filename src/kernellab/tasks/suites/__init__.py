@@ -7,10 +7,12 @@ graph/live.py, and its graph goes to tasks/modules/importing.py as any other doe
 from __future__ import annotations
 
 from kernellab.tasks.suites.base import Format, Problem
+from kernellab.tasks.suites.flashinfer_bench import FlashinferBench
 from kernellab.tasks.suites.module_file import ModuleFile
 from kernellab.tasks.suites.robust_kbench import RobustKbench
 
 FORMATS: tuple[Format, ...] = (
+    FlashinferBench(),
     RobustKbench(),
     ModuleFile(),
 )

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from kernellab.core.errors import KlabError
 from kernellab.graph.source import Request
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem of somebody else's: what to capture, what it is called, and where it is from."""
+    """One problem of somebody else's: what to capture, what it is called, and where it is from.
+
+    `broken` is why it cannot even be read, in a list of problems that goes on with the next.
+    """
 
     request: Request
     name: str
     suite: str = ""
+    broken: KlabError | None = None
+
+
+def listed(make: Callable[[str], Problem], path: str) -> Problem:
+    """A problem of a list: one that cannot be read stands there with the reason."""
+    try:
+        return make(path)
+    except KlabError as fault:
+        return Problem(Request(os.path.abspath(path)), Path(path).stem, broken=fault)
 
 
 class Format(Protocol):
@@ -29,4 +45,4 @@ class Format(Protocol):
         """The problem that a locator names."""
 
     def problems(self, path: str) -> list[Problem]:
-        """Every problem under a path, in order; none where the path holds no such thing."""
+        """Every problem under a path, in order, broken ones too; none where the path holds no such thing."""

@@ -31,17 +31,30 @@ class ModuleFile:
 
     def problems(self, path: str) -> list[Problem]:
         files = sorted(Path(path).glob("*.py"), key=_number) if os.path.isdir(path) else []
-        return [Problem(Request(str(f.resolve()), "Model"), f.stem, Path(path).name) for f in files if _defines(str(f))]
+        return [
+            Problem(Request(str(f.resolve()), "Model"), f.stem, Path(path).name) for f in files if _in_suite(str(f))
+        ]
 
 
 def _defines(path: str) -> bool:
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    tree = _parsed(path)
+    if tree is None:
         return False
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
     assigned = {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
     return _INPUTS in functions and _TASK not in assigned
+
+
+def _in_suite(path: str) -> bool:
+    """A file that cannot be read is listed too: the capture says what is wrong with it."""
+    return _parsed(path) is None or _defines(path)
+
+
+def _parsed(path: str) -> ast.Module | None:
+    try:
+        return ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _number(path: Path) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernellab.core.errors import UsageError
 from kernellab.graph.folder import is_folder, settings
-from kernellab.tasks.suites.base import Problem
+from kernellab.tasks.suites.base import Problem, listed
 
 
 class RobustKbench:
@@ -34,7 +34,7 @@ class RobustKbench:
         if is_folder(path):
             return [self.problem(path)]
         folders = sorted(Path(path).iterdir()) if os.path.isdir(path) else []
-        return [self.problem(str(f)) for f in folders if is_folder(str(f))]
+        return [listed(self.problem, str(f)) for f in folders if is_folder(str(f))]
 
 
 def _split(locator: str) -> tuple[str, int]:

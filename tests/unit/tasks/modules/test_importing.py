@@ -1,0 +1,133 @@
+"""Importing a file: the user's code in the sandbox, the graph held against the module itself, refusals in one line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from kernellab.core.errors import TaskRefused  # noqa: E402
+from kernellab.tasks.modules.importing import Importer, Wishes, task_name  # noqa: E402
+from kernellab.tasks.modules.record import ModuleRecord  # noqa: E402
+from kernellab.tasks.modules.task import module_task  # noqa: E402
+from kernellab.tasks.suites import find_problem  # noqa: E402
+from kernellab.verify.controls import examine  # noqa: E402
+
+_HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+_INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"
+
+
+class Files:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._importer = Importer([str(folder)])
+
+    def take(self, body: str, inputs: str = _INPUTS, wishes: Wishes | None = None, name: str = "own") -> ModuleRecord:
+        path = self.folder / f"{name}.py"
+        path.write_text(_HEAD + textwrap.dedent(body) + "\n" + inputs)
+        problem = find_problem(str(path))
+        assert problem is not None
+        return self._importer.import_problem(problem, wishes or Wishes())
+
+    def close(self) -> None:
+        self._importer.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
+    opened = Files(tmp_path_factory.mktemp("modules"))
+    yield opened
+    opened.close()
+
+
+def module(forward: str, init: str = "pass") -> str:
+    return (
+        f"class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        {init}\n"
+        f"    def forward(self, x):\n        {forward}\n"
+    )
+
+
+def test_a_module_becomes_a_task_that_proves_its_judge(files: Files) -> None:
+    body = module(
+        "return F.gelu(self.norm(self.layer(x)))", "self.layer = nn.Linear(8, 6); self.norm = nn.LayerNorm(6)"
+    )
+    task = module_task(files.take(body))
+    assert task.name == "own"
+    assert [b.name for b in task.inputs if b.weight] == ["layer_weight", "layer_bias", "norm_weight", "norm_bias"]
+    assert task.tune == ({"d0": 4},)
+    assert examine(task).controls == 11
+
+
+def test_evaluation_mode_is_asked_for(files: Files) -> None:
+    body = module("return self.norm(x)", "self.norm = nn.BatchNorm1d(8)")
+    with pytest.raises(TaskRefused, match="running statistics") as caught:
+        files.take(body)
+    assert ".eval()" in caught.value.fix
+    taken = files.take(body, wishes=Wishes(eval_mode=True))
+    assert [i.name for i in taken.graph.inputs if i.role == "buffer"] == ["norm_running_mean", "norm_running_var"]
+
+
+def test_a_module_that_does_another_thing_in_another_type_is_refused(files: Files) -> None:
+    body = module("return x.exp() if x.dtype == torch.float32 else x.sin()")
+    with pytest.raises(TaskRefused, match="the module and its captured graph disagree on 'out'"):
+        files.take(body)
+
+
+def test_a_module_that_counts_its_calls_is_refused(files: Files) -> None:
+    body = module("self.n += 1\n        return x.exp() * (self.n > 1)", "self.n = 0")
+    with pytest.raises(TaskRefused, match=r"disagree|does not run"):
+        files.take(body)
+
+
+def test_single_numbers_masks_and_labels_are_inputs(files: Files) -> None:
+    body = """
+        class Model(nn.Module):
+            def forward(self, x, mask, factor, labels):
+                picked = x.masked_fill(mask, -1e4).log_softmax(1)
+                return F.nll_loss(picked * factor, labels)
+        """
+    inputs = (
+        "def get_inputs():\n    return [torch.randn(6, 9), torch.rand(6, 9) > 0.8, torch.tensor(2.0), "
+        "torch.randint(0, 9, (6,))]\n"
+    )
+    task = module_task(files.take(body, inputs))
+    assert [(b.name, b.dtype) for b in task.inputs] == [
+        ("x", "float32"), ("mask", "uint8"), ("factor", "float32"), ("labels", "int64"),
+    ]  # fmt: skip
+    examine(task)
+
+
+def test_sixteen_bits(files: Files) -> None:
+    inputs = "def get_inputs():\n    return [torch.randn(4, 8, dtype=torch.bfloat16)]\n"
+    task = module_task(files.take(module("return (x.float() * 2).tanh().to(x.dtype)"), inputs))
+    assert task.outputs[0].dtype == "bfloat16"
+    examine(task)
+
+
+@pytest.mark.parametrize(
+    ("forward", "words"),
+    [
+        ("return x + torch.rand_like(x)", r"own.py:9: aten.rand_like.default: it draws random numbers"),
+        ("x += 1\n        return x.exp()", "it writes to its input x"),
+        ("return x[x > 0]", "own.py:9"),
+        ("return x.view(-1)", "output 0 is the input x itself or a view of it"),
+        ("return x.exp() if x.sum() > 0 else x", "depends on the data"),
+        ("raise RuntimeError('not today')", "own.py:9: RuntimeError: not today"),
+    ],
+)
+def test_what_cannot_be_a_task_is_one_line_with_what_to_do(files: Files, forward: str, words: str) -> None:
+    with pytest.raises(TaskRefused, match=words) as caught:
+        files.take(module(forward))
+    assert "\n" not in caught.value.what
+    assert caught.value.fix
+
+
+def test_a_built_in_name_does_not_bring_its_kernels() -> None:
+    assert task_name("softmax") == "softmax-module"
+    assert task_name("12_Mat mul.v2") == "12_Mat_mul_v2"
+    assert task_name("...") == "module"
