@@ -213,7 +213,7 @@ class Worker:
         return self
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
-        """Run the numbered calls; returns the wall time from when the process may run to our read. `counted`: note preemption."""
+        """Run the numbered calls; returns the wall time from when it may run to our read. `counted`: note preemption."""
         before = self._line.books() if counted else None
         seconds = self._line.command(calls, timeout_s)
         self.busy_s += seconds
