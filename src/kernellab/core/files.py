@@ -1,4 +1,5 @@
-"""Files for people appear whole or not at all, and a disk that refuses one is told by the file's name."""
+"""Files for people appear whole or not at all, and a disk that refuses one is told by the file's name. Files from people are
+plain ones."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from kernellab.core.errors import EnvironmentFault
 
@@ -48,6 +51,20 @@ def replace_file(path: Path, data: bytes) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """To read what somebody else may have handed over. At a pipe or a device a reader would wait, or read, for ever."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a plain file")
+    return open(fd, "rb")
+
+
+def read_plain(path: Path) -> bytes:
+    with open_plain(path) as file:
+        return file.read()
 
 
 def reason(path: Path, error: OSError) -> str:

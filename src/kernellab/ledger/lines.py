@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernellab.core.files import open_plain
 from kernellab.ledger.disk import read_fault
 from kernellab.ledger.entry import is_json
 
@@ -33,7 +34,7 @@ class Lines:
 
     def _whole_lines(self) -> Iterator[bytes]:
         held = b""
-        with self.path.open("rb") as file:
+        with open_plain(self.path) as file:
             for raw in file:
                 if self._until is not None and self.good + len(held) >= self._until:
                     break

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kernellab.core.errors import LedgerFault
-from kernellab.core.files import replace_file
+from kernellab.core.files import read_plain, replace_file
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.disk import write_fault
 
@@ -43,7 +43,7 @@ class Store:
         path = self.path(sha)
         fix = f"restore {path} from a copy of the run, or run that trial again"
         try:
-            data = path.read_bytes()
+            data = read_plain(path)
         except FileNotFoundError as error:
             raise LedgerFault(f"blob {sha} is missing from {self._root}", fix=fix) from error
         except OSError as error:
@@ -65,6 +65,6 @@ class Store:
 
 def _holds(path: Path, sha: str) -> bool:
     try:
-        return sha256_hex(path.read_bytes()) == sha
+        return sha256_hex(read_plain(path)) == sha
     except FileNotFoundError:
         return False

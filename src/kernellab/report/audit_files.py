@@ -53,14 +53,33 @@ class _Winner:
             return "" if same else f"its bytes are not the source of trial {self.trial.trial}, the confirmed winner"
         wanted = json.loads(json.dumps(best_facts(self.trial, self.said)))
         try:
-            said = json.loads(data)
-        except ValueError:
+            said = json.loads(data, object_pairs_hook=_once)
+        except _Twice as twice:
+            return f"it says {twice} twice"
+        except (ValueError, RecursionError):
             return "it is not JSON"
         if not isinstance(said, dict):
             return "it is not an object"
         names = [*wanted, *said] if self.published else wanted
-        off = next((name for name in names if said.get(name) != wanted.get(name)), "")
+        off = next((name for name in names if _spelled(said, name) != _spelled(wanted, name)), "")
         return f"{off} is {said.get(off)!r}, the record says {wanted.get(off)!r}" if off else ""
+
+
+class _Twice(Exception):
+    """A name that an object has twice: a program reads the last, a person the first."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _spelled(facts: Mapping[str, Any], name: str) -> str:
+    """As it stands in the file: null is not the same as nothing, nor 1 as true."""
+    return json.dumps(facts[name], sort_keys=True) if name in facts else ""
 
 
 _Winners = dict[frozenset[str], list[_Winner]]  # by shape, the last one last
@@ -79,7 +98,7 @@ def audit_files(folder: Path) -> FilesAudit:
     for registered in run.records(STUDY):
         _hypothesis(folder, registered, report)
     _copies(folder, run.start, report)
-    for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix in _SUFFIXES and p.is_file()):
+    for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix.lower() in _SUFFIXES):
         _best(path, winners, report)
     for won in winners.values():
         if won[-1].published:
@@ -112,6 +131,9 @@ def _best(path: Path, winners: _Winners, report: FilesAudit) -> None:
     found = winners.get(_parts(path.stem))
     if not found:
         report.problems.append(f"{path.name} is foreign: no confirmed winner is recorded for that shape")
+        return
+    if not path.is_file() or path.suffix not in _SUFFIXES:
+        report.problems.append(f"{path.name} is foreign: the laboratory writes plain files that end in .py and .json")
         return
     why = found[-1].differs(path)
     if not why:

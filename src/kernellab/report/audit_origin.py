@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.files import read_plain
 from kernellab.core.own_code import own_code
 from kernellab.ledger.anchors import ANCHORS_FILE, default_file, prefix_roots, read_anchors
 from kernellab.ledger.check import LedgerCheck
@@ -210,6 +211,6 @@ def _doubt(path: Path, stamp: TimeStamp) -> str:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path)
     except OSError as error:
         raise read_fault(path, error) from error

@@ -200,7 +200,7 @@ class Samples:
         return sample.warm_s
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
-        """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption.
+        """Run the numbered calls; returns the wall time from when it may run to our read. `counted`: note preemption.
 
         `steady`: the calls are made once more, backwards, on outputs that hold something else, and must leave static
         memory as the first round left it; the outputs are then the second round's.

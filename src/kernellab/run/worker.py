@@ -64,12 +64,15 @@ class ClockedProcess:
         return reply
 
     def command(self, calls: Sequence[int], timeout_s: float) -> float:
-        """Run the numbered calls; returns the wall time from our write to our read, and leaves the process stopped."""
+        """Run the numbered calls; returns the wall time from when it may run to our read, and leaves the process stopped.
+
+        The clock starts before the process does: one that begins when it is resumed, not when it is told to, while this
+        thread has lost the processor, would else work for nothing.
+        """
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
-        before, resumed = self._cpu_s() if self._still else float("inf"), time.perf_counter()
+        before, started = self._cpu_s() if self._still else float("inf"), time.perf_counter()
         self.process.resume()
-        started = time.perf_counter()
         with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
             os.write(self._commands, message)
         ready = self._poll.poll(timeout_s * 1000)
@@ -78,7 +81,7 @@ class ClockedProcess:
         ended = time.perf_counter()
         if reply != token:
             self._broken(reply, bool(ready), timeout_s, "during a call")
-        most = before + self._threads * (ended - resumed)
+        most = before + self._threads * (ended - started)
         return ended - started + self._halt(ended, ended - started, used, most)
 
     def rest(self) -> None:
@@ -210,7 +213,7 @@ class Worker:
         return self
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
-        """Run the numbered calls; returns the wall time from our write to our read. `counted`: note preemption."""
+        """Run the numbered calls; returns the wall time from when it may run to our read. `counted`: note preemption."""
         before = self._line.books() if counted else None
         seconds = self._line.command(calls, timeout_s)
         self.busy_s += seconds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.errors import EnvironmentFault
-from kernellab.core.files import file_in_the_way, write_file
+from kernellab.core.files import file_in_the_way, read_plain, write_file
 
 
 def test_replaces_a_file_and_keeps_its_rights(tmp_path: Path) -> None:
@@ -56,3 +56,14 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
     write_file(tmp_path / "pipe", b"through")
     assert os.read(reader, 100) == b"through"
     os.close(reader)
+
+
+def test_what_others_hand_over_is_read_where_it_is_a_plain_file(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"words")
+    (tmp_path / "link").symlink_to("plain")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    assert read_plain(tmp_path / "plain") == read_plain(tmp_path / "link") == b"words"
+    for name in ("pipe", "device"):
+        with pytest.raises(OSError, match="not a plain file"):
+            read_plain(tmp_path / name)

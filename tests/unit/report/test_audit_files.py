@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from copy import deepcopy as copy_of
@@ -12,6 +13,7 @@ import pytest
 from tests.support.recorded import CUBE, GENESIS
 from tests.support.resign import Bodies, resigned
 
+from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey
@@ -72,19 +74,70 @@ def spoil_figures(folder: Path) -> str:
     return f"{NAME}.json was edited: it is not JSON"
 
 
+def say_a_figure_twice(folder: Path) -> str:
+    path = folder / f"{NAME}.json"
+    path.write_text(path.read_text().replace("{", '{"speedup": 99.0,', 1))
+    return f"{NAME}.json was edited: it says speedup twice"
+
+
+def add_nothing(folder: Path) -> str:
+    path = folder / f"{NAME}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "certified": None}))
+    return f"{NAME}.json was edited: certified is None, the record says None"
+
+
+def say_one_for_true(folder: Path) -> str:
+    path = folder / f"{NAME}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "win": 1}))
+    return f"{NAME}.json was edited: win is 1, the record says True"
+
+
+def nest_deeply(folder: Path) -> str:
+    (folder / f"{NAME}.json").write_text("[" * 100_000)
+    return f"{NAME}.json was edited: it is not JSON"
+
+
+def put_a_pipe(folder: Path) -> str:
+    (folder / f"{NAME}.json").unlink()
+    os.mkfifo(folder / f"{NAME}.json")
+    return f"{NAME}.json is foreign: the laboratory writes plain files that end in .py and .json"
+
+
+def bring_another_suffix(folder: Path) -> str:
+    (folder / f"{NAME}.JSON").write_text("{}")
+    return f"{NAME}.JSON is foreign: the laboratory writes plain files that end in .py and .json"
+
+
 def bring_a_file(folder: Path) -> str:
     (folder / "best-M1-N8192.py").write_text("SOURCE = ''\n")
     return "best-M1-N8192.py is foreign: no confirmed winner is recorded for that shape"
 
 
 @pytest.mark.parametrize(
-    "change", [edit_source, edit_figure, add_figure, spoil_figures, bring_a_file], ids=lambda f: f.__name__
-)
+    "change",
+    [
+        edit_source, edit_figure, add_figure, spoil_figures, say_a_figure_twice, add_nothing, say_one_for_true, nest_deeply,
+        put_a_pipe, bring_another_suffix, bring_a_file,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
 def test_a_file_that_is_not_what_the_record_says_fails_the_audit_by_its_name(
     change: Callable[[Path], str], copy: Path
 ) -> None:
     words = change(copy)
     assert audit(copy).problems == [words]
+
+
+@pytest.mark.parametrize("name", ["heads.jsonl", "root.tsr", "artifacts"])
+def test_a_pipe_in_place_of_a_file_is_told_and_not_waited_for(name: str, copy: Path) -> None:
+    path = next((p for p in (copy / name).rglob("*") if p.is_file()), copy / name)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    try:
+        told = audit(copy).problems
+    except EnvironmentFault as fault:
+        told = [fault.what]
+    assert any("not a plain file" in problem for problem in told)
 
 
 def test_a_missing_file_is_remarked_and_no_failure(copy: Path) -> None:

@@ -28,11 +28,13 @@ while token := os.read(commands, 4096):
 """
 
 
-class SlowToStop:
-    """A process that the laboratory stops only after a while, as on a machine where others have the processor."""
+class LateToWatch:
+    """A process that the laboratory stops only after a while, or that goes on for a while before the laboratory does, as on a
+    machine where others have the processor."""
 
-    def __init__(self, process: subprocess.Popen[bytes], after_s: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], after_s: float, ahead_s: float = 0.0) -> None:
         self.pid, self.status, self._process, self._after_s = process.pid, None, process, after_s
+        self._ahead_s = ahead_s
 
     def stop(self) -> bool:
         time.sleep(self._after_s)
@@ -42,6 +44,7 @@ class SlowToStop:
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
+        time.sleep(self._ahead_s)
 
     def kill(self) -> None:
         self._process.kill()
@@ -55,12 +58,13 @@ class SlowToStop:
 
 @pytest.fixture
 def clocked(request: pytest.FixtureRequest) -> Iterator[ClockedProcess]:
-    """One that computes for so many seconds before its reply and after it, and is stopped so many seconds late."""
-    before, after, late = request.param
+    """One that computes for so many seconds before its reply and after it, is stopped so many seconds late, and runs for so
+    many before it is told to."""
+    before, after, *late = request.param
     (commands, ours), (replies, theirs) = os.pipe(), os.pipe()
     call = [sys.executable, "-c", _REPLIES, str(commands), str(theirs), str(before), str(after)]
     with subprocess.Popen(call, pass_fds=(commands, theirs)) as process:
-        yield ClockedProcess(SlowToStop(process, late), ours, replies, threads=1, trusted=False)
+        yield ClockedProcess(LateToWatch(process, *late), ours, replies, threads=1, trusted=False)
         process.kill()
     for end in (commands, ours, replies, theirs):
         os.close(end)
@@ -81,6 +85,11 @@ def test_who_computes_after_the_reply_is_told(clocked: ClockedProcess) -> None:
     with pytest.raises(WorkerFault, match="went on computing") as caught:
         often()
     assert caught.value.cause == "hidden-work"
+
+
+@pytest.mark.parametrize("clocked", [(0.0, 0.0, 0.0, 0.05)], indirect=True)
+def test_the_clock_runs_from_when_the_process_may(clocked: ClockedProcess) -> None:
+    assert clocked.command([0], 60) >= 0.05
 
 
 @pytest.mark.parametrize(
