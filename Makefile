@@ -30,7 +30,7 @@ format:
 gauntlet: setup
 	.venv/bin/klab doctor --gauntlet
 
-# How many small changes to the source the tests notice; a fixed sample, an hour on two cores. MUTANTS="measure/bench" for some.
+# How many small changes to the source the tests notice; a fixed sample, an hour on two cores. MUTANTS="measurement/bench" for some.
 mutants:
 	sh scripts/setup.sh dev
 	.venv/bin/python -m tests.mutants.run $(MUTANTS)

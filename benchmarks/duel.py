@@ -11,7 +11,7 @@ from kernellab.build.base import Candidate, NotBuilt
 from kernellab.core.settings import Effort, Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
-from kernellab.measure.bench import Arm, Bench
+from kernellab.measurement.bench import Arm, Bench
 from kernellab.tasks.load import load_task
 
 SAMPLE_S = 0.003

@@ -43,8 +43,8 @@ from kernellab.certify.issue import certify
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.store import Store
-from kernellab.measure.bench import Arm
-from kernellab.measure.stats import estimate, median
+from kernellab.measurement.bench import Arm
+from kernellab.measurement.stats import estimate, median
 from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import Task, in_order
 

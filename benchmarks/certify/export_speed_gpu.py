@@ -25,7 +25,7 @@ from kernellab import api
 from kernellab.certify.confirmed_trial import prove_trial
 from kernellab.certify.export import export
 from kernellab.certify.issue import certify
-from kernellab.measure.stats import estimate, median
+from kernellab.measurement.stats import estimate, median
 from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import Task, in_order
 

@@ -27,7 +27,7 @@ from kernellab.core.records import Rejected, Timing
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
-from kernellab.measure.bench import Arm, Bench
+from kernellab.measurement.bench import Arm, Bench
 from kernellab.propose.base import Proposer
 from kernellab.propose.recipe import builtin_candidates, load_recipes, read_candidate
 from kernellab.search.ahead import Ahead

@@ -20,10 +20,10 @@ from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.measure.bench import Arm, Bench, Pairs
-from kernellab.measure.gpu_roofline import COPIES, OWN_KERNELS
-from kernellab.measure.roofline import Ceilings, floor_for
-from kernellab.measure.stats import median
+from kernellab.measurement.bench import Arm, Bench, Pairs
+from kernellab.measurement.gpu_roofline import COPIES, OWN_KERNELS
+from kernellab.measurement.roofline import Ceilings, floor_for
+from kernellab.measurement.stats import median
 from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
 

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from space import Point, Space, bootstrap, point, spaces
 
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.propose.recipe import Recipe
 from kernellab.search.tune import Sampler, make_tuner

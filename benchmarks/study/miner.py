@@ -33,7 +33,7 @@ from pathlib import Path
 from kernellab.build.base import Candidate
 from kernellab.core.records import Param
 from kernellab.ledger.store import Store
-from kernellab.measure.stats import Estimate, median
+from kernellab.measurement.stats import Estimate, median
 from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.specimen import reader_of, recall

@@ -29,7 +29,7 @@ from kernellab.tasks.modules.importing import Importer, Wishes
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.suites import all_problems
 from kernellab.tasks.suites.base import Problem
-from kernellab.verify.controls import examine
+from kernellab.verdict.controls import examine
 
 
 @dataclass

@@ -28,7 +28,7 @@ from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
 from kernellab.tasks.suites import find_problem
-from kernellab.verify.check_task import Checked, check_task
+from kernellab.verdict.check_task import Checked, check_task
 
 
 def optimize(

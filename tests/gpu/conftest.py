@@ -17,8 +17,8 @@ from kernellab.run.cuda import CudaDevice
 from kernellab.targets.base import platform
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task
-from kernellab.verify.cases import CaseTable, all_shapes, full_cases
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import CaseTable, all_shapes, full_cases
+from kernellab.verdict.judge import Judge
 
 from .bed import Bed
 from .kernels import HONEST, LAUNCH

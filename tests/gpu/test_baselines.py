@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kernellab.measure.device_ring import DeviceRing
-from kernellab.measure.gpu_baselines import GpuBaselines
+from kernellab.measurement.device_ring import DeviceRing
+from kernellab.measurement.gpu_baselines import GpuBaselines
 from kernellab.run.base import Runner, WorkerFault
 from kernellab.run.cuda import CudaDevice
 from kernellab.tasks.builtin import TASKS

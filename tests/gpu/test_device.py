@@ -11,7 +11,7 @@ from kernellab.core.records import Passed, Rejected
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import free_bytes
 from kernellab.tasks.spec import DTYPES, shape_key
-from kernellab.verify.cases import CaseTable
+from kernellab.verdict.cases import CaseTable
 
 from . import kernels
 from .bed import pid

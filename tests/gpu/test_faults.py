@@ -9,8 +9,8 @@ from kernellab.core.records import Passed, Rejected
 from kernellab.run.base import WorkerFault
 from kernellab.run.cuda import CudaDevice
 from kernellab.tasks.spec import Task
-from kernellab.verify.cases import Case, CaseTable
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import Case, CaseTable
+from kernellab.verdict.judge import Judge
 
 from . import kernels
 from .bed import Bed, pid

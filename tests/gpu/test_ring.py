@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernellab.measure.base import SETS, Filling
-from kernellab.measure.bench import Arm, Bench
-from kernellab.measure.device_ring import DeviceRing
-from kernellab.measure.roofline import Floor
+from kernellab.measurement.base import SETS, Filling
+from kernellab.measurement.bench import Arm, Bench
+from kernellab.measurement.device_ring import DeviceRing
+from kernellab.measurement.roofline import Floor
 from kernellab.run.cuda import CudaDevice
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset

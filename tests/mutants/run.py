@@ -3,7 +3,7 @@
 A mutant is killed when a test fails that passes without it, or when its tests no longer end in time and do so without it.
 
     python -m tests.mutants.run                  the whole sample; the table also goes to build/mutants.json
-    python -m tests.mutants.run measure/bench    the mutants whose names begin so; the table keeps what it has of the others
+    python -m tests.mutants.run measurement/bench    the mutants whose names begin so; the table keeps what it has of the others
     python -m tests.mutants.run --draw           fill the sample up again after the code has changed
 """
 

@@ -13,11 +13,11 @@ from tests.mutants.mutate import Mutant, mutants_of
 ROOT = Path(__file__).parents[2]
 SAMPLE, EQUIVALENT = (Path(__file__).with_name(name) for name in ("sample.txt", "equivalent.txt"))
 SEED = "2026-11"
-QUOTA = {"measure": 60, "ledger": 30, "search": 30, "certify": 25, "report": 30, "build": 25}
+QUOTA = {"measurement": 60, "ledger": 30, "search": 30, "certify": 25, "report": 30, "build": 25}
 NEEDS_A_GPU = frozenset(
     f"{name}.py"
     for name in (
-        "measure/device_ring", "measure/gpu_baseline_job", "measure/gpu_roofline", "measure/cuda_rig",
+        "measurement/device_ring", "measurement/gpu_baseline_job", "measurement/gpu_roofline", "measurement/cuda_rig",
         "build/nvrtc_job", "build/cuda", "build/triton_job", "build/triton_warm",
     )
 )  # fmt: skip

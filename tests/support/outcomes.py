@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.propose.base import Idea, TrialOutcome
 
 

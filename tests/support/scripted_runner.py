@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kernellab.measure.ring import Ring
+from kernellab.measurement.ring import Ring
 from kernellab.run.base import Sample, WorkerFault
 
 Compute = Callable[[Ring, int, int], None]

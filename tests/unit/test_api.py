@@ -105,8 +105,8 @@ def test_an_unknown_task_and_a_refused_one(own_home: None, tmp_path: Path) -> No
 @pytest.mark.parametrize("verb", ["optimize", "verify", "measure"])
 def test_the_package_gives_its_verbs_whatever_was_imported_before(verb: str) -> None:
     """verify and measure are folders of the package as well: those must not hide the verbs."""
-    import kernellab.measure.bench
-    import kernellab.verify.judge
+    import kernellab.measurement.bench
+    import kernellab.verdict.judge
 
     with pytest.raises(UsageError, match="no task 'sofmax'"):
         getattr(kernellab, verb)(*(["sofmax"] if verb == "optimize" else [__file__, "sofmax"]))

@@ -16,7 +16,7 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Param
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order, shape_key
-from kernellab.verify.cases import all_shapes
+from kernellab.verdict.cases import all_shapes
 
 C_TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint8": "unsigned char",

@@ -34,8 +34,8 @@ from kernellab.ledger.check import LedgerCheck, check
 from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.run import Run, TypedEntry, not_well_formed, well_formed
-from kernellab.measure.stats import replicated_speedup
-from kernellab.measure.winning import too_busy, win_threshold, wins
+from kernellab.measurement.stats import replicated_speedup
+from kernellab.measurement.winning import too_busy, win_threshold, wins
 from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
 

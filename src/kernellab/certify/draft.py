@@ -16,7 +16,7 @@ from kernellab.certify.certificate import (
 from kernellab.certify.proof import Proof
 from kernellab.core.ids import digest
 from kernellab.tasks.spec import Dims, Task
-from kernellab.verify.cases import all_shapes
+from kernellab.verdict.cases import all_shapes
 
 
 def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str) -> Certificate:

@@ -32,7 +32,7 @@ from kernellab.core.settings import Settings
 from kernellab.core.targets import home_of
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
-from kernellab.measure.winning import too_busy, win_threshold
+from kernellab.measurement.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.targets.cpu import processors
 from kernellab.tasks.load import kept_in, load_task

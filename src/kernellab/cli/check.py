@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kernellab.cli.options import Contract, Dtype, EvalMode, Json
 from kernellab.cli.pages import print_json
-from kernellab.verify.check_task import Checked, OutputScale
+from kernellab.verdict.check_task import Checked, OutputScale
 
 
 def check(

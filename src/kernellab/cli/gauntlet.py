@@ -19,7 +19,7 @@ from kernellab.cli.pages import print_json
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener
 from kernellab.core.settings import Settings
-from kernellab.measure.escape import SHARES, checks_of, escape_probability
+from kernellab.measurement.escape import SHARES, checks_of, escape_probability
 from kernellab.search.gauntlet import BUSY, Row, collect, run_gauntlet, runnable, sample, summary
 
 

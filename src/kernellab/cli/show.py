@@ -146,7 +146,7 @@ def _trial_data(held: _Held, number: int) -> dict[str, Any]:
 
 def _threshold(run: Run, confirmation: Confirmation) -> float:
     """What the lower end of its interval had to exceed."""
-    from kernellab.measure.winning import win_threshold
+    from kernellab.measurement.winning import win_threshold
 
     noise = [c.noise_floor for c in run.calibrations if c.dims == confirmation.dims]
     return win_threshold(run.start.settings.win_floor, noise[-1]) if noise else 0.0

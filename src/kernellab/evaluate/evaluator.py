@@ -23,13 +23,13 @@ from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
 from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
 from kernellab.evaluate.stage import Stage
-from kernellab.measure.bench import Busy
-from kernellab.measure.quiet import wait_for_quiet
+from kernellab.measurement.bench import Busy
+from kernellab.measurement.quiet import wait_for_quiet
 from kernellab.targets.base import DeviceSetup, platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, shape_key
-from kernellab.verify.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
+from kernellab.verdict.judge import Judge
 
 _MEMORY = 4 << 30
 _LOG_KEPT = 4000

@@ -13,17 +13,17 @@ from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort
 from kernellab.ledger.records import Calibration, CeilingRates, MeasuredRates
-from kernellab.measure.base import Slots
-from kernellab.measure.bench import Arm, Bench, Busy, Pairs
-from kernellab.measure.rig import Rig
-from kernellab.measure.roofline import Floor, floor_for
-from kernellab.measure.stats import median
-from kernellab.measure.winning import noise_floor
+from kernellab.measurement.base import Slots
+from kernellab.measurement.bench import Arm, Bench, Busy, Pairs
+from kernellab.measurement.rig import Rig
+from kernellab.measurement.roofline import Floor, floor_for
+from kernellab.measurement.stats import median
+from kernellab.measurement.winning import noise_floor
 from kernellab.run.base import Runner, WorkerFault
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task, dims_label
-from kernellab.verify.cases import CaseTable, all_shapes, full_cases, screen_cases, shapes_of
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import CaseTable, all_shapes, full_cases, screen_cases, shapes_of
+from kernellab.verdict.judge import Judge
 
 _BASELINE_PAIRS = 5
 _CALIBRATION_PAIRS = 15

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from kernellab.build.base import Candidate
 from kernellab.core.records import AnyTrial, BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 
 Reached = Literal["build", "screen", "verdict", "timing"]
 

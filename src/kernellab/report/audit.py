@@ -52,10 +52,10 @@ from kernellab.ledger.records import (
 )
 from kernellab.ledger.run import place_of
 from kernellab.ledger.store import Store
-from kernellab.measure.bench import TOO_GOOD
-from kernellab.measure.roofline import Ceilings, floor_of
-from kernellab.measure.stats import median, replicated_speedup
-from kernellab.measure.winning import noise_floor, wins
+from kernellab.measurement.bench import TOO_GOOD
+from kernellab.measurement.roofline import Ceilings, floor_of
+from kernellab.measurement.stats import median, replicated_speedup
+from kernellab.measurement.winning import noise_floor, wins
 from kernellab.report import audit_science
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at

@@ -18,7 +18,7 @@ from kernellab.core.targets import fact_titles
 from kernellab.ledger.records import Calibration, SanitizerReport
 from kernellab.ledger.run import Run, TypedEntry, well_formed
 from kernellab.ledger.shapes import PublishedKernel, RunShape, shapes_of
-from kernellab.measure.stats import median
+from kernellab.measurement.stats import median
 from kernellab.report.audit import Audit, audit
 
 _STATUSES = ("measured", "rejected", "invalid", "build-failed", "duplicate")

@@ -16,7 +16,7 @@ from kernellab.propose.recipe import Recipe, load_recipes, with_defaults
 from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
-from kernellab.verify.cases import all_shapes
+from kernellab.verdict.cases import all_shapes
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from kernellab.targets.base import platform
 from kernellab.targets.choose import AUTO
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
-from kernellab.verify.controls import prove
+from kernellab.verdict.controls import prove
 
 BUSY = "busy"
 _NOT_TIMED = ("build", "verify")

@@ -25,7 +25,7 @@ from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult
-from kernellab.measure.winning import win_threshold, wins
+from kernellab.measurement.winning import win_threshold, wins
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial

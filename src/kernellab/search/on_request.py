@@ -12,12 +12,12 @@ from kernellab.core.records import MeasuredTrial, Param
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult, ProfileReport, SanitizerReport, Unpublished
-from kernellab.measure.profile import NoCounters, Profile, from_timing
+from kernellab.measurement.profile import NoCounters, Profile, from_timing
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.spec import Dims, dims_label
-from kernellab.verify.cases import all_shapes
-from kernellab.verify.sanitize import Sanitized
+from kernellab.verdict.cases import all_shapes
+from kernellab.verdict.sanitize import Sanitized
 
 
 def sanitize_candidate(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from kernellab.core.records import Confirmation, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial, Timing
 from kernellab.ledger import kinds
 from kernellab.ledger.records import FIGURES, AnyResult, Calibration, Published, Unpublished
-from kernellab.measure.winning import too_busy
+from kernellab.measurement.winning import too_busy
 from kernellab.search.archive import AnyTrial
 
 __all__ = ["BEST", "FIGURES", "best_facts", "best_name", "plain", "summarise"]

@@ -51,7 +51,7 @@ from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
-from kernellab.verify.controls import prove
+from kernellab.verdict.controls import prove
 
 _EXIT = {
     "better": EXIT_BETTER,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial
-from kernellab.measure.stats import replicated_speedup
+from kernellab.measurement.stats import replicated_speedup
 from kernellab.study.design import inputs_of, key_of_trial
 from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence, Examination
 from kernellab.study.hypothesis import Hypothesis

@@ -51,7 +51,7 @@ from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, processor
 from kernellab.tasks.load import is_task_file, kept_as
 from kernellab.tasks.spec import dims_label
-from kernellab.verify.controls import prove
+from kernellab.verdict.controls import prove
 
 HYPOTHESIS_FILE = "hypothesis.toml"
 

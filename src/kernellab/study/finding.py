@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernellab.measure.stats import estimate
+from kernellab.measurement.stats import estimate
 
 BEYOND = 1e30
 """What stands for an error that is not finite: larger than any bound, and still a number."""

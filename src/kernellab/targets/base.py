@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from kernellab.build.cache import CodeCache
     from kernellab.build.router import Router
     from kernellab.core.settings import Settings
-    from kernellab.measure.profile import Profile
-    from kernellab.measure.rig import Rig
+    from kernellab.measurement.profile import Profile
+    from kernellab.measurement.rig import Rig
     from kernellab.sandbox.host import Sandbox
     from kernellab.tasks.crew import Crew
     from kernellab.tasks.spec import Array, Dims, Task
-    from kernellab.verify.cases import Case
-    from kernellab.verify.sanitize import Sanitized
+    from kernellab.verdict.cases import Case
+    from kernellab.verdict.sanitize import Sanitized
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Profiler(Protocol):
 
 
 class Sanitizer(Protocol):
-    """A tool that watches a kernel's memory accesses. verify/sanitize.py is one."""
+    """A tool that watches a kernel's memory accesses. verdict/sanitize.py is one."""
 
     @property
     def NAME(self) -> str: ...

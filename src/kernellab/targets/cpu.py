@@ -41,8 +41,8 @@ class CpuPlatform(Platform):
         return open_workbench(self.kind, settings, _machine(settings), settings.target or "this processor")
 
     def open(self, settings: Settings, task: Task, torch: bool) -> DeviceSetup:
-        from kernellab.measure import baselines
-        from kernellab.measure.rig import CpuRig
+        from kernellab.measurement import baselines
+        from kernellab.measurement.rig import CpuRig
         from kernellab.run import cpu
         from kernellab.run.device import describe_environment, name_for
 

@@ -67,8 +67,8 @@ class CudaPlatform(Platform):
 
     def open(self, settings: Settings, task: Task, torch: bool) -> DeviceSetup:
         from kernellab.build.cache import open_cache
-        from kernellab.measure import gpu_baselines
-        from kernellab.measure.cuda_rig import SAMPLE_S, CudaRig
+        from kernellab.measurement import gpu_baselines
+        from kernellab.measurement.cuda_rig import SAMPLE_S, CudaRig
         from kernellab.run.cuda import CudaDevice
         from kernellab.run.device import describe_environment
 
@@ -125,12 +125,12 @@ class CudaPlatform(Platform):
         return sass_of(sandbox, built.codes)
 
     def sanitizer(self) -> Sanitizer | None:
-        from kernellab.verify import sanitize
+        from kernellab.verdict import sanitize
 
         return sanitize
 
     def profiler(self) -> Profiler | None:
-        from kernellab.measure.profile import profile
+        from kernellab.measurement.profile import profile
 
         return profile
 

@@ -1,7 +1,7 @@
 """The task: what is to be computed, on which shapes, against what, and how much it must move.
 
 A task is data plus a few small functions. It is written by the user and trusted like any script of theirs;
-what is checked is whether its judge could be fooled (verify/controls.py), not whether it is malicious.
+what is checked is whether its judge could be fooled (verdict/controls.py), not whether it is malicious.
 """
 
 from __future__ import annotations

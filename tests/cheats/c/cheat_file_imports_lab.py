@@ -6,7 +6,12 @@ catalogue: 27
 import sys
 import types
 
-for name in ("kernellab.verify.judge", "kernellab.verify.numeric", "kernellab.measure.timer", "kernellab.tasks.oracle"):
+for name in (
+    "kernellab.verdict.judge",
+    "kernellab.verdict.numeric",
+    "kernellab.measurement.timer",
+    "kernellab.tasks.oracle",
+):
     sys.modules[name] = types.ModuleType(name)
 
 TASK = "softmax"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kernellab.cli.template import render
 from kernellab.tasks.load import load_task
-from kernellab.verify.controls import prove
+from kernellab.verdict.controls import prove
 
 
 def test_the_template_is_a_task_that_proves_its_own_judge(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_every_shipped_language_has_recipes_and_can_be_exported() -> None:
 
 def test_asking_the_list_imports_nothing_heavy() -> None:
     """Confined processes and short commands ask it too."""
-    heavy = "('kernellab.build.c', 'kernellab.run.driver', 'kernellab.measure.rig', 'triton', 'torch')"
+    heavy = "('kernellab.build.c', 'kernellab.run.driver', 'kernellab.measurement.rig', 'triton', 'torch')"
     text = f"import sys; from kernellab.core.targets import targets; targets(); print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

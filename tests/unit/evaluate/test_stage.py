@@ -15,10 +15,10 @@ from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.journal import read_entries
-from kernellab.measure.bench import Busy
-from kernellab.measure.rig import Rig
-from kernellab.measure.roofline import Ceilings, floor_for
-from kernellab.measure.winning import noise_floor, win_threshold
+from kernellab.measurement.bench import Busy
+from kernellab.measurement.rig import Rig
+from kernellab.measurement.roofline import Ceilings, floor_for
+from kernellab.measurement.winning import noise_floor, win_threshold
 from kernellab.propose.base import Idea
 from kernellab.report.audit import audit
 from kernellab.search.experiment_run import ExperimentRun

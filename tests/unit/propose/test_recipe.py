@@ -15,8 +15,8 @@ from kernellab.core.targets import Language, backend_of, languages
 from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, candidates_in, load_recipes, read_candidate
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.builtin import TASKS
-from kernellab.verify.cases import CaseTable, screen_cases
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import CaseTable, screen_cases
+from kernellab.verdict.judge import Judge
 
 pytestmark = pytest.mark.backend_c
 RECIPES = {c.name: c for c in candidates_in(FOLDER / "c")}

@@ -479,7 +479,7 @@ def a_hidden_clock(entries: Bodies) -> None:
 
 def few_pairs(entries: Bodies) -> None:
     """The three best pairs of a confirmation, with figures that follow from them."""
-    from kernellab.measure.stats import median, paired_speedup
+    from kernellab.measurement.stats import median, paired_speedup
 
     timing, stage, result = (
         first(entries, "confirmation")["timing"],

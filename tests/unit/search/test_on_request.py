@@ -18,7 +18,7 @@ from kernellab.search.experiment_run import ExperimentRun
 from kernellab.targets.base import Sanitizer
 from kernellab.targets.cpu import CPU, CpuPlatform
 from kernellab.tasks.load import load_task
-from kernellab.verify import sanitize
+from kernellab.verdict import sanitize
 
 pytestmark = pytest.mark.backend_c
 DIMS = {"N": 4096}

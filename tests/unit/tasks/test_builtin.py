@@ -16,7 +16,7 @@ from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task, Tunable
 from kernellab.tasks.tunable import variants
-from kernellab.verify.numeric import within
+from kernellab.verdict.numeric import within
 
 torch = pytest.importorskip("torch")
 

@@ -7,8 +7,8 @@ import pytest
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
-from kernellab.verify.controls import prove
-from kernellab.verify.wrong_kernels import CONTROLS
+from kernellab.verdict.controls import prove
+from kernellab.verdict.wrong_kernels import CONTROLS
 
 GOOD = """
 from kernellab.tasks import STANDARD, Buffer, Task

@@ -13,7 +13,7 @@ from kernellab.tasks.dtypes import limits
 from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
 from kernellab.tasks.oracle import error_ulp, expect, run_reference, run_trusted
 from kernellab.tasks.spec import Array, Buffer, Task
-from kernellab.verify.numeric import within
+from kernellab.verdict.numeric import within
 
 EPS = float(np.finfo(np.float32).eps)
 HALF = {"float32": np.float16, "float16": ml_dtypes.float8_e5m2, "bfloat16": ml_dtypes.float8_e5m2}

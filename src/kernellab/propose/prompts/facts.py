@@ -13,7 +13,7 @@ from typing import Literal
 
 from kernellab.core.records import BusyTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
 from kernellab.core.targets import backend_of
-from kernellab.measure.roofline import Ceilings
+from kernellab.measurement.roofline import Ceilings
 from kernellab.propose.prompts.reference import reference_text
 from kernellab.propose.prompts.withhold import Withheld, without_paths
 from kernellab.tasks.dtypes import is_short

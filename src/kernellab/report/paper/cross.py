@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kernellab.measure.bench import TOO_GOOD
+from kernellab.measurement.bench import TOO_GOOD
 from kernellab.report.paper.claims import Claim
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, unspan
 from kernellab.report.printed import Span, exactly, span_of

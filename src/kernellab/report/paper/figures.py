@@ -11,7 +11,7 @@ from typing import Any
 from kernellab.core.ids import canonical_json, sha256_hex
 from kernellab.core.records import MeasuredTrial, Timing
 from kernellab.ledger import kinds
-from kernellab.measure.stats import median, paired_speedup
+from kernellab.measurement.stats import median, paired_speedup
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
 
 Row = dict[str, Any]

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from kernellab.core.records import Timing
 from kernellab.ledger import kinds
 from kernellab.ledger.records import Calibration, Published
-from kernellab.measure.roofline import Ceilings, floor_of
-from kernellab.measure.stats import LEVEL, Estimate, median, replicated_speedup
-from kernellab.measure.winning import noise_floor, win_threshold
+from kernellab.measurement.roofline import Ceilings, floor_of
+from kernellab.measurement.stats import LEVEL, Estimate, median, replicated_speedup
+from kernellab.measurement.winning import noise_floor, win_threshold
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, look
 
 Value = float | int | str

@@ -10,7 +10,7 @@ from kernellab.core.errors import LedgerFault
 from kernellab.core.records import FailedTrial, RejectedTrial
 from kernellab.core.targets import fact_titles
 from kernellab.ledger import kinds
-from kernellab.measure.stats import median
+from kernellab.measurement.stats import median
 from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.document import Table

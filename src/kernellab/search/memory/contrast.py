@@ -1,6 +1,6 @@
 """Two trials side by side: what differs in code, parameters and resources, and what that did to the time.
 
-The interval of the ratio is exact like the bench's own (measure/stats.py): the bootstrap distribution of each median is
+The interval of the ratio is exact like the bench's own (measurement/stats.py): the bootstrap distribution of each median is
 known in closed form over the sorted pairs, and that of their ratio is the product of the two. No seed, no resampling.
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from kernellab.core.records import FailedTrial, Param
-from kernellab.measure.stats import LEVEL, Estimate, median
+from kernellab.measurement.stats import LEVEL, Estimate, median
 from kernellab.search.memory.likeness import changed, distance
 from kernellab.search.memory.specimen import Specimen
 

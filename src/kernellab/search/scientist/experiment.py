@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kernellab.build.base import Candidate
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.propose.author import Answer
 from kernellab.propose.base import Idea, Proposer, TrialOutcome
 from kernellab.propose.prompts import CodeReply, Failure, FormatFailure, KernelFacts, shown, summarise

@@ -15,7 +15,7 @@ from typing import Any
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, DuplicateTrial, MeasuredTrial
 from kernellab.core.targets import default_language, recorded_machine
-from kernellab.measure.roofline import Ceilings
+from kernellab.measurement.roofline import Ceilings
 from kernellab.propose.prompts import (
     Brief,
     Contrast,

@@ -9,7 +9,7 @@ noise of a trial, which the confirmation of a winner does away with.
 
 from __future__ import annotations
 
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.search.scientist.notebook import Verdict
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from kernellab.core.records import Param
 from kernellab.ledger.run import Run
-from kernellab.measure.stats import Estimate, estimate
+from kernellab.measurement.stats import Estimate, estimate
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
 from kernellab.study.mine.importance import evaluator_name, importances

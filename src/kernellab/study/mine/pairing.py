@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from kernellab.core.records import Param
-from kernellab.measure.stats import median
+from kernellab.measurement.stats import median
 from kernellab.study.mine.factors import PARAM, WRITTEN, Factor
 from kernellab.study.mine.table import Arena, Row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial
-from kernellab.measure.stats import median
+from kernellab.measurement.stats import median
 from kernellab.run.device import machine_of
 from kernellab.search.memory.specimen import Specimen
 from kernellab.study.evidence import Evidence, kernel_of, measurement_of, not_counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from kernellab.measure.stats import median
+from kernellab.measurement.stats import median
 from kernellab.study.evidence import Config, Evidence, Place, alike, apart, best, mean_scores, score_of
 from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median
 from kernellab.study.hypothesis import Options

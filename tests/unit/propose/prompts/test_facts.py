@@ -236,7 +236,7 @@ def test_a_contrast_shows_parameters_code_and_resources_that_differ() -> None:
 
 
 def test_device_facts_come_from_measured_ceilings() -> None:
-    from kernellab.measure.roofline import Ceilings
+    from kernellab.measurement.roofline import Ceilings
 
     facts = DeviceFacts.of("gpu", "sm_90", 132, Ceilings(4e12, 4.5e12, 6e13))
     assert (facts.copy_gb_per_s, facts.read_gb_per_s, facts.gflops, facts.is_gpu) == (4000.0, 4500.0, 60000.0, True)

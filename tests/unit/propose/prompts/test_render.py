@@ -20,8 +20,8 @@ from kernellab.propose.prompts.replies import CodeReply, Parsed
 from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Task
-from kernellab.verify.cases import CaseTable, screen_cases
-from kernellab.verify.judge import Judge
+from kernellab.verdict.cases import CaseTable, screen_cases
+from kernellab.verdict.judge import Judge
 
 BOOK = PromptBook()
 CODE = ("write", "repair", "translate")

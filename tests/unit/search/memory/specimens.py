@@ -17,7 +17,7 @@ from kernellab.core.records import (
     RejectedTrial,
     Timing,
 )
-from kernellab.measure.stats import paired_speedup
+from kernellab.measurement.stats import paired_speedup
 
 H200 = "NVIDIA H200 (sm_90a, 132 SMs)"
 ROWS = '''"""Rows in groups: two passes over the data."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernellab.measure.stats import paired_speedup
+from kernellab.measurement.stats import paired_speedup
 from kernellab.search.memory.contrast import contrast, median_weights, ratio
 from kernellab.search.memory.specimen import recall
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.propose.prompts.replies import ExperimentReply
 from kernellab.search.scientist.verdict import judge
 

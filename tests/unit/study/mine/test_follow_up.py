@@ -10,7 +10,7 @@ import pytest
 from kernellab.core.errors import UsageError
 from kernellab.core.records import AnyTrial
 from kernellab.ledger.store import Store
-from kernellab.measure.stats import Estimate
+from kernellab.measurement.stats import Estimate
 from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.study.design import study_tasks_of

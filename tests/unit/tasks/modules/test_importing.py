@@ -16,7 +16,7 @@ from kernellab.tasks.modules.importing import Importer, Wishes, task_name  # noq
 from kernellab.tasks.modules.record import ModuleRecord  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.suites import find_problem  # noqa: E402
-from kernellab.verify.controls import examine  # noqa: E402
+from kernellab.verdict.controls import examine  # noqa: E402
 
 _HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 _INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"

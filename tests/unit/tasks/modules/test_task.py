@@ -22,8 +22,8 @@ from kernellab.tasks.modules.record import read_module_record  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.oracle import expect, run_trusted  # noqa: E402
 from kernellab.tasks.spec import Task  # noqa: E402
-from kernellab.verify.controls import examine  # noqa: E402
-from kernellab.verify.numeric import within  # noqa: E402
+from kernellab.verdict.controls import examine  # noqa: E402
+from kernellab.verdict.numeric import within  # noqa: E402
 
 
 def task_of(record: GraphRecord, wishes: Wishes | None = None) -> Task:

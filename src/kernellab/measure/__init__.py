@@ -1,5 +1,0 @@
-"""The bench. Called, kernellab.measure(...) is the API function."""
-
-from kernellab.core.callable_package import make_callable
-
-make_callable(__name__)

@@ -1,0 +1,1 @@
+"""The bench: how fast an artifact is, and against what."""

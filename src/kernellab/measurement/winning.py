@@ -1,0 +1,46 @@
+"""The rule of a win: the one place that says when a confirmed kernel is faster than the fastest baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernellab.core.records import Timing
+from kernellab.ledger.records import Calibration
+from kernellab.measurement.stats import median, paired_speedup
+
+
+def wins(timing: Timing, calibration: Calibration, win_floor: float) -> bool:
+    """The interval's lower end above the threshold, and nothing of it from a machine too busy to tell."""
+    threshold = win_threshold(win_floor, calibration.noise_floor)
+    return not too_busy(timing, calibration) and timing.speedup_low > threshold
+
+
+def too_busy(timing: Timing, calibration: Calibration) -> bool:
+    """Whether the comparison itself was disturbed, or flattered by what was set aside, or a baseline whose calibration was
+    disturbed may be the fastest: once at least it was faster than the chosen one is here. (An A/A that is disturbed raises
+    the threshold.)"""
+    others = [name for name in calibration.disturbed if name != timing.baseline]
+    chosen = median(timing.baseline_s)
+    return timing.disturbed or flattered(timing) or any(min(calibration.baselines[name][0]) < chosen for name in others)
+
+
+def flattered(timing: Timing) -> bool:
+    """Whether the pairs that were set aside, counted as they were measured, bring the speed-up below what the others claim.
+
+    Others on the machine disturb either arm. A kernel that can make its slow samples look disturbed chooses which ones stay,
+    and may do so in fewer than half of its pairs."""
+    if not timing.dropped:
+        return False
+    first, second = zip(*timing.dropped, strict=True)
+    return paired_speedup([*timing.candidate_s, *first], [*timing.baseline_s, *second]).value < timing.speedup_low
+
+
+def win_threshold(win_floor: float, noise: float) -> float:
+    """What the lower bound of a confirmed speed-up has to exceed."""
+    return max(win_floor, 1 + noise)
+
+
+def noise_floor(first: Sequence[float], second: Sequence[float]) -> float:
+    """How far the median ratio of two measurements of the same thing lies from 1, here and now."""
+    ratio = paired_speedup(first, second).value
+    return max(ratio, 1 / ratio) - 1

@@ -1,0 +1,1 @@
+"""The judge: whether an artifact computes what its task says."""

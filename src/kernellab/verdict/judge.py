@@ -1,0 +1,284 @@
+"""The judge: runs an artifact on a table of cases and writes the verdict, from buffers the candidate cannot forge.
+
+Covered: wrong, unwritten, non-finite, non-repeatable outputs, and those that depend on what stood there before; writes
+outside the buffers; crashes, hangs, floods; a reply before the work is done.
+Not covered: anything a kernel does that leaves all outputs right and the clock honest.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from kernellab.build.base import Built
+from kernellab.core.records import Cause, Passed, Rejected, Verdict
+from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
+from kernellab.tasks.expected import Expected
+from kernellab.tasks.spec import Array, Task, dims_label, shape_key
+from kernellab.verdict.cases import Case, CaseTable
+from kernellab.verdict.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within
+
+_MANY = 1000
+_MANY_TIMEOUTS = 10
+
+
+class Judge:
+    def __init__(self, device: Device, workers: Executor | None = None) -> None:
+        self._device = device
+        self._workers = workers
+
+    def verify(self, built: Built, table: CaseTable, level: Literal["screen", "full"]) -> Verdict:
+        """Every case twice: once judged in full, once more for repeatability. In full also one case a thousand times."""
+        table.ready()
+        workers = self._workers if level == "full" else None  # screening is too small to be shared out
+        start = partial(self._device.start, built, table.inputs, table.outputs, table.calls, wait=False)
+        look = _Look(start, table, workers)
+        try:
+            look.open(wait=level == "full")
+            rejected = look.one_by_one() if level == "full" else look.together()
+            rejected = rejected or look.again() or (look.many_times() if level == "full" else None)
+        except WorkerFault as fault:
+            broke_off = Rejected(cause=fault.cause, reason=fault.reason, case=look.label)
+            rejected = look.first_rejection() or broke_off  # an earlier case may still be with a worker
+        finally:
+            look.close()
+        judged = {shape_key(case.dims): built.part(case.dims).id for case in table.cases}
+        return rejected or look.passed(level, judged)
+
+
+class _Look:
+    """One artifact on one table: what was found so far, and under which label the next fault is told."""
+
+    def __init__(self, start: Callable[[], Runner], table: CaseTable, workers: Executor | None) -> None:
+        self._start, self._table, self._workers = start, table, workers
+        self._runner: Runner | None = None
+        self.label = "loading"
+        self._first: list[list[Array]] = []
+        self._judged: list[Callable[[], _Judged]] = []
+        self._deterministic = True
+
+    def open(self, wait: bool = True) -> None:
+        """Load the artifact, in place of one that broke off; `wait`: to see that it can be."""
+        self.close()
+        self._runner = self._start()
+        if wait:
+            self._runner.ready()
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+
+    def _opened(self) -> Runner:
+        assert self._runner is not None, "opened before"
+        return self._runner
+
+    def _run(self, calls: Sequence[int], timeout_s: float, steady: bool = False) -> None:
+        self._opened().run(calls, timeout_s, steady=steady)
+
+    def one_by_one(self) -> Rejected | None:
+        """Every case alone, as if it were the only one."""
+        table = self._table
+        for number, case in enumerate(table.cases):
+            self.label = case.label
+            expected = table.answers(number)
+            patterns = poison_outputs(table.outputs, table.calls[number])
+            self._run([number], table.timeouts[number])
+            self._judge(number, expected, patterns)
+            if self._workers is None and (rejected := _rejection(case, self._judged[-1]())):
+                return rejected
+        return self.first_rejection()
+
+    def together(self) -> Rejected | None:
+        """All cases in one go, which costs one process; a fault is then looked for case by case. The process for the second
+        pass loads meanwhile."""
+        table = self._table
+        for _ in ("first", "second"):
+            self._opened().begin(range(len(table.calls)), scrub=False)
+        patterns = [poison_outputs(table.outputs, call) for call in table.calls]
+        try:
+            self._run(range(len(table.calls)), table.joint_timeout)
+        except WorkerFault:
+            self.open()
+            return self.one_by_one()
+        for number in range(len(table.cases)):
+            self._judge(number, table.answers(number), patterns[number])
+        return self.first_rejection()
+
+    def again(self) -> Rejected | None:
+        """All cases once more in one go, twice in one process: right as before, and best of all with every bit as before.
+
+        The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over. Each call is
+        made again on the same inputs and other leftovers: an output left alone because nothing changed would show.
+        """
+        table, self.label = self._table, "second pass"
+        patterns = [poison_outputs(table.outputs, call, leftover_pattern) for call in table.calls]
+        self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
+        for number, case in enumerate(table.cases):
+            if not self._as_before(number):
+                self._deterministic = False
+                if fault := self._fault_now(number, patterns[number]):
+                    return _later(fault, case, "right at first, then wrong")
+        return None
+
+    def many_times(self) -> Rejected | None:
+        """Small cases of one shape again and again in one process, in secret order: a kernel that counts its calls would
+        turn, and one that remembers an answer would give it for other inputs."""
+        table, numbers = self._table, self._like()
+        count = _MANY + secrets.randbelow(_MANY)
+        dice = secrets.SystemRandom()
+        last = dice.sample(numbers, len(numbers))
+        self.label = f"{count} calls in one process"
+        patterns = {n: poison_outputs(table.outputs, table.calls[n]) for n in numbers}
+        self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
+        for number in numbers:
+            if not self._as_before(number) and (fault := self._fault_now(number, patterns[number])):
+                how = f"right at first, then wrong after {count} calls in one process"
+                return _later(fault, table.cases[number], how)
+        return None
+
+    def _like(self) -> list[int]:
+        """The cases of the smallest shape at which not all of them have the same outputs, if there is one."""
+        table = self._table
+        shapes: dict[str, list[int]] = {}
+        for number, case in sorted(enumerate(table.cases), key=lambda c: table.task.least_bytes(c[1].dims)):
+            shapes.setdefault(dims_label(case.dims), []).append(number)
+        for numbers in shapes.values():
+            if not all(all(map(_same_bits, self._first[numbers[0]], self._first[n])) for n in numbers):
+                return numbers
+        return next(iter(shapes.values()))
+
+    def first_rejection(self) -> Rejected | None:
+        """The first case that was judged wrong: the same whoever judged it, and however far the artifact came."""
+        rejections = (_rejection(case, j()) for case, j in zip(self._table.cases, self._judged, strict=False))
+        return next(filter(None, rejections), None)
+
+    def passed(self, level: Literal["screen", "full"], judged: dict[str, str]) -> Passed:
+        found = [judgement() for judgement in self._judged]
+        return Passed(
+            level=level,
+            cases=len(self._table.cases),
+            max_abs_err=max(f.absolute for f in found),
+            max_ulp=max(f.ulps for f in found),
+            budget_ulp=max(f.budget for f in found),
+            deterministic=self._deterministic,
+            judged=judged,
+        )
+
+    def _judge(self, number: int, expected: list[Expected], patterns: list[int]) -> None:
+        """Now, or by a worker meanwhile."""
+        taken = _take(self._table, number)
+        self._first.append(taken.arrays)
+        if self._workers is not None:
+            self._judged.append(self._workers.submit(_judge_case, self._table.task, taken, expected, patterns).result)
+        else:
+            judged = _judge_case(self._table.task, taken, expected, patterns)
+            self._judged.append(lambda: judged)
+
+    def _as_before(self, number: int) -> bool:
+        taken = _take(self._table, number)
+        return not taken.broken and all(map(_same_bits, self._first[number], taken.arrays))
+
+    def _fault_now(self, number: int, patterns: list[int]) -> Mismatch | None:
+        return _judge_case(self._table.task, _take(self._table, number), self._table.answers(number), patterns).fault
+
+
+def _later(fault: Mismatch, case: Case, how: str) -> Rejected:
+    cause: Cause = "out-of-bounds" if fault.cause == "out-of-bounds" else "nondeterministic"
+    return Rejected(cause=cause, reason=f"{how}: {_discreet(fault.reason, case)}", case=case.label)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The outputs of one call, and the fault where a guard band was overwritten."""
+
+    arrays: list[Array]
+    broken: Mismatch | None
+
+
+@dataclass(frozen=True)
+class _Judged:
+    fault: Mismatch | None
+    absolute: float = 0.0
+    ulps: float = 0.0
+    budget: float = 0.0
+
+
+def _take(table: CaseTable, number: int) -> _Taken:
+    call = table.calls[number]
+    broken = guard_fault(table.task, table.outputs, call)
+    return _Taken([np.array(table.outputs.read(region)) for region in call.outputs], broken)
+
+
+def _judge_case(task: Task, taken: _Taken, expected: list[Expected], patterns: list[int]) -> _Judged:
+    """Guards first, then every element of every output; how far off the right ones are."""
+    if taken.broken is not None:
+        return _Judged(taken.broken)
+    worst_abs = worst_ulp = budget = 0.0
+    for buffer, got, wanted, pattern in zip(task.outputs, taken.arrays, expected, patterns, strict=True):
+        if not within(got, wanted):
+            return _Judged(explain(buffer.name, got, wanted, pattern))
+        absolute, ulps = errors(got, wanted)
+        worst_abs, worst_ulp = max(worst_abs, absolute), max(worst_ulp, ulps)
+        budget = max(budget, wanted.budget_ulp)
+    return _Judged(None, worst_abs, worst_ulp, budget)
+
+
+def _rejection(case: Case, judged: _Judged) -> Rejected | None:
+    fault = judged.fault
+    if fault is None:
+        return None
+    return Rejected(
+        cause=fault.cause,
+        reason=_discreet(fault.reason, case),
+        case=case.label,
+        max_abs_err=fault.max_abs_err,
+        max_ulp=fault.max_ulp,
+    )
+
+
+def _same_bits(a: Array, b: Array) -> bool:
+    bits = f"u{a.dtype.itemsize}"
+    return np.array_equal(a.view(bits), b.view(bits))
+
+
+def _discreet(reason: str, case: Case) -> str:
+    """Places and sizes would give a held-out shape away."""
+    return f"{reason.split(':')[0]}: wrong at a held-out shape" if case.group == "held-out" else reason
+
+
+def poison_outputs(outputs: Memory, call: Call, pattern_of: Callable[[str, int], int] = poison_pattern) -> list[int]:
+    """Poison every output of a call and renew its guards; returns the secret patterns."""
+    patterns = [pattern_of(region.dtype, secrets.randbits(64)) for region in call.outputs]
+    for region, pattern in zip(call.outputs, patterns, strict=True):
+        outputs.fill(region, pattern)
+    return patterns
+
+
+def guard_fault(task: Task, outputs: Memory, call: Call) -> Mismatch | None:
+    """Which output was written beyond its ends, if any."""
+    for buffer, region in zip(task.outputs, call.outputs, strict=True):
+        side = outputs.intact(region)
+        if side:
+            return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{buffer.name}'", None, None)
+    return None
+
+
+def check_outputs(
+    task: Task, outputs: Memory, call: Call, expected: Sequence[Expected], patterns: Sequence[int]
+) -> Mismatch | None:
+    """Guards first, then every element of every output."""
+    fault = guard_fault(task, outputs, call)
+    if fault is not None:
+        return fault
+    for buffer, region, wanted, pattern in zip(task.outputs, call.outputs, expected, patterns, strict=True):
+        got = outputs.read(region)
+        if not within(got, wanted):
+            return explain(buffer.name, got, wanted, pattern)
+    return None

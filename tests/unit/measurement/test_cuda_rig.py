@@ -1,0 +1,94 @@
+"""The arithmetic of a GPU's rig; rings and baselines on a GPU are in tests/gpu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernellab.core.errors import EnvironmentFault
+from kernellab.measurement.base import SETS
+from kernellab.measurement.cuda_rig import SAMPLE_S, CudaRig, pool_size
+from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.spec import Dims
+
+NOBODY: Any = None
+SOFTMAX = TASKS["softmax_bf16"].on("cuda")
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[CudaRig]:
+    """Without baselines it asks nothing of its device before a ring is wanted."""
+    made = CudaRig(NOBODY, NOBODY, ())
+    yield made
+    made.crew.close()
+
+
+@pytest.mark.parametrize(
+    ("floor_s", "slots"),
+    [(1.0, 1), (60e-6, 1), (59e-6, 1), (29e-6, 2), (19e-6, 3), (4.5e-6, 10), (0.1e-6, 29)],
+)
+def test_even_a_kernel_at_its_floor_fills_a_sample(floor_s: float, slots: int, rig: CudaRig) -> None:
+    assert SAMPLE_S == 60e-6
+    assert rig.slots(SOFTMAX, {"M": 1024, "N": 1024}, floor_s) == slots
+
+
+def test_a_longer_sample_takes_more_slots_up_to_the_most() -> None:
+    patient = CudaRig(NOBODY, NOBODY, (), sample_s=1e-3)
+    try:
+        assert patient.slots(SOFTMAX, {"M": 1024, "N": 1024}, 98.5e-6) == 10
+        assert patient.slots(SOFTMAX, {"M": 1024, "N": 1024}, 1e-9) == 64
+    finally:
+        patient.crew.close()
+
+
+def test_large_buffers_leave_room_for_few_slots(rig: CudaRig) -> None:
+    gigabyte: Dims = {"M": 1 << 15, "N": 1 << 14}  # in, and as much out
+    assert rig.slots(SOFTMAX, gigabyte, 1e-9) == 2
+    assert rig.slots(SOFTMAX, {"M": 1 << 16, "N": 1 << 15}, 1e-9) == 1
+
+
+@given(m=st.integers(1, 1 << 17), n=st.integers(1, 1 << 13), floor_s=st.floats(0, 1))
+def test_there_is_always_a_slot_and_never_too_much_memory(m: int, n: int, floor_s: float, rig: CudaRig) -> None:
+    slots = rig.slots(SOFTMAX, {"M": m, "N": n}, floor_s)
+    assert 1 <= slots <= 64
+    assert slots == 1 or slots * SETS * 4 * m * n <= 8 << 30
+
+
+def test_without_a_baseline_there_is_nothing_to_measure_against_and_it_says_so(rig: CudaRig) -> None:
+    with pytest.raises(
+        EnvironmentFault, match="task 'softmax_bf16' has no baseline that can run on this GPU"
+    ) as caught:
+        rig.start_baselines(SOFTMAX, "softmax_bf16", rig.names, NOBODY)
+    assert "gpu_baselines" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_timed_shape_has_room_for_a_sample(name: str, rig: CudaRig) -> None:
+    """At 5 TB/s: more than any device of this size reads."""
+    task = TASKS[name].on("cuda")
+    for dims in task.tune:
+        floor_s = task.least_bytes(dims) / 5e12
+        assert rig.slots(task, dims, floor_s) * (floor_s + 2e-6) >= SAMPLE_S
+
+
+@pytest.mark.parametrize(("slots", "checks", "pool"), [(1, 4, 5), (3, 4, 5), (30, 4, 30), (64, 16, 64), (1, 0, 2)])
+def test_every_slot_of_a_sample_can_have_a_known_answer(slots: int, checks: int, pool: int) -> None:
+    assert pool_size(SOFTMAX, {"M": 64, "N": 64}, slots, checks) == pool
+
+
+def test_the_pool_stops_where_memory_does_and_never_below_two() -> None:
+    gigabytes: Dims = {"M": 1 << 15, "N": 1 << 15}  # 2 GB in, 4 GB of bounds
+    assert pool_size(SOFTMAX, gigabytes, 8, 16) == 4
+    assert pool_size(SOFTMAX, {"M": 1 << 18, "N": 1 << 15}, 8, 16) == 2
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_at_every_timed_shape_all_slots_are_checked(name: str, rig: CudaRig) -> None:
+    task = TASKS[name].on("cuda")
+    for dims in task.tune:
+        slots = rig.slots(task, dims, task.least_bytes(dims) / 5e12)
+        assert pool_size(task, dims, slots, 4) >= slots

@@ -1,0 +1,67 @@
+"""The rule of a win, with figures made up for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.support.recorded import calibration
+
+from kernellab.core.records import Timing
+from kernellab.measurement.winning import noise_floor, too_busy, win_threshold, wins
+
+
+def timing(low: float = 1.5, **changes: Any) -> Timing:
+    facts: dict[str, Any] = {
+        "baseline": "baseline", "threads": 1, "calls": 1, "candidate_s": [1.0], "baseline_s": [2.0], "speedup": 2.0,
+        "speedup_low": low, "speedup_high": 2.5, "latency_s": 1.0, "gb_per_s": 1.0, "floor_s": 0.5,
+        "memory_floor_s": 0.5, "of_floor": 0.5, "of_memory_floor": 0.5, "checked": 1, "stopped": "budget",
+    }  # fmt: skip
+    return Timing(**{**facts, **changes})
+
+
+@pytest.mark.parametrize(
+    ("low", "noise", "won"),
+    [(1.02, 0.0, True), (1.01, 0.0, False), (1.0101, 0.0, True), (1.05, 0.05, False), (1.0501, 0.05, True)],
+)
+def test_the_lower_end_has_to_exceed_the_floor_and_the_noise(low: float, noise: float, won: bool) -> None:
+    assert wins(timing(low), calibration(noise_floor=noise), 1.01) is won
+
+
+def test_nothing_is_won_on_a_machine_too_busy_to_tell() -> None:
+    assert wins(timing(), calibration(), 1.01)
+    assert not wins(timing(disturbed=True), calibration(), 1.01)
+
+
+@pytest.mark.parametrize(("aside", "busy"), [(1.0, True), (1.5, True), (1.59, False), (9.0, False)])
+def test_nothing_is_won_by_setting_slow_samples_aside(aside: float, busy: bool) -> None:
+    """Of five pairs two were dropped, in which the candidate was slower than it claims, or was not."""
+    measured = timing(
+        1.58, candidate_s=[1.0] * 3, baseline_s=[1.6, 2.0, 1.55], dropped=[(1.0, aside)] * 2, processes=[]
+    )
+    assert too_busy(measured, calibration()) is busy
+    assert wins(measured, calibration(), 1.01) is not busy
+
+
+@pytest.mark.parametrize(("seen", "busy"), [(1.9, True), (2.0, False), (2.1, False)])
+def test_a_disturbed_baseline_that_was_once_faster_than_the_chosen_one_may_be_the_fastest(
+    seen: float, busy: bool
+) -> None:
+    baselines = {"baseline": [[2.0], [2.0]], "other": [[9.0, seen], [2.0, 2.0]]}
+    assert too_busy(timing(), calibration(baselines=baselines, disturbed=["other"])) is busy
+    assert not too_busy(timing(), calibration(baselines=baselines, disturbed=["baseline"]))
+    assert not too_busy(timing(), calibration(baselines=baselines))
+
+
+def test_the_threshold_is_the_larger_of_floor_and_noise() -> None:
+    assert (win_threshold(1.01, 0.001), win_threshold(1.01, 0.05)) == (1.01, 1.05)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "floor"),
+    [([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], 0.0), ([1.0, 1.0, 9.0], [1.1, 1.1, 1.0], 0.1), ([1.1], [1.0], 0.1)],
+)
+def test_the_noise_floor_is_the_median_ratios_distance_from_one_on_either_side(
+    first: list[float], second: list[float], floor: float
+) -> None:
+    assert noise_floor(first, second) == pytest.approx(floor)

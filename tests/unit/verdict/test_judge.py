@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernellab.build.base import Built
+from kernellab.build.plan import plan_bytes
+from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Passed, Rejected, part_id
+from kernellab.run.cpu import CpuDevice
+from kernellab.tasks.inputs import draw_normal
+from kernellab.tasks.spec import Buffer, Task, shape_key
+from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases
+from kernellab.verdict.judge import Judge
+
+pytestmark = pytest.mark.backend_c
+K = "void k(const float *x, float *y, long n) { "
+LOOP = "void k(const float *x, float *y, long n) { %s for (long i = 0; i < n; i++) y[i] = 2 * x[i]; %s }"
+
+
+@pytest.fixture(scope="module")
+def table(double_task: Task) -> Iterator[CaseTable]:
+    with CaseTable(double_task, full_cases(double_task, {"N": 4096}), bytes(range(32))) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def verdict(device: CpuDevice, build: Callable[..., Built], double_task: Task, table: CaseTable):  # type: ignore[no-untyped-def]
+    def judged(source: str, launch: str | None = None) -> Passed | Rejected:
+        shapes = tuple(all_shapes(double_task, {"N": 4096}))
+        built = build(source, launch, shapes=shapes) if launch else build(source, shapes=shapes)
+        return Judge(device).verify(built, table, "full")
+
+    return judged
+
+
+def rejected(found: Passed | Rejected) -> Rejected:
+    assert isinstance(found, Rejected), found
+    return found
+
+
+def test_a_right_kernel_passes_every_case(verdict: Any, table: CaseTable) -> None:
+    found = verdict(LOOP % ("", ""))
+    assert isinstance(found, Passed)
+    assert found == Passed(
+        level="full", cases=len(table.cases), max_abs_err=0.0, max_ulp=0.0, budget_ulp=5.0, deterministic=True,
+        judged=found.judged,
+    )  # fmt: skip
+
+
+def test_a_verdict_names_the_bytes_that_ran_at_every_shape(
+    device: CpuDevice, build: Callable[..., Built], double_task: Task, table: CaseTable
+) -> None:
+    built = build(LOOP % ("", ""), shapes=tuple(all_shapes(double_task, {"N": 4096})))
+    found = Judge(device).verify(built, table, "full")
+    assert isinstance(found, Passed)
+    assert found.judged == {
+        shape_key(p.dims): part_id(sha256_hex(p.code), sha256_hex(plan_bytes([p.dims], [p.plan]))) for p in built.parts
+    }
+
+
+def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any) -> None:
+    found = verdict(K + "for (long i = 0; i < n; i++) y[i] = 2.0000005f * x[i]; }")
+    assert isinstance(found, Passed)
+    assert 0.5 < found.max_ulp <= 5
+    assert found.max_abs_err > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        (K + "for (long i = 0; i < n; i++) y[i] = 0; }", "wrong-output"),
+        (K + "for (long i = 0; i < n; i++) y[i] = 2.0001f * x[i]; }", "wrong-output"),
+        (K + "for (long i = 0; i < n; i++) y[i] = (_Float16)(2 * x[i]); }", "wrong-output"),
+        (LOOP % ("", "if (n > 4096) y[n - 1] = 0;"), "wrong-output"),
+        (LOOP % ("", "if (n > 1000) y[500] = 0.0f / 0.0f;"), "non-finite"),
+        (K + "}", "unwritten"),
+        (LOOP % ("n -= n > 1024;", ""), "unwritten"),
+        (LOOP % ("", "y[-1] = 0;"), "out-of-bounds"),
+        (LOOP % ("", "y[n] = 0;"), "out-of-bounds"),
+        (LOOP % ("((float *)x)[0] = 0;", ""), "crash"),
+        (LOOP % ("", "__builtin_trap();"), "crash"),
+        ("static int later; " + LOOP % ("", "if (later) y[0] += 1; later = 1;"), "nondeterministic"),
+        ("static int calls; " + LOOP % ("", "calls++;"), "static-memory"),
+        (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fmaxf(y[i], 2 * x[i]); }", "nondeterministic"),
+        (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fminf(y[i], 2 * x[i]); }", "nondeterministic"),
+        (LOOP % ("if (y[0] == y[0]) return;", ""), "nondeterministic"),
+        (
+            "#include <unistd.h>\n" + LOOP % ('for (int fd = 3; fd < 9; fd++) if (write(fd, "12345678", 8)) {}', ""),
+            "early-reply",
+        ),
+    ],
+)
+def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, verdict: Any) -> None:
+    found = rejected(verdict(source))
+    assert found.cause == cause
+    assert found.reason
+    assert found.case
+
+
+def test_a_hang_is_rejected_as_a_time_out(device: CpuDevice, build: Callable[..., Built], double_task: Task) -> None:
+    with CaseTable(double_task, [Case({"N": 7}, "normal", "edge")], bytes(32)) as table:
+        table.timeouts[0] = 0.2
+        built = build('void k(const float *x, float *y, long n) { for (;;) __asm__ volatile(""); }', shapes=({"N": 7},))
+        found = rejected(Judge(device).verify(built, table, "screen"))
+    assert (found.cause, found.case) == ("timeout", "N=7, normal")
+
+
+def test_a_kernel_that_cannot_be_loaded_is_rejected(verdict: Any) -> None:
+    source = "#include <stdlib.h>\n__attribute__((constructor)) void c(void) { _Exit(1); }\n" + LOOP % ("", "")
+    found = rejected(verdict(source))
+    assert (found.cause, found.case) == ("crash", "loading")
+
+
+def test_a_kernel_that_returns_the_previous_output_is_rejected(verdict: Any) -> None:
+    source = """static float kept[8192];
+void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) { y[i] = kept[i]; kept[i] = 2 * x[i]; } }"""
+    assert rejected(verdict(source)).cause == "wrong-output"
+
+
+@pytest.mark.parametrize("statement", ["if (n == 5003) y[n - 1] = 1e9f;", "if (n == 5003) y[-1] = 0;"])
+def test_a_kernel_wrong_only_on_the_held_out_shape_is_rejected_and_the_case_does_not_tell_the_shape(
+    statement: str, verdict: Any
+) -> None:
+    found = rejected(verdict(LOOP % ("", statement)))
+    assert found.case.startswith("held-out shape, ")
+
+
+def test_the_reason_does_not_tell_the_held_out_shape_either(verdict: Any) -> None:
+    found = rejected(verdict(LOOP % ("", "if (n == 5003) y[n - 1] = 1e9f;")))
+    assert "5003" not in found.reason
+    assert "5002" not in found.reason
+
+
+def test_a_sum_in_another_order_each_time_passes_but_is_not_deterministic(verdict: Any) -> None:
+    source = """static int later;
+void k(const float *x, float *y, long n) {
+    float f = later ? 2.0000002f : 2;
+    later = 1;
+    for (long i = 0; i < n; i++) y[i] = f * x[i];
+}"""
+    found = verdict(source)
+    assert isinstance(found, Passed)
+    assert not found.deterministic
+
+
+def test_exact_tasks_are_judged_bit_for_bit(device: CpuDevice, build: Callable[..., Built]) -> None:
+    task = Task(
+        name="next",
+        about="",
+        inputs=(Buffer("x", ("N",), "int32"),),
+        outputs=(Buffer("y", ("N",), "int64"),),
+        reference=lambda x: x.astype(np.int64) * 3,
+        tune=({"N": 8},),
+        held_out=({"N": 9},),
+        edge=({"N": 5},),
+        distributions={"normal": draw_normal},
+        exact=True,
+    )
+    source = "void k(const int *x, long *y, long n) { for (long i = 0; i < n; i++) y[i] = 3L * x[i]%s; }"
+    with CaseTable(task, full_cases(task, {"N": 8}), bytes(32)) as table:
+        judge, shapes = Judge(device), tuple(all_shapes(task, {"N": 8}))
+        right = judge.verify(build(source % "", shapes=shapes, task=task), table, "full")
+        wrong = judge.verify(build(source % " + (i == 4)", shapes=shapes, task=task), table, "full")
+    assert isinstance(right, Passed)
+    assert right.max_ulp == 0
+    assert rejected(wrong).cause == "wrong-output"
