@@ -21,7 +21,7 @@ def in_float64() -> Iterator[None]:
 
     floats = (torch.float32, torch.float16, torch.bfloat16)
 
-    class Wide(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
+    class Wide(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             named = {
                 k: torch.float64 if isinstance(v, torch.dtype) and v in floats else v for k, v in (kwargs or {}).items()
@@ -29,7 +29,7 @@ def in_float64() -> Iterator[None]:
             plain = tuple(torch.float64 if isinstance(a, torch.dtype) and a in floats else a for a in args)
             return function(*plain, **named)
 
-    with Wide():
+    with Wide():  # type: ignore[no-untyped-call, unused-ignore]
         yield
 
 
