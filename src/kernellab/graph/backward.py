@@ -159,9 +159,10 @@ def _refuse_writes(program: Any) -> None:
 def _refuse_random(program: Any) -> None:
     """Told by the forward's own operator: what it becomes in a backward says less. A dropout that is off draws nothing."""
     for node in program.graph.nodes:
-        reason = refusal(str(node.target)) if node.op == "call_function" else None
+        target = str(node.target)
+        reason = refusal(target) if target.startswith("aten.") else None
         if reason is RANDOM and not (node.args and node.args[-1] is False):
-            raise TaskRefused(f"{node.target}: {reason.what}", reason.fix)
+            raise TaskRefused(f"{target}: {reason.what}", reason.fix)
 
 
 def gradients(subject: Subject, wide: bool = False) -> Any:

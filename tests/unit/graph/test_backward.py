@@ -46,6 +46,7 @@ _CASES: dict[str, tuple[Any, tuple[torch.Tensor, ...]]] = {
     "transposed": (nn.ConvTranspose1d(3, 4, 3, stride=2), (draw(2, 3, 7),)),
     "resampled": (lambda x: F.interpolate(F.pad(x, (1, 1), mode="reflect"), scale_factor=2.0), (draw(2, 3, 5),)),
     "distances": (lambda x, y: torch.cdist(x, y), (draw(5, 6), draw(4, 6))),
+    "the least": (lambda x: x.min(1).values.tanh(), (draw(5, 6),)),
     "views only": (lambda x: x.transpose(0, 1) + 0, (draw(3, 4),)),
 }
 

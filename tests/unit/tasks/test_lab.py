@@ -22,6 +22,8 @@ from kernellab.tasks.lab import LabTask, lab_tasks, table  # noqa: E402
 TASKS = lab_tasks()
 HIDDEN = ("mixer_block-bf16",)
 """Where eight-bit operands of the products do not show: what they add to the residual is small. Eight-bit results do."""
+ROUGH = ("small_convnet-f32",)
+"""Deep enough that a result rounded to TF32 is within what may be lost on the way. Products of such operands show."""
 MOST_BYTES = 24 << 30
 """Inputs and weights of a task on a GPU."""
 
@@ -98,7 +100,7 @@ def agrees_with_torch(found: Captured, verdicts: list[Judged], inputs: list[torc
         if verdict.exact:
             assert verdict.accepts(wanted)
         else:
-            unit = EPS["float64"] * ours.scale * (64 + ours.budget)
+            unit = EPS["float64"] * ours.scale * (1024 + ours.budget)
             same = (ours.value == wanted) | (ours.value.isnan() & wanted.isnan())
             assert bool((same | ((ours.value - wanted).abs() <= unit)).all())
 
@@ -118,7 +120,9 @@ def disguises_seen(found: Captured, task: LabTask, verdicts: list[Judged], input
         cheap = [
             kept_bits(kept)(w).to(v_dtype(v)) if not v.exact else w for v, w in zip(verdicts, rounded, strict=True)
         ]
-        seen.append(not all(v.accepts(got) for v, got in zip(verdicts, cheap, strict=True)) or not _floats(verdicts))
+        rough = task.name in ROUGH and kept == 10
+        shows = not all(v.accepts(got) for v, got in zip(verdicts, cheap, strict=True))
+        seen.append(shows or rough or not _floats(verdicts))
         if products and task.name not in HIDDEN:
             cheap = evaluate(found.record, given, wide=False, operands=kept_bits(kept))
             seen.append(not all(v.accepts(got) for v, got in zip(verdicts, cheap, strict=True)))

@@ -74,6 +74,8 @@ def selecting(call: Call) -> Scaled:
 
 def monotone(call: Call) -> Scaled:
     """The largest, the smallest, the sorted: whoever may have won within reach."""
+    if not call.floats():
+        return Scaled(tuple(None if r is None else r.double() * 0 for r in call.results), exact=True)
     (pair,) = call.floats()
     moved = _moved(call, [pair], kinks=True)
     rest = (None if r is None else r.double() * 0 for r in call.results[1:])

@@ -23,7 +23,7 @@ class Model(nn.Module):
         self.most = most
 
     def forward(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        norm = torch.sqrt(sum((x.float() ** 2).sum() for x in (a, b, c)))
+        norm = torch.sqrt((a.float() ** 2).sum() + (b.float() ** 2).sum() + (c.float() ** 2).sum())
         factor = torch.clamp(self.most / (norm + 1e-6), max=1.0)
         first, second, third = ((x.float() * factor).to(x.dtype) for x in (a, b, c))
         return first, second, third, norm

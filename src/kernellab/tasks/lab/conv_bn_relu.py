@@ -31,8 +31,8 @@ class Model(nn.Module):
         self.norm = nn.BatchNorm2d(filters, dtype=kind)
         nn.init.normal_(self.norm.weight)
         nn.init.normal_(self.norm.bias)
-        nn.init.normal_(self.norm.running_mean)
-        nn.init.uniform_(self.norm.running_var, 0.5, 2.0)
+        self.norm.running_mean = torch.randn(filters, dtype=kind)
+        self.norm.running_var = torch.rand(filters, dtype=kind) + 0.5
         self.eval()
 
     def forward(self, x: Tensor) -> Tensor:
