@@ -36,7 +36,9 @@ def test_nothing_is_won_on_a_machine_too_busy_to_tell() -> None:
 @pytest.mark.parametrize(("aside", "busy"), [(1.0, True), (1.5, True), (1.59, False), (9.0, False)])
 def test_nothing_is_won_by_setting_slow_samples_aside(aside: float, busy: bool) -> None:
     """Of five pairs two were dropped, in which the candidate was slower than it claims, or was not."""
-    measured = timing(1.58, candidate_s=[1.0] * 3, baseline_s=[1.6, 2.0, 1.55], dropped=[(1.0, aside)] * 2, processes=[])
+    measured = timing(
+        1.58, candidate_s=[1.0] * 3, baseline_s=[1.6, 2.0, 1.55], dropped=[(1.0, aside)] * 2, processes=[]
+    )
     assert too_busy(measured, calibration()) is busy
     assert wins(measured, calibration(), 1.01) is not busy
 
