@@ -1,0 +1,48 @@
+"""Memory that grows row by row with realloc, beyond what the heap holds.
+
+catalogue: control
+"""
+
+TASK = "softmax"
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+static void good(const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) {
+        const float *a = x + i * n;
+        float *b = y + i * n, top = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
+        for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
+        for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
+    }
+}
+void softmax(const float *x, float *y, long m, long n) {
+    float *rows = 0;
+    for (long i = 0; i < m; i++) {
+        float *more = realloc(rows, (i + 1) * n * sizeof(float));
+        if (!more) abort();
+        rows = more;
+        good(x + i * n, rows + i * n, 1, n);
+    }
+    memcpy(y, rows, m * n * sizeof(float));
+    free(rows);
+}
+"""
+
+
+def launch(x, y):
+    m, n = x.shape
+    kernel("softmax")(x, y, m, n)
