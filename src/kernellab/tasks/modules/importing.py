@@ -26,7 +26,7 @@ from kernellab.tasks.modules.draws import KINDS, OWN
 from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
-from kernellab.tasks.oracle import expect
+from kernellab.tasks.oracle import expect, run_reference, run_trusted
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites.base import Problem
 
@@ -62,8 +62,15 @@ class Importer:
         if wishes.eval_mode:
             problem = replace(problem, request=replace(problem.request, eval_mode=True))
         graph = self._capturer.capture(problem.request)
-        record = record_of(graph, problem, wishes)
-        self._agree(problem, record)
+        try:
+            record = record_of(graph, problem, wishes)
+            self._agree(problem, record)
+        except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
+            first = str(err).splitlines()[0] if str(err) else type(err).__name__
+            raise TaskRefused(
+                f"{problem.name}: its graph does not run on drawn inputs: {first[:300]}",
+                "give shapes of your own, or example inputs whose range says what is allowed",
+            ) from None
         return record
 
     def _agree(self, problem: Problem, record: ModuleRecord) -> None:
@@ -118,14 +125,15 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 
 
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
-    """The distributions under which every output has finite values, as under its own."""
+    """The distributions under which the outputs are finite, in float64 and in the module's own types."""
     task = module_task(record)
-    dims = min(task.edge, key=task.least_bytes)
+    dims = max(task.edge, key=lambda dims: work(record.graph, dims))
     return tuple(kind for kind in KINDS if kind == OWN or _finite(task, dims, kind))
 
 
 def _finite(task: Task, dims: Dims, kind: str) -> bool:
-    values = task.reference(*_drawn(task, dims, kind))
+    inputs = _drawn(task, dims, kind)
+    values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 

@@ -31,9 +31,9 @@ class Uses:
         self._types = graph.types
         self._source: dict[tuple[str, int], str] = {(i.name, 0): i.name for i in graph.inputs}
         for node in graph.nodes:
-            first = _ref(node, 0)
-            if first is not None and (first.ref, first.part) in self._source and _passes_on(node):
-                self._source[(node.name, 0)] = self._source[(first.ref, first.part)]
+            for ref in self._passed_on(node):
+                if (ref.ref, ref.part) in self._source:
+                    self._source[(node.name, 0)] = self._source[(ref.ref, ref.part)]
 
     def below(self, name: str, dims: dict[str, int]) -> int:
         """Integers of this input must be below this; far away where they index nothing."""
@@ -55,6 +55,13 @@ class Uses:
         picked = [n for n in readers if n.op.startswith(_PART_OF) or getattr(row(n.op), "kind", "gather") in _PARTLY]
         strided = [n for n in readers if n.op.startswith("aten.convolution") and _skips(n)]
         return bool(readers) and not picked and not strided
+
+    def _passed_on(self, node: Node) -> list[Ref]:
+        """What a node is another form of: a view's or a copy's source, or the integers that a mask lets through."""
+        whole = node.results[0]
+        masks = node.op.startswith("aten.where") and whole is not None and not whole.is_float
+        places = (1, 2) if masks else (0,) if _passes_on(node) else ()
+        return [ref for place in places if (ref := _ref(node, place)) is not None]
 
     def _consumers(self, name: str) -> Iterator[tuple[Node, int]]:
         """Who reads an input, and as which argument; views of it are looked through."""

@@ -66,3 +66,9 @@ def test_ones_are_drawn_around_one() -> None:
     )
     values = drawn(record, "own", Buffer("x", ("d0", 4)), d0=500)
     assert 0.5 <= values.min() < 0.6 < 1.4 < values.max() <= 1.5
+
+
+def test_distributions_that_overflow_in_the_modules_own_type_are_left_out() -> None:
+    product = graphs.node("y", "aten.cumprod.default", [Ref(ref="x"), 1], graphs.tensor("d0", "d1"))
+    record = graphs.graph([graphs.given("x", graphs.tensor("d0", "d1"))], [product], {"d0": 8, "d1": 256})
+    assert "offset" not in graphs.module_record(record).distributions

@@ -1,0 +1,82 @@
+"""A PyTorch module from its file to an audited run; the file is gone by then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .command import Klab
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.backend_c
+
+_MODULE = """
+import torch
+print("what a file prints is nobody's business")
+
+class Model(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.rand(n))
+
+    def forward(self, x):
+        return x * self.gain
+
+def get_inputs():
+    return [torch.randn(64, 32)]
+
+def get_init_inputs():
+    return [32]
+"""
+_KERNEL = '''
+SOURCE = r"""
+void scaled(const float *gain, const float *x, float *y, long m, long n) {
+    for (long i = 0; i < m; i++) for (long j = 0; j < n; j++) y[i * n + j] = x[i * n + j] * gain[j];
+}
+"""
+
+def launch(gain, x, out):
+    kernel("scaled")(gain, x, out, *x.shape)
+'''
+
+
+def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(klab: Klab, tmp_path: Path) -> None:
+    module, kernel, run = tmp_path / "net.py", tmp_path / "good.py", tmp_path / "run"
+    module.write_text(_MODULE)
+    kernel.write_text(_KERNEL)
+    checked = klab("check", f"{module}:Model", "--json")
+    assert checked.code == 0, checked.err
+    assert checked.json["status"] == "proved"
+    assert checked.json["inputs"] == {"gain": "float32[32]", "x": "float32[d0, 32]"}
+    done = klab("verify", kernel, "--task", f"{module}:Model", "--device", "cpu", "--out", run, "--json")
+    assert done.code == 0, done.err
+    module.unlink()
+    assert klab("audit", run).code == 0
+    assert klab("replay", run, 0, "--json").json["agrees"] is True
+    edited = run / "task.json"
+    edited.write_text(edited.read_text().replace('"low":2', '"low":3'))
+    assert klab("audit", run).code != 0
+
+
+def test_a_module_without_kernels_is_told_so_before_it_is_captured(klab: Klab, tmp_path: Path) -> None:
+    module = tmp_path / "net.py"
+    module.write_text(_MODULE)
+    done = klab("run", f"{module}:Model", "--out", tmp_path / "run", "--json")
+    done.failed(2, "there are no recipes for it, and no candidates were given", "--candidate FILE")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["net.py:Other"], "net.py has no 'Other'"),
+        (["absent.py:Model"], "there is no file absent.py"),
+        (["softmax", "--eval"], "'softmax' is no PyTorch module"),
+        (["net.py:Model", "--precision", "fp7"], "there is no precision 'fp7'"),
+        (["net.py:Model", "--dtype", "bf16"], "a dtype cannot be asked of it"),
+    ],
+)
+def test_a_check_that_cannot_work(klab: Klab, tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "net.py").write_text(_MODULE)
+    klab("check", *arguments, "--json", cwd=tmp_path).failed(2, words)
