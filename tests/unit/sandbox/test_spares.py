@@ -16,7 +16,6 @@ from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import ORDER
-from kernellab.sandbox.zygote import NAMESPACED
 
 from . import jobs
 
@@ -74,21 +73,20 @@ def test_several_are_used_up_one_after_another_and_then_new_ones_are_forked(sand
             assert job.exit_code() == 7
 
 
-def test_one_that_has_ended_meanwhile_is_replaced(sandbox: Sandbox) -> None:
-    if sandbox.tier not in NAMESPACED:
-        pytest.skip("nothing is forked ahead in this tier")
-    before = children()
-    sandbox.spare(1)
-    while not (forked := children() - before):
-        pass
-    for pid in forked:
-        os.kill(pid, signal.SIGKILL)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    with spawn(sandbox, "seven") as job:
-        job.wait()
-        assert job.exit_code() == 7
-    for pid in forked:
-        os.waitpid(pid, 0)
+def test_one_that_has_ended_meanwhile_is_replaced() -> None:
+    with Sandbox("T1", [jobs.__name__]) as sandbox:
+        before = children()
+        sandbox.spare(1)
+        while not (forked := children() - before):
+            pass
+        for pid in forked:
+            os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        with spawn(sandbox, "seven") as job:
+            job.wait()
+            assert job.exit_code() == 7
+        for pid in forked:
+            os.waitpid(pid, 0)
 
 
 def test_those_nobody_wanted_end_with_the_sandbox() -> None:
