@@ -17,11 +17,10 @@ from functools import lru_cache
 from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM
 from kernellab.build.gpu_abilities import UNREADABLE
 from kernellab.core.records import Artifact
-from kernellab.core.targets import devices, home_of, language
+from kernellab.core.targets import language
 
-EDITION = 2
-"""Of the rules and their words: a record is held against the rules that it was made by, and no others. Edition 1 passed over
-the watched functions of a C library (`__read_chk`) and two instructions of a processor; of a GPU it says the same."""
+EDITION = 1
+"""Of the rules and their words: a record is held against the rules that it was made by, and no others."""
 INLINE_ASSEMBLY = "has inline assembly in its source"
 BACK_DOORS = "A back door that only certain values open cannot be seen in machine code, nor excluded by any test."
 _LOOK = (CLOCK, RANDOM, SYSTEM, PLACE, MODES, UNREADABLE, "may do so", "loads code", "has memory that is both", "runs code",
@@ -49,7 +48,7 @@ def from_code(backend: str, code: bytes) -> tuple[str, ...]:
 
 def misstated(artifact: Artifact, codes: Iterable[bytes]) -> str:
     """What a recorded list says else than the machine code of all its shapes, in words, or ''."""
-    if artifact.abilities_edition != EDITION and not (artifact.abilities_edition == 1 and _beside(artifact.backend)):
+    if artifact.abilities_edition != EDITION:
         return ""
     try:
         found = {ability for code in codes for ability in from_code(artifact.backend, code)}
@@ -59,11 +58,6 @@ def misstated(artifact: Artifact, codes: Iterable[bytes]) -> str:
     faults = [*(f"it {a}, and the record does not say so" for a in sorted(found - said)),
               *(f"the record says that it {a}, and it does not" for a in sorted(said - found))]  # fmt: skip
     return "; ".join(faults)
-
-
-def _beside(backend: str) -> bool:
-    """Whether a language is for a device beside the processor."""
-    return home_of(backend) != devices()[0]
 
 
 def for_review(abilities: Iterable[str]) -> list[str]:

@@ -39,13 +39,11 @@ _CALLS = (
 _KNOWN = [(what, re.compile(names)) for what, names in _CALLS]
 _HARMLESS = re.compile(
     r"mem(cpy|set|move|cmp|chr)|str(len|n?cmp|n?cpy|chr)|__cxa_finalize|__gmon_start__|_ITM_\w+|__stack_chk_(fail|guard)"
-    r"|__tls_get_addr|abort|__assert_fail|_(_mem\w+|mcount)|qsort|bsearch|l?l?abs|_ZGV\w+|__\w+_finite|__(mem|st[rp])\w+_chk"
+    r"|__tls_get_addr|abort|__assert_fail|_(_mem\w+|mcount)|qsort|bsearch|l?l?abs|_ZGV\w+|__\w+_(finite|chk)"
     r"|(a?(cos|sin|tan)h?|atan2|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|fabs|floor|ceil|trunc"
     r"|l?l?r(ound|int)|nearbyint|roundeven|fmod|remainder|fma|fmin|fmax|fdim|ldexp|frexp|scalbl?n|modf|copysign|nextafter"
     r"|sincos|nan|ilogb|logb)[fl]?"
 )
-_WATCHED = re.compile(r"__(\w+)_chk")
-"""What a compiler that watches over buffers calls instead of a function: the same function, and as able."""
 _ARM = (
     (CLOCK, "cntvct_el0", 0xFFFFFFE0, 0xD53BE040), (CLOCK, "cntpct_el0", 0xFFFFFFE0, 0xD53BE020),
     (CLOCK, "cntvctss_el0", 0xFFFFFFE0, 0xD53BE0C0), (CLOCK, "cntpctss_el0", 0xFFFFFFE0, 0xD53BE0A0),
@@ -56,7 +54,6 @@ _ARM = (
 )  # fmt: skip
 _INTEL = (
     (CLOCK, "rdtsc", b"\x0f\x31"), (CLOCK, "rdtscp", b"\x0f\x01\xf9"), (CLOCK, "rdpmc", b"\x0f\x33"),
-    (CLOCK, "rdpru", b"\x0f\x01\xfd"), (PLACE, "lsl", b"\x0f\x03"),
     (SYSTEM, "syscall", b"\x0f\x05"), (SYSTEM, "sysenter", b"\x0f\x34"), (SYSTEM, "int", b"\xcd\x80"),
     (PLACE, "cpuid", b"\x0f\xa2"), (PLACE, "rdpid", b"\x0f\xc7"), (RANDOM, "rdrand", b"\x0f\xc7"),
     (RANDOM, "rdseed", b"\x0f\xc7"), (MODES, "ldmxcsr", b"\xae"),
@@ -114,8 +111,7 @@ def _abilities(image: bytes) -> dict[str, set[str]]:
 def _called(imported: set[str]) -> Iterator[tuple[str, str]]:
     for name in imported:
         plain = name.partition("@")[0]
-        called = _WATCHED.sub(r"\1", plain)
-        kind = next((what for what, names in _KNOWN if names.fullmatch(called)), "")
+        kind = next((what for what, names in _KNOWN if names.fullmatch(plain)), "")
         if kind or not _HARMLESS.fullmatch(plain):
             yield kind or "calls other functions", ascii(plain)[1:-1][:40]
 
@@ -162,8 +158,8 @@ def _named(instruction: Instruction, code: bytes) -> str:
     if opcode == 0xAE and modrm >> 6 != 3 and modrm >> 3 & 7 == 2:
         return "ldmxcsr"
     if opcode == 0x01:
-        return {0xF9: "rdtscp", 0xFD: "rdpru"}.get(modrm, "")
-    return {0x31: "rdtsc", 0x33: "rdpmc", 0x05: "syscall", 0x34: "sysenter", 0xA2: "cpuid", 0x03: "lsl"}.get(opcode, "")
+        return "rdtscp" if modrm == 0xF9 else ""
+    return {0x31: "rdtsc", 0x33: "rdpmc", 0x05: "syscall", 0x34: "sysenter", 0xA2: "cpuid"}.get(opcode, "")
 
 
 def _memory(image: bytes, sections: list[_Section], symbols: list[_Symbol]) -> Iterator[tuple[str, str]]:
