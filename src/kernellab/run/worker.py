@@ -25,7 +25,7 @@ from kernellab.sandbox.freeze import STOP_S
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 _HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
-_LAG_S = 10e-3  # the CPU clock of a process that runs elsewhere is as old as the last timer tick, 100 a second or more
+_LAG_S = 10e-3  # the CPU clock of a thread that runs elsewhere is as old as the last timer tick, 100 a second or more
 
 
 class Process(Protocol):
@@ -104,7 +104,7 @@ class ClockedProcess:
         if self.process.status is not None:
             self._broken(b"", True, 0.0, "during a call")
         late, now = time.perf_counter() - ended, self._cpu_s()
-        more = max(now - most, min(now - used, self._threads * late) - _LAG_S)
+        more = max(now - most, min(now - used, self._threads * late) - self._threads * _LAG_S)
         allowed = _LOST_S + _LOST_SHARE * seconds
         if more > allowed + _HIDDEN_S and not self._trusted:
             self.process.kill()
