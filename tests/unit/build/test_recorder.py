@@ -284,6 +284,10 @@ def test_a_failure_that_needs_no_name_keeps_its_words() -> None:
     assert recorder.say(recorder.Failed("does not compile")) == "does not compile"
 
 
+def replied(text: str, only: str) -> dict[str, Any]:
+    return recorder.describe_only({"text": text, "name": "t"}) if only else record(text)
+
+
 @pytest.mark.parametrize(
     ("most", "more", "reason"),
     [
@@ -294,9 +298,9 @@ def test_a_failure_that_needs_no_name_keeps_its_words() -> None:
     ],
 )  # fmt: skip
 def test_no_more_is_taken_than_is_allowed(most: str, more: str, reason: str) -> None:
-    for handle in (record, lambda text: recorder.describe_only({"text": text, "name": "t"})):
-        assert handle(f"{most}\n{launch('kernel(chr(107))(x)')}")["status"] in ("recorded", "described")
-        assert handle(f"{more}\n{launch('pass')}") == {"status": "build-failed", "reason": reason}
+    for only in ("", "describe"):
+        assert replied(f"{most}\n{launch('kernel(chr(107))(x)')}", only)["status"] in ("recorded", "described")
+        assert replied(f"{more}\n{launch('pass')}", only) == {"status": "build-failed", "reason": reason}
 
 
 def test_choices_that_never_end_are_refused() -> None:

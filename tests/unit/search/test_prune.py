@@ -9,6 +9,7 @@ from tests.support.recorded import CUBE
 from tests.support.resign import resigned
 
 from kernellab.core.errors import LedgerFault
+from kernellab.core.records import FailedTrial, MeasuredTrial
 from kernellab.evaluate.one_artifact import blobs_of
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.keys import SigningKey, load_or_create_key
@@ -26,9 +27,11 @@ def mine(own_home: None, tmp_path: Path) -> Path:
 def test_only_machine_code_that_nothing_is_claimed_about_is_let_go_and_named(mine: Path) -> None:
     run, store = Run(mine), Store(mine)
     (confirmation,) = run.confirmations
-    kept = {t.proposal.source for t in run.trials} | set(blobs_of(run.trials[confirmation.trial].artifact))
+    claimed = run.trials[confirmation.trial]
+    assert isinstance(claimed, MeasuredTrial)
+    kept = {t.proposal.source for t in run.trials} | set(blobs_of(claimed.artifact))
     kept |= set(blobs_of(confirmation.artifact)) if confirmation.artifact else set()
-    built = {sha for t in run.trials if hasattr(t, "artifact") for sha in blobs_of(t.artifact)}
+    built = {sha for t in run.trials if not isinstance(t, FailedTrial) for sha in blobs_of(t.artifact)}
     sizes = {sha: store.path(sha).stat().st_size for sha in built - kept if store.path(sha).exists()}
     assert sizes
     done = prune(mine)
