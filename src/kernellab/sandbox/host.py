@@ -32,6 +32,7 @@ _BOOT = (
     "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"
 )
 _LOG_KEPT = 64 << 10
+_ANSWER_S = 300.0  # a zygote that imports torch takes a minute and more on a machine with other work
 
 
 class Job:
@@ -172,7 +173,7 @@ class Sandbox:
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._control.settimeout(60)
+        self._control.settimeout(_ANSWER_S)
         self._process = self._boot(theirs, list(preload), self_exe)
         theirs.close()
         self._starting = True
