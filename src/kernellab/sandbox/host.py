@@ -29,6 +29,7 @@ _BOOT = (
     "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path'];"
     "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"
 )
+_ANSWER_S = 300.0  # a zygote that imports torch takes a minute and more on a machine with other work
 _Rights = list[tuple[int, int, "array.array[int]"]]
 
 
@@ -59,7 +60,7 @@ class Sandbox:
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._control.settimeout(60)
+        self._control.settimeout(_ANSWER_S)
         self._process = self._boot(theirs, list(preload), self_exe)
         theirs.close()
         self._starting = True
@@ -109,7 +110,7 @@ class Sandbox:
             while self.tier in NAMESPACED and len(self._spares) < count:
                 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-                ours.settimeout(60)
+                ours.settimeout(_ANSWER_S)
                 with theirs:
                     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
                     self._control.sendmsg([SPARE], rights)

@@ -123,9 +123,13 @@ def run_filter(threads: bool) -> bytes:
     return program + _errno(errno.EPERM)
 
 
-@cache
 def nest_filter() -> bytes:
     """For trusted code that forks confined children: a run filter with forking. Each child adds its own."""
+    return _nest_filter(machine())
+
+
+@cache
+def _nest_filter(_: str) -> bytes:
     program = _prologue()
     for name in (*_RUN, *_NEST):
         program += _on(name, _op(_RET, _ALLOW))

@@ -61,4 +61,5 @@ def test_children_are_alike_die_with_words_and_do_not_outlive_their_parent(
         worker.close()
         inputs.close()
         outputs.close()
-    assert not any(states(pid) for pid in pids)
+    while any(states(pid) - {"Z"} for pid in pids):  # they are told to end, and nobody waits for that
+        pass

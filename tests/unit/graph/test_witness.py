@@ -1,0 +1,59 @@
+"""The module itself as a witness, straight-line programs, and arrays between processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from tests.unit.tasks.modules import graphs  # noqa: E402
+
+from kernellab.graph.arrays import packed, unpacked  # noqa: E402
+from kernellab.graph.evaluate import evaluate  # noqa: E402
+from kernellab.graph.program import program  # noqa: E402
+from kernellab.graph.source import Request  # noqa: E402
+from kernellab.graph.witness_job import run  # noqa: E402
+
+_MODULE = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2, bias=False)
+
+    def forward(self, x, twice):
+        return {"y": self.layer(x) * (2 if twice else 1)}
+
+def get_inputs():
+    return [torch.ones(4, 3), True]
+"""
+
+
+def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -> None:
+    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 15).reshape(5, 3)
+    [found] = run(Request("net.py", "Model", text=_MODULE), ["layer.weight", ""], [weight, x])
+    assert found.dtype == np.float64
+    assert np.array_equal(found, 2 * x @ weight.T)
+
+
+@pytest.mark.parametrize("record", [graphs.linear(), graphs.maximum(), graphs.total(), graphs.masked()])
+def test_a_program_computes_what_the_graph_does(record: graphs.GraphRecord) -> None:
+    generator = torch.Generator().manual_seed(0)
+    tensors = [torch.randn(i.type.shape(record.example), generator=generator) for i in record.inputs]
+    given = [t > 0 if i.type.dtype == "bool" else t for t, i in zip(tensors, record.inputs, strict=True)]
+    wanted = evaluate(record, {i.name: t for i, t in zip(record.inputs, given, strict=True)}, wide=False)
+    found = program(record, record.example)(*given)
+    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_arrays_come_back_as_they_were_and_half_of_them_is_an_error() -> None:
+    arrays = [np.arange(6.0).reshape(2, 3), np.array(7), np.array([True, False])]
+    data = packed(arrays)
+    for before, after in zip(arrays, unpacked(data, 3), strict=True):
+        assert after.dtype == before.dtype
+        assert np.array_equal(before, after)
+    with pytest.raises((ValueError, EOFError)):
+        unpacked(data[: len(data) // 2], 3)
