@@ -19,6 +19,7 @@ from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey
 from kernellab.report.audit import audit
 from kernellab.report.audit_files import FilesAudit, audit_files
+from kernellab.tasks.load import load_task
 
 PUBLISHED = Path(__file__).parents[3] / "runs"
 NAME, WINNER = "best-M16384-N4096", 5
@@ -212,6 +213,22 @@ def test_a_task_whose_digest_was_not_recorded_is_remarked(tmp_path: Path) -> Non
     copy = Path(shutil.copytree(PUBLISHED / "h200" / "softmax-bf16-quick", tmp_path / "copy"))
     (copy / "task.py").write_text("TASK = None\n")
     assert audit_files(copy).remarks == ["task.py was not compared: this run did not record its digest"]
+
+
+MODULE = Path(__file__).parents[2] / "data" / "modules" / "net.json"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["its own", "another"])
+def test_a_modules_record_makes_the_task_that_the_run_names(own: bool, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = MODULE.read_bytes()
+    fingerprint = load_task(str(MODULE)).fingerprint() if own else "0" * 64
+    named = {"name": "net", "fingerprint": fingerprint, "builtin": False}
+    start = {**GENESIS, "task": named, "files": {"task.json": sha256_hex(text)}}
+    with Ledger.create(tmp_path / "run", start, SigningKey.generate()):
+        (tmp_path / "run" / "task.json").write_bytes(text)
+    found = audit_files(tmp_path / "run").problems
+    assert found == ([] if own else ["task.json is another task than the one that the run names"])
 
 
 def test_a_hypothesis_that_is_not_the_registered_one_fails_the_audit(tmp_path: Path) -> None:
