@@ -234,9 +234,14 @@ class Stage:
             except WorkerFault as fault:
                 self.failed[name] = fault.reason
         for name, arm in list(self.arms.items()):  # when all stand still: each makes a call while it is loaded
-            if wrong := self.bench.prove(arm):
+            wrong, usable = self.bench.prove(arm)
+            if not usable:
                 self.arms.pop(name).worker.close()
                 self.failed[name] = wrong
+            elif wrong:
+                self._emit(Event("note", f"baseline {name} is rough: {wrong}"))
+        for name, why in self.failed.items():
+            self._emit(Event("note", f"baseline {name} is left out: {why}"))
         if not self.arms:
             raise EnvironmentFault(
                 f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines"

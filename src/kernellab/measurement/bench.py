@@ -32,6 +32,7 @@ _LOOKOUTS, _TRIAL_LOOKOUTS = 2, 0.5
 TOO_GOOD = 0.8
 _HOPELESS, _NEARLY = 0.8, 0.95
 _TOO_LONG = 3
+_ROUGH = 64
 _LOOKS = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 81, 121, 161, 201, 241, 301, 401)
 Stopped = Literal["raced", "narrow", "budget"]
 
@@ -83,10 +84,11 @@ class Busy:
 class Unfit(Exception):
     """A timed call's output was wrong, or the worker broke off: the measurement is a rejection."""
 
-    def __init__(self, rejected: Rejected, arm: Arm) -> None:
+    def __init__(self, rejected: Rejected, arm: Arm, excess: float = math.inf) -> None:
         super().__init__(rejected.reason)
         self.rejected = rejected
         self.arm = arm
+        self.excess = excess
 
 
 class Bench:
@@ -232,13 +234,17 @@ class Bench:
             self._check(arm, number, filling)
         return sample
 
-    def prove(self, arm: Arm) -> str:
-        """One call with a known answer: why an arm that is about to be trusted should not be, or ''."""
+    def prove(self, arm: Arm) -> tuple[str, bool]:
+        """One call with a known answer: what is wrong with an arm that is about to be trusted, or '', and whether it can be.
+
+        One whose errors are some times larger than a candidate's may be is rough, and is trusted: being the faster for it
+        makes nobody's claim easier. (A sum of millions in one float32 after the other is such a thing.)
+        """
         try:
             self._rehearse(arm)
         except Unfit as unfit:
-            return unfit.rejected.reason
-        return ""
+            return unfit.rejected.reason, unfit.excess <= _ROUGH
+        return "", True
 
     def _warm_up(self, arm: Arm, other: Arm) -> None:
         """One uncounted call (thread pools, predictors, lazy libraries) tells how many make a sample.
@@ -371,7 +377,7 @@ class Bench:
         """How many calls were judged in full."""
         fault, checked = self.ring.check(number, filling)
         if fault is not None:
-            raise Unfit(_timed_fault(fault), arm)
+            raise Unfit(_timed_fault(fault), arm, fault.excess)
         return checked
 
     def _prepare(self, arm: Arm, number: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,13 @@ from kernellab.tasks.spec import Array
 
 @dataclass(frozen=True)
 class Mismatch:
+    """`excess`: how many times its budget the error is, where it is one of size."""
+
     cause: Cause
     reason: str
     max_abs_err: float | None
     max_ulp: float | None
+    excess: float = math.inf
 
 
 def poison_pattern(dtype: np.dtype[Any] | str, secret: int) -> int:
@@ -100,7 +104,8 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
     if not np.isfinite(value) and np.isfinite(wanted):
         return Mismatch("non-finite", f"{name}: {share} wrong, {first}", _finite(absolute), _finite(ulps))
     size = f"error up to {absolute:.3g}, {ulps:.4g} ULP against a budget of {expected.budget_ulp:.4g}"
-    return Mismatch("wrong-output", f"{name}: {share} wrong, {first}; {size}", _finite(absolute), _finite(ulps))
+    excess = ulps / expected.budget_ulp if expected.budget_ulp and math.isfinite(ulps) else math.inf
+    return Mismatch("wrong-output", f"{name}: {share} wrong, {first}; {size}", _finite(absolute), _finite(ulps), excess)
 
 
 def _bad(got: Array, expected: Expected) -> Array:

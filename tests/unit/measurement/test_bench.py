@@ -410,9 +410,10 @@ def test_a_candidate_that_is_unfit_in_the_timed_calls_is_rejected_with_its_cause
 
 
 def test_an_arm_is_proven_by_one_call_with_a_known_answer(ring: Ring, arm: Any) -> None:
-    assert bench(ring).prove(arm(spin(10))) == ""
+    assert bench(ring).prove(arm(spin(10))) == ("", True)
     wrong = "void k(const float *x, float *y, long n) { for (long j = 0; j < n; j++) y[j] = 3 * x[j]; }"
-    assert "4096 of 4096 elements wrong" in bench(ring).prove(arm(wrong))
+    reason, usable = bench(ring).prove(arm(wrong))
+    assert ("4096 of 4096 elements wrong" in reason, usable) == (True, False)
 
 
 def test_pairs_give_the_first_arms_speedup_over_the_second() -> None:

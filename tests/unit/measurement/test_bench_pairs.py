@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -274,9 +275,17 @@ def test_the_set_loaded_by_the_first_call_is_the_one_of_the_first_pair(double_ta
 def test_a_proof_is_one_call_with_a_known_answer(double_task: Task) -> None:
     slots = ScriptedSlots(double_task)
     arm = theirs(slots, LONG)
-    assert bench(slots).prove(arm) == ""
+    assert bench(slots).prove(arm) == ("", True)
     assert slots.events == [
         ("prepare", "theirs", [0]), ("fill", 0, 1, 1, -1), ("flush",), ("run", "theirs", [0]), ("check", 0)
     ]  # fmt: skip
     slots.faults = iter([WRONG])
-    assert bench(slots).prove(arm) == "y: 1 of 4096 elements wrong"
+    assert bench(slots).prove(arm) == ("y: 1 of 4096 elements wrong", False)
+
+
+@pytest.mark.parametrize(("excess", "usable"), [(1.2, True), (64.0, True), (64.1, False)])
+def test_a_rough_baseline_is_still_the_one_to_beat(excess: float, usable: bool, double_task: Task) -> None:
+    slots = ScriptedSlots(double_task)
+    slots.faults = repeat(replace(WRONG, excess=excess))
+    arm = Arm("torch", ScriptedRunner(slots, "theirs", repeat(LONG)), 1, trusted=True)
+    assert bench(slots).prove(arm) == (WRONG.reason, usable)
