@@ -82,7 +82,10 @@ class ClockedProcess:
         if reply != token:
             self._broken(reply, bool(ready), timeout_s, "during a call")
         most = before + self._threads * (ended - started)
-        return ended - started + self._halt(ended, ended - started, used, most)
+        waited = self._own_wait()
+        late = self._halt(ended)
+        self._refuse_more(ended - started, used, most, late - (self._own_wait() - waited))
+        return ended - started + (late if self._threads > 1 else 0.0)
 
     def rest(self) -> None:
         """Stop before the first command."""
@@ -94,22 +97,31 @@ class ClockedProcess:
             raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of {since}")
         self._still = True
 
-    def _halt(self, ended: float, seconds: float, used: float, most: float) -> float:
-        """Stop after a reply; returns how much of the time that took belongs to the sample.
-
-        `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
-        have used by then, where that is known.
-        """
+    def _halt(self, ended: float) -> float:
+        """Stop after a reply; returns how long that took. Where several threads run, it belongs to the sample."""
         self._stop("its reply")
         if self.process.status is not None:
             self._broken(b"", True, 0.0, "during a call")
-        late, now = time.perf_counter() - ended, self._cpu_s()
-        more = max(now - most, min(now - used, self._threads * late) - self._threads * _LAG_S)
-        allowed = _LOST_S + _LOST_SHARE * seconds
-        if more > allowed + _HIDDEN_S and not self._trusted:
+        return time.perf_counter() - ended
+
+    def _own_wait(self) -> float:
+        """How long this thread has waited for a processor so far: threads that spin while they have nothing to do spin on
+        meanwhile, and that is not their fault. One thread that has replied does not."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return _run_delay("/proc/thread-self/schedstat") if self._threads > 1 else 0.0
+        return 0.0
+
+    def _refuse_more(self, seconds: float, used: float, most: float, late: float) -> None:
+        """One that went on computing after its reply is rejected.
+
+        `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
+        have used by then, where that is known. `late`: how long it could go on through its own doing.
+        """
+        now, threads = self._cpu_s(), self._threads
+        more = min(max(now - most, now - used - threads * _LAG_S), threads * late)
+        if more > _LOST_S + _LOST_SHARE * seconds + _HIDDEN_S and not self._trusted:
             self.process.kill()
             raise WorkerFault("hidden-work", f"went on computing for {more * 1e3:.3g} ms after its reply")
-        return late if self._threads > 1 else 0.0
 
     def refuse(self) -> NoReturn:
         self.process.kill()

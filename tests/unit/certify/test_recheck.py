@@ -104,7 +104,7 @@ def test_without_a_gpu_a_gpu_certificate_is_not_said_to_hold(signed_again: Calla
 def changed_task(monkeypatch: pytest.MonkeyPatch, reference: Callable[..., Array]) -> None:
     task = replace(TASKS["softmax"], reference=reference)
     monkeypatch.setattr(module, "load_task", lambda _: task)
-    monkeypatch.setattr(module, "_in_lab", lambda *_: None)
+    monkeypatch.setattr(module, "_on_device", lambda *_: None)
 
 
 def test_a_reference_with_other_answers_breaks_the_certificate(

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain, repeat
 
 import pytest
 
+from kernellab.run import worker
 from kernellab.run.base import WorkerFault
 from kernellab.run.worker import ClockedProcess, describe
 
@@ -74,6 +76,17 @@ def clocked(request: pytest.FixtureRequest) -> Iterator[ClockedProcess]:
 def test_a_clock_as_old_as_the_last_tick_does_not_accuse_who_waits(clocked: ClockedProcess) -> None:
     for _ in range(60):
         clocked.command([0], 60)
+
+
+@pytest.mark.parametrize("clocked", [(0.001, 0.5, 0.1)], indirect=True)
+def test_who_spins_while_the_laboratory_gets_no_processor_is_not_accused(
+    clocked: ClockedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several threads may wait for work by spinning; the kernel's books say that this side waited all the while."""
+    clocked._threads = 2
+    waited = chain([0.0], repeat(1000.0))
+    monkeypatch.setattr(worker, "_run_delay", lambda _: next(waited))
+    assert clocked.command([0], 60) > 0.1, "and all of it belongs to the sample"
 
 
 @pytest.mark.parametrize("clocked", [(0.0, 0.5, 0.3)], indirect=True)
