@@ -71,6 +71,7 @@ class ClockedProcess:
         """
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
+        waited = self._waits()
         before, started = self._cpu_s() if self._still else float("inf"), time.perf_counter()
         self.process.resume()
         with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
@@ -81,10 +82,9 @@ class ClockedProcess:
         ended = time.perf_counter()
         if reply != token:
             self._broken(reply, bool(ready), timeout_s, "during a call")
-        most = before + self._threads * (ended - started)
-        waited = self._own_wait()
         late = self._halt(ended)
-        self._refuse_more(ended - started, used, most, late - (self._own_wait() - waited))
+        most = before + self._threads * (ended - started)
+        self._refuse_more(ended - started, used, most, late, max(0.0, self._waits() - waited))
         return ended - started + (late if self._threads > 1 else 0.0)
 
     def rest(self) -> None:
@@ -104,21 +104,26 @@ class ClockedProcess:
             self._broken(b"", True, 0.0, "during a call")
         return time.perf_counter() - ended
 
-    def _own_wait(self) -> float:
-        """How long this thread has waited for a processor so far: threads that spin while they have nothing to do spin on
-        meanwhile, and that is not their fault. One thread that has replied does not."""
+    def _waits(self) -> float:
+        """How long its threads and this one have waited for a processor so far, where it has several.
+
+        Threads that wait for work by spinning spin on until the stop reaches them: on a busy machine that is nobody's fault.
+        """
+        if self._threads == 1:
+            return 0.0
         with contextlib.suppress(OSError, ValueError, IndexError):
-            return _run_delay("/proc/thread-self/schedstat") if self._threads > 1 else 0.0
+            theirs = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in os.listdir(self._tasks))
+            return theirs + _run_delay("/proc/thread-self/schedstat")
         return 0.0
 
-    def _refuse_more(self, seconds: float, used: float, most: float, late: float) -> None:
-        """One that went on computing after its reply is rejected.
+    def _refuse_more(self, seconds: float, used: float, most: float, late: float, waited: float) -> None:
+        """One that went on computing after its reply is rejected; what it took belongs to the sample in any case.
 
         `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
-        have used by then, where that is known. `late`: how long it could go on through its own doing.
+        have used by then, where that is known. It stood still `late` after that; somebody had `waited` for a processor.
         """
         now, threads = self._cpu_s(), self._threads
-        more = min(max(now - most, now - used - threads * _LAG_S), threads * late)
+        more = min(max(now - most, now - used - threads * _LAG_S), threads * late) - threads * waited
         if more > _LOST_S + _LOST_SHARE * seconds + _HIDDEN_S and not self._trusted:
             self.process.kill()
             raise WorkerFault("hidden-work", f"went on computing for {more * 1e3:.3g} ms after its reply")
