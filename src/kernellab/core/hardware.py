@@ -1,7 +1,8 @@
-"""What processor this is."""
+"""What processor this is, and how much memory there is."""
 
 from __future__ import annotations
 
+import os
 import platform
 
 
@@ -18,3 +19,8 @@ def cpu_model() -> str:
     known = {"0xd0c": "Neoverse-N1", "0xd40": "Neoverse-V1", "0xd49": "Neoverse-N2", "0xd4f": "Neoverse-V2"}
     part = lines.get("CPU part\t", "").strip()
     return known.get(part, part) or platform.machine()
+
+
+def memory_bytes() -> int:
+    """Of the whole machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

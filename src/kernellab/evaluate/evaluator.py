@@ -108,9 +108,7 @@ class LocalEvaluator:
 
     def open(self, task: Task, locator: str, torch: bool = True) -> DeviceSetup:
         """Have a task ready, on the device of the settings, from now on by this locator. A request names its fingerprint."""
-        settings = self._settings
-        place = Place(device=settings.device, target=settings.target, threads=settings.threads)
-        opened = self._task((task.fingerprint(), place, torch), lambda: (task, locator))
+        opened = self._task((task.fingerprint(), Place.of(self._settings), torch), lambda: (task, locator))
         opened.locator = locator
         return opened.device
 

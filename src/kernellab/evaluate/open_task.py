@@ -61,17 +61,16 @@ class OpenTask:
 
     def request(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param], **asked: Any) -> TrialRequest:
         """A trial of this task on its device; `asked` are the other fields."""
-        settings = self.settings
         return TrialRequest(
             task=self.locator,
             fingerprint=self._fingerprint,
-            place=Place(device=settings.device, target=settings.target, threads=settings.threads),
+            place=Place.of(self.settings),
             dims=dims,
             source=candidate.text,
             name=candidate.name,
             params=dict(params),
             torch=self._torch,
-            **{"effort": settings.profile, **asked},
+            **{"effort": self.settings.profile, **asked},
         )
 
     def build(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param]) -> Built | NotBuilt:

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from kernellab.core.ids import digest
 from kernellab.core.records import Artifact, Dims, Param, Passed, Record, Rejected, Timing, Trust, Verdict
-from kernellab.core.settings import Effort
+from kernellab.core.settings import Effort, Settings
 from kernellab.ledger.records import Calibration
 
 
@@ -22,6 +22,10 @@ class Place(Record):
     device: str
     target: str = ""
     threads: int = 1
+
+    @classmethod
+    def of(cls, settings: Settings) -> Place:
+        return cls(device=settings.device, target=settings.target, threads=settings.threads)
 
 
 class Judging(Record):

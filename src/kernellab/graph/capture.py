@@ -83,16 +83,6 @@ class Capturer:
         self.close()
 
 
-def capture_file(locator: str, eval_mode: bool = False, limits: Limits = LIMITS) -> GraphRecord:
-    """`locator`: FILE.py:Class, FILE.py:function, FILE.py with one module in it, or a robust-kbench folder."""
-    from kernellab.graph.folder import is_folder, settings
-
-    request = settings(locator)[0] if is_folder(locator) else parse(locator)
-    request = replace(request, eval_mode=eval_mode)
-    with Capturer([os.path.dirname(request.file)]) as capturer:
-        return capturer.capture(request, limits)
-
-
 def parse(locator: str) -> Request:
     """FILE.py:NAME or FILE.py as a request."""
     path, colon, name = locator.rpartition(":") if not locator.endswith(".py") else (locator, "", "")

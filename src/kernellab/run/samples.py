@@ -42,7 +42,6 @@ class Nest:
     def __init__(self, job: Job, control: socket.socket, discard: Callable[[Job], None]) -> None:
         self.job = job
         self._discard = discard
-        self._closed = False
         self._control = control
         self._control.settimeout(_REAP_S)
 
@@ -72,10 +71,8 @@ class Nest:
         return _KILLED
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._discard(self.job)
-            self._control.close()
+        self._discard(self.job)
+        self._control.close()
 
 
 class Child:

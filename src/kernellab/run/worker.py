@@ -24,6 +24,7 @@ from kernellab.run.base import Sample, WorkerFault
 from kernellab.sandbox.freeze import STOP_S
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
+_OWN_BOOKS = "/proc/thread-self/schedstat"
 _HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
 _LAG_S = 10e-3  # the CPU clock of a thread that runs elsewhere is as old as the last timer tick, 100 a second or more
 
@@ -112,8 +113,7 @@ class ClockedProcess:
         if self._threads == 1:
             return 0.0
         with contextlib.suppress(OSError, ValueError, IndexError):
-            theirs = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in os.listdir(self._tasks))
-            return theirs + _run_delay("/proc/thread-self/schedstat")
+            return self._waited() + _run_delay(_OWN_BOOKS)
         return 0.0
 
     def _refuse_more(self, seconds: float, used: float, most: float, late: float, waited: float) -> None:
@@ -157,15 +157,16 @@ class ClockedProcess:
         except OSError:
             return 0.0
 
+    def _waited(self) -> float:
+        """How long its threads have waited for a processor."""
+        threads = os.listdir(self._tasks) if self._threads > 1 else [str(self.process.pid)]
+        return sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in threads)
+
     def books(self) -> Books:
         """From the kernel, never from the worker."""
         try:
-            threads = os.listdir(self._tasks) if self._threads > 1 else [str(self.process.pid)]
-            waited = sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in threads)
-            switched = _switches(f"/proc/{self.process.pid}/status")
-            return Books(
-                time.clock_gettime(self._cpu_clock), waited, _run_delay("/proc/thread-self/schedstat"), switched
-            )
+            waited, switched = self._waited(), _switches(f"/proc/{self.process.pid}/status")
+            return Books(time.clock_gettime(self._cpu_clock), waited, _run_delay(_OWN_BOOKS), switched)
         except (OSError, ValueError, IndexError):
             return Books(0.0, 0.0, 0.0, 0)
 

@@ -58,9 +58,7 @@ class Sandbox:
         self._folders: set[str] = set()  # scratch of jobs, some of it perhaps of a job that an interrupt left unclosed
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
         self.trees = namespaces.toolchain_trees(tuple(trees), preload)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._control.settimeout(_ANSWER_S)
+        self._control, theirs = _line()
         self._process = self._boot(theirs, list(preload), self_exe)
         theirs.close()
         self._starting = True
@@ -108,9 +106,7 @@ class Sandbox:
         with self._spawning:
             self.ready()
             while self.tier in NAMESPACED and len(self._spares) < count:
-                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-                ours.settimeout(_ANSWER_S)
+                ours, theirs = _line()
                 with theirs:
                     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
                     self._control.sendmsg([SPARE], rights)
@@ -205,6 +201,14 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _line() -> tuple[socket.socket, socket.socket]:
+    """Two ends; ours learns from the kernel who wrote at the other, and does not wait for ever."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    ours.settimeout(_ANSWER_S)
+    return ours, theirs
 
 
 def _pid_of(line: socket.socket) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.core.hardware import cpu_model
+from kernellab.core.hardware import cpu_model, memory_bytes
 from kernellab.core.targets import Machine
 from kernellab.targets.base import DeviceSetup, Platform, Workbench, open_workbench
 
@@ -35,7 +35,7 @@ class CpuPlatform(Platform):
         return cpu_model()
 
     def memory_gb(self) -> float:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+        return memory_bytes() / 1e9
 
     def workbench(self, settings: Settings) -> Workbench:
         return open_workbench(self.kind, settings, _machine(settings), settings.target or "this processor")

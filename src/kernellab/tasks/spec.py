@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.core.errors import TaskRefused, UsageError
+from kernellab.core.hardware import memory_bytes
 from kernellab.core.ids import digest
 from kernellab.core.targets import sizes_key
 from kernellab.tasks.dtypes import DTYPES, SMALL_INTEGERS, in_float32, is_float, is_short, np_dtype, split_name
@@ -263,7 +263,7 @@ def parse_dims(text: str, task: Task) -> Dims:
     if set(dims) != set(names) or any(v < 1 for v in dims.values()):
         example = dims_label(task.tune[0])
         raise UsageError(f"'{text}' is not a shape of task {task.name}", f"write it like {example}")
-    needs, has = task.least_bytes(dims), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needs, has = task.least_bytes(dims), memory_bytes()
     if needs > has:
         raise UsageError(f"one call at {text} needs {needs / 1e9:.4g} GB, and this machine has {has / 1e9:.4g}",
                          "choose a smaller shape")  # fmt: skip
