@@ -3,7 +3,7 @@
     python benchmarks/aa_false_wins.py [--n 200] [--effort standard] [--busy 1]
 
 Each comparison runs one kernel against itself, each in as many fresh processes as a confirmation has, and applies the win
-rule: lower bound above 1.01, and not disturbed.
+rule: lower bound above 1.01, and not disturbed. One that breaks off is told with its reason: a rejection of an honest kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import os
 import time
 
 from duel import SPIN, build, duel, open_stage
+from kernellab.core.errors import EnvironmentFault
+from kernellab.core.records import Timing
 from kernellab.core.settings import Settings
 
 
@@ -33,11 +35,18 @@ def main() -> None:
     for other in others:
         other.start()
     started = time.monotonic()
-    wins, busy, ratios, dropped, pairs = 0, 0, [], 0, 0
+    wins, busy, ratios, dropped, pairs, broken = 0, 0, [], 0, 0, []
     with open_stage(str(SPIN), {"N": 4096}, settings) as (opened, stage):
         built = build(opened, stage, SPIN, {"ROUNDS": 400_000})
         for number in range(options.n):
-            timing = duel(stage, built, built, settings.profile, settings.sample_s)
+            try:
+                timing = duel(stage, built, built, settings.profile, settings.sample_s)
+            except EnvironmentFault as fault:
+                timing = fault
+            if not isinstance(timing, Timing):
+                broken.append(str(timing))
+                print(f"{number + 1}: {timing}", flush=True)
+                continue
             ratios.append(timing.speedup)
             dropped += len(timing.dropped)
             pairs += len(timing.candidate_s)
@@ -52,7 +61,7 @@ def main() -> None:
     ratios.sort()
     print(
         f"A/A at {options.effort} effort, {options.busy} busy process(es) beside it: {wins} of {options.n} declared a win, "
-        f"{busy} said to be busy; "
+        f"{busy} said to be busy, {len(broken)} broke off; "
         f"median ratios {ratios[0]:.4f} .. {ratios[-1]:.4f}; {dropped} of {dropped + pairs} pairs set aside; {time.monotonic() - started:.0f} s"
     )
 

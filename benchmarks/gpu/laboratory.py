@@ -79,7 +79,8 @@ def main() -> None:
 def search(run: ExperimentRun, stage: Stage, proposer: Proposer, trials: int) -> None:
     """The laboratory's own loop, without the confirmation at its end."""
 
-    with Ahead(proposer, partial(build, run, stage), run.opened.device.build_jobs) as ahead:
+    jobs = run.opened.device.build_jobs
+    with Ahead(proposer, partial(build, run, stage), jobs, spare=stage.expect_confirmation) as ahead:
         for done in range(trials):
             found = ahead.next(trials - done)
             if found is None:

@@ -125,8 +125,12 @@ class CudaBuilder:
         self.target = target_of(target)
         self._headers = header_folders()
         self._version = ""
-        self._record_limits = Limits(wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4)
-        self._compile_limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64)
+        self._record_limits = Limits(
+            wall_s=min(10.0, timeout_s), cpu_s=20, memory=2 << 30, processes=4, nice=exchange.BESIDE
+        )
+        self._compile_limits = Limits(
+            wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, processes=64, nice=exchange.BESIDE
+        )
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
         return exchange.describe(self._sandbox, _RECORDER, candidate, self._record_limits)

@@ -24,6 +24,8 @@ from kernellab.sandbox.limits import Limits
 from kernellab.tasks.spec import Dims, Task
 
 MAX_STATIC = 64 << 10
+BESIDE = 5
+"""Builds for a GPU run on every core while others are judged and timed: those who wait for it go first."""
 _MAX_REPLY = 48 << 20
 _NAME = "candidate"  # the same for every file and every job: a name would tell them apart
 _PLAN = TypeAdapter(Plan)

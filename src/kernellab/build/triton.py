@@ -111,7 +111,9 @@ class TritonBuilder:
         self._missing = missing()
         most = MAX_SHARED.get(self._arch, LEAST_SHARED)
         self._properties = {"max_shared_mem": most, **(properties or {})}
-        self._limits = Limits(wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, memory=4 << 30, processes=32)
+        self._limits = Limits(
+            wall_s=timeout_s, cpu_s=int(2 * timeout_s) + 1, memory=4 << 30, processes=32, nice=exchange.BESIDE
+        )
 
     def describe(self, candidate: Candidate) -> Described | NotBuilt:
         return exchange.describe(self._sandbox, _JOB, candidate, self._limits)

@@ -80,9 +80,9 @@ class OpenTask:
     def evaluate(self, request: TrialRequest) -> TrialRecord:
         return self.evaluator.evaluate(request)
 
-    def stage(self, dims: Dims, confirming: bool = True) -> Stage:
+    def stage(self, dims: Dims) -> Stage:
         """Set up one shape and say what was measured of it."""
-        stage = self.evaluator.stage(self.request(dims, Candidate("", ""), {}), confirming)
+        stage = self.evaluator.stage(self.request(dims, Candidate("", ""), {}))
         floor = stage.floor
         self.emit(Event("calibration", (
             f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "

@@ -34,8 +34,7 @@ _AGAIN = 3
 
 
 class Stage:
-    """`crew`: computes answers ahead, where that disturbs nobody. `confirming`: a confirmation will come, and the crew
-    makes its inputs and answers meanwhile."""
+    """`crew`: computes answers ahead, where that disturbs nobody."""
 
     def __init__(
         self,
@@ -45,7 +44,6 @@ class Stage:
         dims: Dims,
         emit: Listener = silent,
         crew: Crew | None = None,
-        confirming: bool = True,
     ) -> None:
         self._emit, self._crew = emit, crew
         self._rig = rig
@@ -63,7 +61,7 @@ class Stage:
         self.seed = os.urandom(32)
         self.ring = rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
         coming = rig.start_baselines(task, locator, rig.names, self.ring)
-        self._ahead = self._prepare_confirmation() if confirming and crew is not None else None
+        self._ahead: tuple[bytes, CaseTable, Slots] | None = None
         self.table = CaseTable(task, screen, os.urandom(32), rig.device)
         self.bench = self._make_bench(self.ring)
         self.arms: dict[str, Arm] = {}
@@ -96,6 +94,11 @@ class Stage:
                 return self._named(self.bench.trial(candidate, baseline, effort, incumbent), built)
         except WorkerFault as fault:
             return _not_loaded(fault)
+
+    def expect_confirmation(self) -> None:
+        """There are processors to spare: the crew may make the inputs and answers of the next confirmation from now on."""
+        if self._crew is not None and self._ahead is None and not self.closed:
+            self._ahead = self._prepare_confirmation()
 
     def confirm(self, built: Built, effort: Effort) -> tuple[Verdict, Timing | Busy | None, str]:
         """Everything anew: fresh inputs, fresh processes, every case; then a fixed number of pairs.

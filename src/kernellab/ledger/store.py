@@ -21,6 +21,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._root = folder / "artifacts"
+        self._written: dict[str, tuple[int, ...]] = {}
 
     def path(self, sha: str) -> Path:
         if not _SHA.fullmatch(sha):
@@ -32,11 +33,14 @@ class Store:
         sha = sha256_hex(data)
         path = self.path(sha)
         try:
+            if sha in self._written and self._written[sha] == _facts(path):
+                return sha
             if not _holds(path, sha):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 replace_file(path, data)
         except OSError as error:
             raise write_fault(path, self.folder, error) from error
+        self._written[sha] = _facts(path)
         return sha
 
     def get(self, sha: str) -> bytes:
@@ -61,6 +65,15 @@ class Store:
             except LedgerFault as fault:
                 problems.append(fault.what)
         return problems
+
+
+def _facts(path: Path) -> tuple[int, ...]:
+    """Which file it is, and since when it is as it is; nothing where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _holds(path: Path, sha: str) -> bool:

@@ -11,6 +11,7 @@ import fcntl
 import math
 import mmap
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -83,6 +84,13 @@ class Arena:
         if not np.array_equal(before, self._pattern[: before.size]):
             return "before"
         return "" if np.array_equal(after, self._pattern[: after.size]) else "behind"
+
+    def fill_all(self, regions: Sequence[Region], patterns: Sequence[int]) -> None:
+        for region, pattern in zip(regions, patterns, strict=True):
+            self.fill(region, pattern)
+
+    def take_all(self, regions: Sequence[Region]) -> list[tuple[Array, str]]:
+        return [(np.array(self.array(region)), self.intact(region)) for region in regions]
 
     def reader(self) -> int:
         """A new descriptor on the same memory that cannot write; the caller closes it."""

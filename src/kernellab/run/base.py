@@ -57,6 +57,12 @@ class Memory(Protocol):
     def intact(self, region: Region) -> str:
         """Which guard band was overwritten, or ''."""
 
+    def fill_all(self, regions: Sequence[Region], patterns: Sequence[int]) -> None:
+        """`fill` for each of them, in as few steps as the device allows."""
+
+    def take_all(self, regions: Sequence[Region]) -> list[tuple[Array, str]]:
+        """A copy of each one's contents, and what `intact` says of it."""
+
     def close(self) -> None: ...
 
 

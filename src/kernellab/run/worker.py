@@ -21,7 +21,7 @@ from typing import NoReturn, Protocol
 
 from kernellab.core.records import Cause
 from kernellab.run.base import Sample, WorkerFault
-from kernellab.sandbox.freeze import STOP_S
+from kernellab.sandbox.freeze import STOP_S, states
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 _OWN_BOOKS = "/proc/thread-self/schedstat"
@@ -93,9 +93,14 @@ class ClockedProcess:
         self._stop("being loaded")
 
     def _stop(self, since: str) -> None:
+        used = self._cpu_s()
         if not self.process.stop():
+            more, found = self._cpu_s() - used, "".join(sorted(states(self.process.pid)))
             self.process.kill()
-            raise WorkerFault("hidden-work", f"could not be stopped within {STOP_S:g} s of {since}")
+            reason = f"could not be stopped within {STOP_S:g} s of {since}"
+            raise WorkerFault(
+                "hidden-work", f"{reason} (state {found}, {more * 1e3:.3g} ms of processor time meanwhile)"
+            )
         self._still = True
 
     def _halt(self, ended: float) -> float:

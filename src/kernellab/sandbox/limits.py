@@ -22,7 +22,7 @@ NEST = 1 << 21  # CAP_SYS_ADMIN within the job's own user namespace: a pid names
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes and seconds. `wall_s` is enforced by the parent, the rest by the kernel."""
+    """Bytes and seconds. `wall_s` is enforced by the parent, the rest by the kernel. `nice`: gives way to others."""
 
     wall_s: float = 30.0
     cpu_s: int = 60
@@ -32,6 +32,7 @@ class Limits:
     processes: int = 64
     scratch: int = 256 << 20
     stack: int = 8 << 20
+    nice: int = 0
 
 
 def apply(limits: Limits, running: int = 0) -> None:
@@ -42,6 +43,7 @@ def apply(limits: Limits, running: int = 0) -> None:
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(what, (value, value))
 
+    os.nice(limits.nice)
     cap(resource.RLIMIT_AS, limits.memory)
     cap(resource.RLIMIT_CPU, limits.cpu_s)
     cap(resource.RLIMIT_FSIZE, limits.file_size)

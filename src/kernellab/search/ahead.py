@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from kernellab.build.base import Built, NotBuilt
 from kernellab.propose.base import Idea, Proposer
 
+_INTERVAL_S = 5e-4
+"""Those that build give the interpreter back to the thread that judges and times after so long; ten times that is usual."""
+
 
 class Ahead:
     """Hands out ideas with their builds. With `jobs` the proposer is asked for that many before their outcome is known.
 
     `in_order`: as they were proposed, whatever is built first: slower, and the record's order depends on no clock.
+    `spare`: called when few builds are left, for what else could be done ahead.
     """
 
     def __init__(
-        self, proposer: Proposer, build: Callable[[Idea], Built | NotBuilt], jobs: int, in_order: bool = False
-    ) -> None:
+        self, proposer: Proposer, build: Callable[[Idea], Built | NotBuilt], jobs: int, in_order: bool = False,
+        spare: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._in_order = in_order
+        self._spare = spare
         self._proposer = proposer
         self._build = build
         self._jobs = jobs
@@ -34,6 +41,8 @@ class Ahead:
             return next(((idea, self._build(idea)) for idea in self._proposer.ask(1)), None)
         while (room := min(most, self._jobs + 2) - len(self._running)) > 0 and (ideas := self._proposer.ask(room)):
             self._running += [(idea, self._pool.submit(self._build, idea)) for idea in ideas]
+        if len(self._running) <= self._jobs // 4:
+            self._spare()
         if not self._running:
             return None
         idea, future = self._running.pop(0 if self._in_order else self._first_done())
@@ -44,8 +53,12 @@ class Ahead:
         return next(n for n, (_, future) in enumerate(self._running) if future in done)
 
     def __enter__(self) -> Ahead:
+        self._interval = sys.getswitchinterval()
+        if self._pool is not None:
+            sys.setswitchinterval(_INTERVAL_S)
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.setswitchinterval(self._interval)
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

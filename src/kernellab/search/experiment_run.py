@@ -153,9 +153,9 @@ class ExperimentRun:
         self._write(found.calibration)
         return found
 
-    def stage(self, dims: Dims, confirming: bool = True) -> Stage:
+    def stage(self, dims: Dims) -> Stage:
         """Set up one shape and record its calibration."""
-        stage = self.opened.stage(dims, confirming)
+        stage = self.opened.stage(dims)
         self._write(stage.calibration)
         self._first.setdefault(shape_key(dims), stage.calibration)
         return stage

@@ -21,6 +21,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
 )
+from kernellab.evaluate.evaluator import evidence_of
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
@@ -57,7 +58,8 @@ def search_shape(
     done = run.archive.of(stage.task.name, stage.dims)
     proposer.tell([run.outcome(trial) for trial in done])
     count = len(done)
-    with Ahead(proposer, partial(build, run, stage), run.opened.device.build_jobs, in_order) as ahead:
+    jobs = run.opened.device.build_jobs
+    with Ahead(proposer, partial(build, run, stage), jobs, in_order, stage.expect_confirmation) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
@@ -71,7 +73,10 @@ def search_shape(
 
 def build(run: ExperimentRun, stage: Stage, idea: Idea) -> Built | NotBuilt:
     """For a trial of it, before that comes."""
-    return run.opened.build(stage.dims, idea.candidate, idea.params)
+    built = run.opened.build(stage.dims, idea.candidate, idea.params)
+    if isinstance(built, Built):
+        run.keep(*evidence_of(built).values())
+    return built
 
 
 def step(run: ExperimentRun, stage: Stage, idea: Idea) -> AnyTrial:

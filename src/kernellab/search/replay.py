@@ -36,7 +36,7 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
     require_sound(folder)
     trial = Run(folder).trial(number)
     with _open(folder, emit, trial.task) as opened:
-        stage = opened.stage(trial.dims, confirming=False)
+        stage = opened.stage(trial.dims)
         try:
             return {
                 "run": str(folder),
@@ -67,7 +67,7 @@ def _measure_again(opened: OpenTask, folder: Path, trials: list[MeasuredTrial]) 
     rows = []
     for label in dict.fromkeys(dims_label(t.dims) for t in trials):
         here = [t for t in trials if dims_label(t.dims) == label]
-        stage = opened.stage(here[0].dims, confirming=False)
+        stage = opened.stage(here[0].dims)
         try:
             for trial in here:
                 opened.emit(Event("note", f"measuring trial {trial.trial} again"))

@@ -247,7 +247,7 @@ def _run_cell(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask,
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
     text = f"{study_task.task.name} {dims_label(cell.dims)}, {replicate}"
     run.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
-    stage = run.stage(cell.dims, confirming=False)
+    stage = run.stage(cell.dims)
     try:
         for trial in unexamined:
             idea = Idea(_candidate(study_task, trial.proposal.name), dict(trial.proposal.params), "")

@@ -90,7 +90,7 @@ class _Look:
             expected = table.answers(number)
             patterns = poison_outputs(table.outputs, table.calls[number])
             self._run([number], table.timeouts[number])
-            self._judge(number, expected, patterns)
+            self._judge(_take(table, [number])[0], expected, patterns)
             if self._workers is None and (rejected := _rejection(case, self._judged[-1]())):
                 return rejected
         return self.first_rejection()
@@ -101,14 +101,15 @@ class _Look:
         table = self._table
         for _ in ("first", "second"):
             self._opened().begin(range(len(table.calls)), scrub=False)
-        patterns = [poison_outputs(table.outputs, call) for call in table.calls]
+        everything = range(len(table.calls))
+        patterns = poison_all(table.outputs, table.calls)
         try:
-            self._run(range(len(table.calls)), table.joint_timeout)
+            self._run(everything, table.joint_timeout)
         except WorkerFault:
             self.open()
             return self.one_by_one()
-        for number in range(len(table.cases)):
-            self._judge(number, table.answers(number), patterns[number])
+        for number, taken in zip(everything, _take(table, everything), strict=True):
+            self._judge(taken, table.answers(number), patterns[number])
         return self.first_rejection()
 
     def again(self) -> Rejected | None:
@@ -118,13 +119,13 @@ class _Look:
         made again on the same inputs and other leftovers: an output left alone because nothing changed would show.
         """
         table, self.label = self._table, "second pass"
-        patterns = [poison_outputs(table.outputs, call, leftover_pattern) for call in table.calls]
+        patterns = poison_all(table.outputs, table.calls, leftover_pattern)
         self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
-        for number, case in enumerate(table.cases):
-            if not self._as_before(number):
+        for number, taken in enumerate(_take(table, range(len(table.calls)))):
+            if not self._as_before(number, taken):
                 self._deterministic = False
-                if fault := self._fault_now(number, patterns[number]):
-                    return _later(fault, case, "right at first, then wrong")
+                if fault := self._fault_in(number, taken, patterns[number]):
+                    return _later(fault, table.cases[number], "right at first, then wrong")
         return None
 
     def many_times(self) -> Rejected | None:
@@ -135,10 +136,10 @@ class _Look:
         dice = secrets.SystemRandom()
         last = dice.sample(numbers, len(numbers))
         self.label = f"{count} calls in one process"
-        patterns = {n: poison_outputs(table.outputs, table.calls[n]) for n in numbers}
+        patterns = poison_all(table.outputs, [table.calls[n] for n in numbers])
         self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
-        for number in numbers:
-            if not self._as_before(number) and (fault := self._fault_now(number, patterns[number])):
+        for number, taken, pattern in zip(numbers, _take(table, numbers), patterns, strict=True):
+            if not self._as_before(number, taken) and (fault := self._fault_in(number, taken, pattern)):
                 how = f"right at first, then wrong after {count} calls in one process"
                 return _later(fault, table.cases[number], how)
         return None
@@ -171,9 +172,8 @@ class _Look:
             judged=judged,
         )
 
-    def _judge(self, number: int, expected: list[Expected], patterns: list[int]) -> None:
+    def _judge(self, taken: _Taken, expected: list[Expected], patterns: list[int]) -> None:
         """Now, or by a worker meanwhile."""
-        taken = _take(self._table, number)
         self._first.append(taken.arrays)
         if self._workers is not None:
             self._judged.append(self._workers.submit(_judge_case, self._table.task, taken, expected, patterns).result)
@@ -181,12 +181,11 @@ class _Look:
             judged = _judge_case(self._table.task, taken, expected, patterns)
             self._judged.append(lambda: judged)
 
-    def _as_before(self, number: int) -> bool:
-        taken = _take(self._table, number)
+    def _as_before(self, number: int, taken: _Taken) -> bool:
         return not taken.broken and all(map(_same_bits, self._first[number], taken.arrays))
 
-    def _fault_now(self, number: int, patterns: list[int]) -> Mismatch | None:
-        return _judge_case(self._table.task, _take(self._table, number), self._table.answers(number), patterns).fault
+    def _fault_in(self, number: int, taken: _Taken, patterns: list[int]) -> Mismatch | None:
+        return _judge_case(self._table.task, taken, self._table.answers(number), patterns).fault
 
 
 def _later(fault: Mismatch, case: Case, how: str) -> Rejected:
@@ -210,10 +209,16 @@ class _Judged:
     budget: float = 0.0
 
 
-def _take(table: CaseTable, number: int) -> _Taken:
-    call = table.calls[number]
-    broken = guard_fault(table.task, table.outputs, call)
-    return _Taken([np.array(table.outputs.read(region)) for region in call.outputs], broken)
+def _take(table: CaseTable, numbers: Sequence[int]) -> list[_Taken]:
+    """The outputs of these cases, as they are now."""
+    regions = [region for number in numbers for region in table.calls[number].outputs]
+    found = iter(table.outputs.take_all(regions))
+    taken = []
+    for _ in numbers:
+        outputs = [(buffer.name, *next(found)) for buffer in table.task.outputs]
+        faults = (_stray(name, side) for name, _, side in outputs if side)
+        taken.append(_Taken([array for _, array, _ in outputs], next(faults, None)))
+    return taken
 
 
 def _judge_case(task: Task, taken: _Taken, expected: list[Expected], patterns: list[int]) -> _Judged:
@@ -253,11 +258,17 @@ def _discreet(reason: str, case: Case) -> str:
     return f"{reason.split(':')[0]}: wrong at a held-out shape" if case.group == "held-out" else reason
 
 
-def poison_outputs(outputs: Memory, call: Call, pattern_of: Callable[[str, int], int] = poison_pattern) -> list[int]:
+def poison_outputs(outputs: Memory, call: Call) -> list[int]:
     """Poison every output of a call and renew its guards; returns the secret patterns."""
-    patterns = [pattern_of(region.dtype, secrets.randbits(64)) for region in call.outputs]
-    for region, pattern in zip(call.outputs, patterns, strict=True):
-        outputs.fill(region, pattern)
+    return poison_all(outputs, [call])[0]
+
+
+def poison_all(
+    outputs: Memory, calls: Sequence[Call], pattern_of: Callable[[str, int], int] = poison_pattern
+) -> list[list[int]]:
+    """The same for many calls at once."""
+    patterns = [[pattern_of(region.dtype, secrets.randbits(64)) for region in call.outputs] for call in calls]
+    outputs.fill_all([r for call in calls for r in call.outputs], [p for one in patterns for p in one])
     return patterns
 
 
@@ -266,8 +277,12 @@ def guard_fault(task: Task, outputs: Memory, call: Call) -> Mismatch | None:
     for buffer, region in zip(task.outputs, call.outputs, strict=True):
         side = outputs.intact(region)
         if side:
-            return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{buffer.name}'", None, None)
+            return _stray(buffer.name, side)
     return None
+
+
+def _stray(name: str, side: str) -> Mismatch:
+    return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{name}'", None, None)
 
 
 def check_outputs(

@@ -10,8 +10,9 @@ import pytest
 
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.ids import sha256_hex
+from kernellab.core.records import Rejected
 from kernellab.core.settings import Settings
-from kernellab.evaluate.evaluator import LocalEvaluator
+from kernellab.evaluate.evaluator import LocalEvaluator, found_twice
 from kernellab.evaluate.request import Clocking, Judging, Place, TrialRecord, TrialRequest
 from kernellab.tasks.load import load_task
 
@@ -123,6 +124,31 @@ def test_what_did_not_build_is_built_again_when_it_is_asked_for_again(evaluator:
     request = ask(source='SOURCE = "long"\n\n\ndef launch(x, y): kernel("k")(x)\n', params={})
     assert evaluator.evaluate(request).status == "build-failed"
     assert not any(request.build_key in opened.builds for opened in evaluator._opened.values())
+
+
+@pytest.mark.parametrize(
+    ("causes", "looks", "last"),
+    [
+        (["hidden-work", "hidden-work"], 2, "hidden-work"),
+        (["hidden-work", "wrong-output"], 2, "wrong-output"),
+        (["lost-worker", ""], 2, ""),
+        (["wrong-output", ""], 1, "wrong-output"),
+        (["", "hidden-work"], 1, ""),
+    ],
+)
+def test_what_a_machine_that_stands_still_may_have_caused_is_looked_at_again(
+    causes: list[str], looks: int, last: str
+) -> None:
+    coming, said = iter(causes), []
+
+    def examine() -> Any:
+        cause: Any = next(coming)
+        return (Rejected(cause=cause, reason=f"it is {cause}") if cause else None), None, ""
+
+    verdict, _, _ = found_twice(examine, lambda event: said.append(event.text))
+    assert (verdict.cause if isinstance(verdict, Rejected) else "") == last
+    assert len(causes) - len(list(coming)) == looks
+    assert said == ([f"examined again: it is {causes[0]}"] if looks == 2 else [])
 
 
 def test_a_race_is_not_a_confirmation(ask: Ask) -> None:

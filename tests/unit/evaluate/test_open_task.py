@@ -36,7 +36,7 @@ def test_a_trial_needs_no_folder_and_a_moved_task_file_is_read_where_it_is_now(
         opened.move(str(copy))
         assert opened.request(DIMS, candidate, params).task == str(copy)
         assert opened.evaluate(opened.request(DIMS, candidate, params)).status == "passed"
-        stage = opened.stage(DIMS, confirming=False)
+        stage = opened.stage(DIMS)
         assert stage.dims == DIMS
         stage.close()
     assert "calibration" in [event.kind for event in said]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kernellab.sandbox.freeze import freeze, states
+from kernellab.sandbox.freeze import _goes_on, _queued_s, freeze, states
 
 SPINS = "print('on', flush=True)\nwhile True: pass"
 TWO = (
@@ -60,3 +60,35 @@ def test_one_that_goes_on_is_told_within_the_limit(started: Started) -> None:
     began = time.monotonic()
     assert freeze(pid, lambda: None, within_s=0.2) == "running"
     assert time.monotonic() - began < 600
+
+
+@pytest.mark.parametrize(
+    ("late", "used", "queued", "goes_on"),
+    [
+        (2.1, 0.5, 0.0, True),
+        (2.1, 0.001, 0.0, False),
+        (4.1, 0.001, 0.0, True),
+        (4.1, 0.001, 4.0, False),
+        (4.1, 0.5, 4.0, True),
+        (31.0, 0.001, 31.0, True),
+    ],
+    ids=["works on", "does nothing", "does nothing for long", "stands in line", "works and stands in line", "for ever"],
+)
+def test_who_stands_in_line_for_a_processor_is_waited_for(
+    late: float, used: float, queued: float, goes_on: bool
+) -> None:
+    assert _goes_on(late, 2.0, used, queued) is goes_on
+
+
+def test_time_in_the_line_for_a_processor_is_read_from_the_kernel(started: Started) -> None:
+    """Two that spin on one processor wait for each other."""
+    both = [started(SPINS).pid for _ in range(2)]
+    cpu = min(os.sched_getaffinity(0))
+    for pid in both:
+        os.sched_setaffinity(pid, {cpu})
+    began = _queued_s(both[0])
+    deadline = time.monotonic() + 600
+    while _queued_s(both[0]) - began < 0.05:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert _queued_s(1 << 22) == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -218,3 +219,21 @@ def launch(x, y, N):
     assert isinstance(four, NotBuilt)
     assert isinstance(five, NotBuilt)
     assert (four.status, five.status, five.reason) == ("build-failed", "invalid", "five")
+
+
+def test_others_may_use_the_processors_once_few_builds_are_left() -> None:
+    left: list[int] = []
+    with Ahead(Line(20), refuse, 8, spare=lambda: left.append(20 - done)) as ahead:
+        for done in range(20):
+            assert ahead.next(20 - done) is not None
+    assert left
+    assert max(left) <= 8 // 4 + 1
+
+
+def test_the_interpreter_changes_hands_more_often_while_builds_run_beside() -> None:
+    before = sys.getswitchinterval()
+    with Ahead(Line(1), refuse, 2):
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
+    with Ahead(Line(1), refuse, 0):
+        assert sys.getswitchinterval() == before
