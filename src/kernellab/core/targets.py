@@ -100,6 +100,7 @@ class PlatformFacts:
     gauntlet     the folder of its shipped cheats and honest kernels
     architecture what is built for where nothing is named and no device is here
     example      a machine to speak of where none is at hand
+    torch        what torch calls such a device
     launch_s     what starting a kernel costs by itself, about
     packages     whose versions belong into a run's environment; `facts` are its other words there, with titles
     elsewhere    what a user may do with its kernels where there is no such device
@@ -115,6 +116,7 @@ class PlatformFacts:
     accelerator: bool = False
     sizes: str = ""
     gauntlet: str = ""
+    torch: str = "cpu"
     launch_s: float = 0.0
     packages: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -246,6 +248,11 @@ def default_language(kind: str) -> str:
 def sizes_key(kind: str) -> str:
     """The key of a task's shapes for a platform; '' for one that has none, or is not known here."""
     return next((known.sizes for known in platforms() if known.kind == kind), "")
+
+
+def torch_name(kind: str) -> str:
+    """What torch calls a device of this kind; the processor for one that is not known here."""
+    return next((known.torch for known in platforms() if known.kind == kind), "cpu")
 
 
 def fact_titles() -> dict[str, str]:

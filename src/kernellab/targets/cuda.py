@@ -162,6 +162,7 @@ CUDA = CudaPlatform(
     accelerator=True,
     sizes="cuda",
     gauntlet="gpu",
+    torch="cuda",
     launch_s=5e-6,
     packages=("triton", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-ml-py"),
     facts={"driver": "driver", "cuda": "CUDA driver API"},

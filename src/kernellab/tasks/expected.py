@@ -32,7 +32,10 @@ class Expected:
 class Oracle(Protocol):
     """Computes what is expected by itself, where a task's reference and scale are not NumPy functions.
 
-    One implementation is torch on the processor; one on a device answers the same question with the same arrays.
+    On a device it answers the same question with the same arrays, sooner.
     """
+
+    def on(self, kind: str) -> Oracle:
+        """The same, computing on a device of this kind where there is one."""
 
     def expect(self, dims: dict[str, int], inputs: list[Array]) -> list[Expected]: ...

@@ -163,12 +163,14 @@ class Task:
             object.__setattr__(self, "baselines", {**self.baselines, "numpy": rounding_once})
 
     def on(self, kind: str) -> Task:
-        """The task with its shapes for this kind of device: a copy, or itself where it has none of its own."""
+        """The task with its shapes, and its oracle, for this kind of device: a copy, or itself where it has neither."""
+        captured = replace(self.captured, oracle=self.captured.oracle.on(kind)) if self.captured else None
         sizes = self.sizes.get(kind) or self.sizes.get(sizes_key(kind))
         if sizes is None:
-            return self
+            return replace(self, captured=captured) if captured else self
         # `plain` excuses one running sum over everything, which no kernel of such a device does
-        return replace(self, tune=sizes.tune, held_out=sizes.held_out, edge=sizes.edge, plain=None)
+        shaped = replace(self, tune=sizes.tune, held_out=sizes.held_out, edge=sizes.edge, plain=None)
+        return replace(shaped, captured=captured)
 
     @property
     def family(self) -> str:

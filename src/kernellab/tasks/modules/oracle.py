@@ -1,7 +1,9 @@
 """What a captured module must give: its graph in float64, by torch, in the laboratory's own process.
 
-`TorchOracle` answers for arrays of the host. On a GPU the same graph runs on the device's tensors (graph/evaluate.py and
-graph/scale.py take any), so that an oracle there differs from this one in where it puts the inputs, and in nothing else.
+Where the task is tried on a GPU, the graph runs there too: graph/evaluate.py and graph/scale.py take any tensors, and so do
+the intervals. What comes back are arrays of the host, the same either way. Where the GPU has too little memory for it, the
+processor takes over.
+Covered: the answers lie in memory of this process, which no runner maps.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from kernellab.core.targets import torch_name
 from kernellab.graph.evaluate import evaluate
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged, accepted, judge
 from kernellab.tasks.expected import Array, Expected
+from kernellab.tasks.modules.intervals import bounds
 from kernellab.tasks.modules.record import Precision
-from kernellab.tasks.oracle import interval
 
 _BITS = {"tf32": 10, "f16": 10, "bf16": 7}
 _UNIT = {"tf32": 2.0**-10, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -28,9 +31,13 @@ _one_at_a_time = threading.Lock()
 
 
 class TorchOracle:
-    def __init__(self, graph: GraphRecord, precision: Precision) -> None:
+    def __init__(self, graph: GraphRecord, precision: Precision, device: str = "cpu") -> None:
         self._graph = graph
         self._precision = precision
+        self._device = device
+
+    def on(self, kind: str) -> TorchOracle:
+        return TorchOracle(self._graph, self._precision, torch_name(kind))
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         """The outputs in float64; the inputs may come as float64 too."""
@@ -39,17 +46,41 @@ class TorchOracle:
         return tuple(array(value) for value in found)
 
     def expect(self, dims: dict[str, int], inputs: list[Array]) -> list[Expected]:
+        """On the device where there is one with room for it, else on the processor."""
         with _one_at_a_time, need_torch().no_grad():
-            unit = _UNIT.get(self._precision, 0.0)
-            given = tensors(self._graph, inputs)
-            found = judge(self._graph, given, unit, rounding(self._precision))
-            return [_expected(judged) for judged in found]
+            found = self._on_device(inputs) if self._device != "cpu" else None
+            return found or self._on("cpu", inputs)
+
+    def _on_device(self, inputs: list[Array]) -> list[Expected] | None:
+        """None where no device answers, or the graph does not fit into its memory."""
+        torch = need_torch()
+        if not torch.cuda.is_available():
+            return None
+        _honest_float32(torch)
+        try:
+            return self._on(self._device, inputs)
+        except torch.OutOfMemoryError:
+            return None
+        finally:
+            torch.cuda.empty_cache()  # buffers of kernels need the room
+
+    def _on(self, device: str, inputs: list[Array]) -> list[Expected]:
+        given = {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
+        found = judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision))
+        return [_expected(judged) for judged in found]
 
     def unscaled(self, inputs: list[Array]) -> tuple[str, ...]:
         """Operators without a scale rule: there an element's own magnitude is its scale."""
         with _one_at_a_time, need_torch().no_grad():
             found = judge(self._graph, tensors(self._graph, inputs))
         return tuple(sorted({op for judged in found for op in judged.unscaled}))
+
+
+def _honest_float32(torch: Any) -> None:
+    """What the graph costs in its own types is part of the budget: no shorter sums and no shorter operands there."""
+    matmul = torch.backends.cuda.matmul
+    matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    matmul.allow_fp16_reduced_precision_reduction = matmul.allow_bf16_reduced_precision_reduction = False
 
 
 def rounding(precision: Precision) -> Callable[[Any], Any] | None:
@@ -85,6 +116,16 @@ def tensor_of(values: Array) -> Any:
     return torch.from_numpy(values)
 
 
+def array_of_dtype(tensor: Any) -> Array:
+    """A float tensor of any type, at least one axis, in the same type of NumPy's or of ml_dtypes'."""
+    torch = need_torch()
+    value = tensor.detach().cpu()
+    value = value.reshape(1) if value.dim() == 0 else value.contiguous()
+    if value.dtype == torch.bfloat16:
+        return np.asarray(value.view(torch.int16).numpy().view(_BFLOAT16))
+    return np.asarray(value.numpy())
+
+
 def array(tensor: Any) -> Array:
     """An output as its buffer holds it: at least one axis, booleans as bytes."""
     torch = need_torch()
@@ -97,14 +138,15 @@ def _expected(judged: Judged) -> Expected:
     value = array(judged.pair.value)
     if judged.exact:
         return Expected(value, value, 0.0, value, value, True, _also(judged))
-    scale = array(judged.pair.scale.expand(judged.pair.value.shape))
-    found = interval(value, scale, judged.budget_ulp, judged.dtype)
-    return Expected(value, scale, judged.budget_ulp, found.low, found.high, False, None, judged.floor_ulp)
+    scale = judged.pair.scale.expand(judged.pair.value.shape)
+    low, high = (array_of_dtype(bound) for bound in bounds(judged.pair.value, scale, judged.budget_ulp, judged.dtype))
+    return Expected(value, array(scale), judged.budget_ulp, low, high, False, None, judged.floor_ulp)
 
 
 def _also(judged: Judged) -> Callable[[Array], Array]:
     def also(got: Array) -> Array:
-        given = tensor_of(got).reshape(judged.pair.value.shape)
+        value = judged.pair.value
+        given = tensor_of(got).reshape(value.shape).to(value.device)
         return array(accepted(judged, given)).astype(bool)
 
     return also

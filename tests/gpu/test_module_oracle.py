@@ -1,0 +1,64 @@
+"""The oracle of captured modules on a real GPU: the same answers as on the processor, and the processor where it does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.unit.tasks.modules import graphs  # noqa: E402
+
+from kernellab.graph.record import GraphRecord  # noqa: E402
+from kernellab.tasks.expected import Expected  # noqa: E402
+from kernellab.tasks.inputs import draw_inputs  # noqa: E402
+from kernellab.tasks.modules.importing import Wishes  # noqa: E402
+from kernellab.tasks.modules.task import module_task  # noqa: E402
+from kernellab.tasks.oracle import expect  # noqa: E402
+from kernellab.tasks.spec import Task  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+GRAPHS = [graphs.linear(terms=512), graphs.maximum(), graphs.total(), graphs.masked(), graphs.fixed()]
+
+
+def both(record: GraphRecord, kind: str = "") -> tuple[Task, list[Expected], list[Expected]]:
+    task = module_task(graphs.module_record(record, Wishes()))
+    there = task.on("cuda")
+    dims = task.tune[0]
+    inputs = draw_inputs(task, dims, kind or next(iter(task.distributions)), np.random.default_rng(3))
+    return task, expect(replace(task, sizes={}).on("cpu"), dims, inputs), expect(there, dims, inputs)
+
+
+@pytest.mark.parametrize("record", GRAPHS)
+def test_values_scales_and_intervals_are_those_of_the_processor(record: GraphRecord) -> None:
+    task, here, there = both(record)
+    for buffer, one, other in zip(task.outputs, here, there, strict=True):
+        assert one.exact == other.exact
+        assert other.value.shape == one.value.shape
+        np.testing.assert_allclose(
+            other.value.astype(np.float64), one.value.astype(np.float64), rtol=1e-12, atol=1e-300
+        )
+        if not one.exact:
+            np.testing.assert_allclose(other.scale, one.scale, rtol=1e-9)
+            assert other.low.dtype == one.low.dtype == np.dtype(buffer.dtype)
+            assert (other.low <= one.value).all()
+            assert (other.high >= one.value).all()
+            assert 0.25 < other.budget_ulp / one.budget_ulp < 4
+
+
+def test_the_fingerprint_of_a_task_does_not_depend_on_where_its_oracle_computes() -> None:
+    task = replace(module_task(graphs.module_record(graphs.linear(), Wishes())), sizes={})
+    assert task.on("cuda").fingerprint() == task.on("cpu").fingerprint() == task.fingerprint()
+
+
+def test_where_the_device_has_no_room_the_processor_answers() -> None:
+    torch.cuda.set_per_process_memory_fraction(1e-6)
+    try:
+        _, here, there = both(graphs.linear(rows=4096, terms=512, columns=512))
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one.low, other.low)
+        np.testing.assert_array_equal(one.value, other.value)
