@@ -37,9 +37,8 @@ def test_values_scales_and_intervals_are_those_of_the_processor(record: GraphRec
     for buffer, one, other in zip(task.outputs, here, there, strict=True):
         assert one.exact == other.exact
         assert other.value.shape == one.value.shape
-        np.testing.assert_allclose(
-            other.value.astype(np.float64), one.value.astype(np.float64), rtol=1e-12, atol=1e-300
-        )
+        far = np.abs(other.value.astype(np.float64) - one.value.astype(np.float64))
+        assert (far <= 1e-11 * one.scale.astype(np.float64)).all()
         if not one.exact:
             np.testing.assert_allclose(other.scale, one.scale, rtol=1e-9)
             assert other.low.dtype == one.low.dtype == np.dtype(buffer.dtype)
