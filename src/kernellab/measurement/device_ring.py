@@ -6,6 +6,7 @@ answers may come again, and every call of a checked sample gets one, all differe
 memory that no runner ever maps, as the interval that each output element must fall into; calls are compared with them
 element by element, and checked for writes outside their buffers and elements never written, all at memory speed.
 Inputs are mapped read-only in the runner. Cold caches are the runner's own business (run/cuda_clock.py).
+A captured module's oracle draws and answers on the device; other tasks are answered on the host and sent there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import DeviceArena
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.dtypes import is_float, widen
-from kernellab.tasks.expected import Expected
+from kernellab.tasks.expected import Expected, Known, Oracle
 from kernellab.tasks.inputs import draw_inputs, draw_normal
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task
@@ -32,6 +34,9 @@ from kernellab.verdict.numeric import Mismatch
 
 _BASES = 3
 LEAST_MIXED = 64
+_BLOCK = 1 << 22
+Answer = Known | tuple[list[Array], list[Expected]]
+"""Inputs and what they must give, on the device or on the host."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +66,33 @@ class DeviceRing(Slots):
         self._owned: list[int] = []
         self._distribution = next(iter(task.distributions))
         self._mixes = task.distributions[self._distribution] is draw_normal
-        seeds = [int(s) for s in self._rng.integers(1 << 62, size=1 + _BASES + pool)]
         self._crew = crew
-        drawn = [crew.hands.submit(self._draw, s) for s in seeds[: 1 + _BASES]]
         self._budgets: list[float] = []
-        self._answers: list[Future[tuple[list[Array], list[Expected]]]] = [
-            crew.leads.submit(self._answer, s, drawn[0]) for s in seeds[1 + _BASES :]
-        ]
         self._pool: dict[int, Entry] = {}
-        first = drawn[0].result()
-        self._constant = [
-            self._keep(v) if b.constant else 0 for b, v in zip(task.inputs, first, strict=True)
-        ]  # fmt: skip
-        self._bases = [self._base(f.result()) for f in drawn[1:]] if self._mixes else []
+        self._tensors: list[Any] = []
+        self._constant = [0] * len(task.inputs)
+        self._bases: list[list[int]] = []
+        seeds = [int(s) for s in self._rng.integers(1 << 62, size=1 + _BASES + pool)]
+        own, known = seeds[: 1 + _BASES], seeds[1 + _BASES :]
+        self._answers: list[Future[Answer]]
+        if task.oracle is not None:
+            self._answers = [crew.leads.submit(self._captured, task.oracle, s) for s in known]
+        else:
+            self._answers = self._on_the_host(own, known)
         for call in self.calls:
             self._refresh(call)
         self._keeper.context.synchronize()
+
+    def _on_the_host(self, own: list[int], known: list[int]) -> list[Future[Answer]]:
+        """Constants and bases at once, answers on their way."""
+        hands = self._crew.hands
+        made = self._draw if known else self._draw_repeated
+        drawn = [hands.submit(made, s) for s in own]
+        answers = [self._crew.leads.submit(self._answer, s, drawn[0]) for s in known]
+        pairs = zip(self.task.inputs, drawn[0].result(), strict=True)
+        self._constant = [self._keep(v) if b.constant else 0 for b, v in pairs]
+        self._bases = [self._base(f.result()) for f in drawn[1:]] if self._mixes else []
+        return answers
 
     def fill(self, number: int, count: int, side: int, other: int = -1) -> Filling:
         filling = Filling(side)
@@ -137,7 +153,7 @@ class DeviceRing(Slots):
             arena.close()
         for address in self._owned:
             self._keeper.context.free(address)
-        self._owned = []
+        self._owned, self._tensors = [], []
 
     def _count_strays(
         self, outputs: DeviceArena, region: Region, name: str, pattern: int
@@ -188,18 +204,36 @@ class DeviceRing(Slots):
     def _entry(self, number: int) -> Entry:
         """A pool entry, put on the device when it is first used."""
         if number not in self._pool:
-            inputs, expected = self._answers[number].result()
-            self._pool[number] = Entry(
-                [self._keep(v) for v in inputs],
-                [self._keep(e.low) for e in expected],
-                [0 if self.task.exact else self._keep(e.high) for e in expected],
-            )
+            found = self._answers[number].result()
+            self._pool[number] = self._adopted(found) if isinstance(found, Known) else self._sent(*found)
+            expected = found.outputs if isinstance(found, Known) else found[1]
             budgets = [e.budget_ulp for e in expected]
             self._budgets = [max(pair) for pair in zip(budgets, self._budgets or budgets, strict=True)]
             self._answers[number] = Future()  # the host's copy is gigabytes: not kept
         return self._pool[number]
 
-    def _answer(self, seed: int, first: Future[list[Array]]) -> tuple[list[Array], list[Expected]]:
+    def _sent(self, inputs: list[Array], expected: list[Expected]) -> Entry:
+        return Entry(
+            [self._keep(v) for v in inputs],
+            [self._keep(e.low) for e in expected],
+            [0 if self.task.exact else self._keep(e.high) for e in expected],
+        )
+
+    def _adopted(self, known: Known) -> Entry:
+        """The tensors live as long as the ring."""
+        low, high = ([getattr(o, end) for o in known.outputs] for end in ("low", "high"))
+        self._tensors += [*known.inputs, *low, *high]
+        return Entry(*([int(t.data_ptr()) for t in tensors] for tensors in (known.inputs, low, high)))
+
+    def _captured(self, oracle: Oracle, seed: int) -> Answer:
+        """On the device, or on the host where that has no room."""
+        known = oracle.known(self.dims, seed)
+        if known is not None:
+            return known
+        drawn = self._draw(seed)
+        return drawn, [_bounds(e) for e in expect(self.task, self.dims, drawn)]
+
+    def _answer(self, seed: int, first: Future[list[Array]]) -> Answer:
         """Made as the others are, a sum of two draws: a sum can be told from a draw by its last bits."""
         constants, drawn = first.result(), self._draw(seed)
         if self._mixes:
@@ -209,6 +243,13 @@ class DeviceRing(Slots):
 
     def _draw(self, seed: int) -> list[Array]:
         return draw_inputs(self.task, self.dims, self._distribution, np.random.default_rng(seed))
+
+    def _draw_repeated(self, seed: int) -> list[Array]:
+        """Where nothing is judged: a block of numbers again and again, since drawing gigabytes takes seconds."""
+        small = {name: min(size, _BLOCK) for name, size in self.dims.items()}
+        blocks = draw_inputs(self.task, small, self._distribution, np.random.default_rng(seed))
+        shapes = [b.shape(self.dims) for b in self.task.inputs]
+        return [np.resize(block, shape) for block, shape in zip(blocks, shapes, strict=True)]
 
     def _base(self, values: list[Array]) -> list[int]:
         return [self._keep(v) for v in _halved(values)]
@@ -221,6 +262,9 @@ class DeviceRing(Slots):
         return address
 
     def _refresh(self, call: Call) -> None:
+        if self.task.oracle is not None:
+            self._copy(call, self.task.oracle.draw(self.dims, int(self._secret.integers(1 << 62))))
+            return
         drawn: list[Array] | None = None
         for index, (buffer, region) in enumerate(zip(self.task.inputs, call.inputs, strict=True)):
             if self._constant[index]:
@@ -235,6 +279,11 @@ class DeviceRing(Slots):
             else:
                 drawn = drawn or draw_inputs(self.task, self.dims, self._distribution, self._secret)
                 self.inputs.write(region, drawn[index])
+
+    def _copy(self, call: Call, tensors: list[Any]) -> None:
+        for region, tensor in zip(call.inputs, tensors, strict=True):
+            self._keeper.context.copy(self.inputs.at(region), int(tensor.data_ptr()), region.nbytes)
+        self._keeper.context.synchronize()
 
 
 def mixed(draw: Array, base: Array) -> Array:

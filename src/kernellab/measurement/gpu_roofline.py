@@ -92,8 +92,8 @@ def measure_gpu_ceilings(builder: Builder, device: CudaDevice, nbytes: int, crew
 
 
 def gpu_ceiling_elements(nbytes: int) -> int:
-    """How many floats a copy moves that moves about as many bytes."""
-    return max(1 << 16, min(nbytes, 4 << 30) // 8) // 4096 * 4096
+    """How many floats a copy moves that moves about as many bytes; beyond a gigabyte a copy becomes no faster."""
+    return max(1 << 16, min(nbytes, 1 << 30) // 8) // 4096 * 4096
 
 
 def _fastest(

@@ -29,6 +29,23 @@ class Expected:
     floor_ulp: float = 0.0
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """One output as tensors of a device: the ends of the interval, or twice the value that is asked for exactly."""
+
+    low: Any
+    high: Any
+    budget_ulp: float
+
+
+@dataclass(frozen=True)
+class Known:
+    """Tensors of a device: inputs in the types of their buffers, and what is expected of each output."""
+
+    inputs: list[Any]
+    outputs: list[Bounds]
+
+
 class Oracle(Protocol):
     """Computes what is expected by itself, where a task's reference and scale are not NumPy functions.
 
@@ -39,3 +56,9 @@ class Oracle(Protocol):
         """The same, computing on a device of this kind where there is one."""
 
     def expect(self, dims: dict[str, int], inputs: list[Array]) -> list[Expected]: ...
+
+    def known(self, dims: dict[str, int], seed: int) -> Known | None:
+        """Timed inputs and what they must give, without leaving the device; None where it has no room for them."""
+
+    def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
+        """Timed inputs on the device."""

@@ -9,7 +9,8 @@ Covered: the answers lie in memory of this process, which no runner maps.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import ml_dtypes
@@ -20,8 +21,9 @@ from kernellab.graph.evaluate import evaluate
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged, accepted, judge
-from kernellab.tasks.expected import Array, Expected
+from kernellab.tasks.expected import Array, Expected, Known
 from kernellab.tasks.modules.intervals import bounds
+from kernellab.tasks.modules.known import KnownAnswers
 from kernellab.tasks.modules.record import Precision
 
 _BITS = {"tf32": 10, "f16": 10, "bf16": 7}
@@ -66,8 +68,37 @@ class TorchOracle:
 
     def _on(self, device: str, inputs: list[Array]) -> list[Expected]:
         given = {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
-        found = judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision))
-        return [_expected(judged) for judged in found]
+        return [_expected(judged) for judged in self._judged(given)]
+
+    def _judged(self, given: Mapping[str, Any]) -> list[Judged]:
+        return judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision))
+
+    def known(self, dims: dict[str, int], seed: int) -> Known | None:
+        """Inputs with known answers, all of it on the device; None where that has no room for them."""
+        torch = need_torch()
+        with _one_at_a_time, torch.no_grad():
+            _honest_float32(torch)
+            found = self._answers.known(dims, seed)
+            self._settle(torch)
+        return found
+
+    def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
+        """New inputs on the device."""
+        torch = need_torch()
+        with _one_at_a_time, torch.no_grad():
+            found = self._answers.draw(dims, seed)
+            self._settle(torch)
+        return found
+
+    @cached_property
+    def _answers(self) -> KnownAnswers:
+        return KnownAnswers(self._graph, self._device, self._judged, partial(tensors, self._graph))
+
+    def _settle(self, torch: Any) -> None:
+        """What others read next is complete, and memory that is not held is theirs."""
+        if self._device != "cpu":
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
 
     def unscaled(self, inputs: list[Array]) -> tuple[str, ...]:
         """Operators without a scale rule: there an element's own magnitude is its scale."""

@@ -1,0 +1,66 @@
+"""A graph in slices, where a device has too little memory for it in float64: those along a size that only repeats the work.
+
+Whether a size is such a one is tried on a small example: the halves must give the halves, value and scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kernellab.graph.need_torch import need_torch
+from kernellab.graph.record import GraphRecord
+from kernellab.graph.scale import propagate
+
+_FAR = 1e-9
+
+
+def repeating_size(graph: GraphRecord) -> str:
+    """The size along which the graph falls into independent parts, or ''."""
+    leading = {o.type.extents[0] if o.type.extents else 0 for o in graph.outputs}
+    name = leading.pop() if len(leading) == 1 else 0
+    if not isinstance(name, str) or name not in {s.name for s in graph.symbols}:
+        return ""
+    inside = [i for i in graph.inputs if name in map(str, i.type.extents[1:])]
+    return "" if inside or not _falls_apart(graph, name) else name
+
+
+def parts(graph: GraphRecord, name: str, inputs: Mapping[str, Any], count: int) -> Iterator[dict[str, Any]]:
+    """The inputs of each of about `count` slices; what has not this size goes into all of them."""
+    whole = {i.name for i in graph.inputs if not i.type.extents or i.type.extents[0] != name}
+    long = next(inputs[i.name].shape[0] for i in graph.inputs if i.name not in whole)
+    least = next(s.low for s in graph.symbols if s.name == name)
+    count = max(1, min(count, long // max(1, least)))
+    for n in range(count):
+        here = slice(long * n // count, long * (n + 1) // count)
+        yield {k: v if k in whole else v[here] for k, v in inputs.items()}
+
+
+def _falls_apart(graph: GraphRecord, name: str) -> bool:
+    torch = need_torch()
+    sizes = {s.name: 2 * max(2, s.low) if s.name == name else max(s.low, min(s.example, 3)) for s in graph.symbols}
+    if not any(i.type.extents and i.type.extents[0] == name for i in graph.inputs):
+        return False
+    torch.manual_seed(0)
+    try:
+        given = {i.name: _small(torch, i.type.shape(sizes), i.type.dtype) for i in graph.inputs}
+        together = propagate(graph, given)[0]
+        apart = [propagate(graph, part)[0] for part in parts(graph, name, given, 2)]
+    except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
+        return False
+    return all(
+        _same(torch, pair.value, [a[n].value for a in apart]) and _same(torch, pair.scale, [a[n].scale for a in apart])
+        for n, pair in enumerate(together)
+    )
+
+
+def _small(torch: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    kind = getattr(torch, dtype)
+    return torch.randn(shape).to(kind) if kind.is_floating_point else torch.ones(shape, dtype=kind)
+
+
+def _same(torch: Any, whole: Any, pieces: list[Any]) -> bool:
+    joined = torch.cat([p.expand(whole[: len(p)].shape) for p in pieces]).double()
+    return joined.shape == whole.shape and bool(
+        torch.allclose(joined, whole.double(), rtol=_FAR, atol=_FAR, equal_nan=True)
+    )
