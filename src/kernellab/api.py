@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
+from kernellab.graph.live import name_of
 from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
@@ -24,16 +25,23 @@ from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.importing import Wishes
+from kernellab.tasks.modules.live import locate_object, with_inputs
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
 from kernellab.tasks.suites import find_problem
 from kernellab.verdict.check_task import Checked, check_task
 
+Asked = str | Callable[..., Any]
+"""A built-in name, the path of a task file, a PyTorch module as FILE.py:Class, or a module or function itself."""
+task = with_inputs
+"""@kernellab.task(example_inputs=[...]): a function of tensors, or a module, that the functions here take as it is."""
+
 
 def optimize(
-    task: str,
+    task: Asked,
     *,
+    example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shapes: Sequence[Dims | str] = (),
     candidates: Sequence[str | Path] = (),
@@ -48,7 +56,7 @@ def optimize(
     **settings: Any,
 ) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name, the path of a task file, or a PyTorch module
-    (FILE.py:Class), for which `candidates` or a model must be given.
+    (FILE.py:Class, or the module or function itself with `example_inputs`), for which `candidates` or a model must be given.
 
     `dtype` (f32, bf16, f16) picks the variant of a built-in task. `profile`: say what bounds the best kernels.
     `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
@@ -59,7 +67,7 @@ def optimize(
     asked = question(science or {}, pytorch, templates)
     if not candidates and not asked.science.model and warm_start is None:
         refuse_without_kernels(task)
-    task = locate(task, dtype, wishes)
+    task = locate(task, dtype, wishes, example_inputs)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
@@ -67,8 +75,9 @@ def optimize(
 
 
 def forecast(
-    task: str,
+    task: Asked,
     *,
+    example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shapes: Sequence[Dims | str] = (),
     candidates: Sequence[str | Path] = (),
@@ -79,7 +88,7 @@ def forecast(
     **settings: Any,
 ) -> Forecast:
     """What such a run with a model would ask and cost at most. Asks nobody, builds nothing, needs no key."""
-    task = locate(task, dtype, wishes)
+    task = locate(task, dtype, wishes, example_inputs)
     asked = question(science or {}, pytorch, templates)
     if not asked.science.model:
         raise UsageError("an estimate is of a run with a model", "name it: --model openai:NAME")
@@ -105,8 +114,9 @@ def question(
 
 def verify(
     candidate: str | Path,
-    task: str,
+    task: Asked,
     *,
+    example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
@@ -120,7 +130,7 @@ def verify(
 
     `sanitize`: on a GPU, let compute-sanitizer look at the edge shapes too; a finding is a rejection.
     """
-    task = locate(task, dtype, wishes)
+    task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
     return try_candidate(
@@ -130,8 +140,9 @@ def verify(
 
 def measure(
     candidate: str | Path,
-    task: str,
+    task: Asked,
     *,
+    example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
@@ -141,7 +152,7 @@ def measure(
     **settings: Any,
 ) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
-    task = locate(task, dtype, wishes)
+    task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     return try_candidate(
         task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
@@ -150,8 +161,9 @@ def measure(
 
 def build(
     candidate: str | Path,
-    task: str,
+    task: Asked,
     *,
+    example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shape: Dims | str | None = None,
     params: dict[str, Param] | None = None,
@@ -163,7 +175,7 @@ def build(
 
     The setting `target` names the architecture; `listings` ("ptx", "sass") asks for the code in words.
     """
-    task = locate(task, dtype, wishes)
+    task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
 
@@ -186,9 +198,14 @@ def analyse(run: str | Path) -> Analysis:
     return mine_run(Path(run))
 
 
-def locate(task: str, dtype: str, wishes: Wishes | None = None) -> str:
+def locate(task: Asked, dtype: str, wishes: Wishes | None = None, example_inputs: Sequence[Any] | None = None) -> str:
     """The name of a built-in task's variant for this dtype; a task file stands for itself, a PyTorch module is captured."""
-    located = find_task(task, wishes or Wishes())
+    if not isinstance(task, str):
+        located = locate_object(task, example_inputs, wishes or Wishes())
+    elif example_inputs is not None:
+        raise UsageError(f"'{task}' brings its own inputs", "example_inputs are for a module or function itself")
+    else:
+        located = find_task(task, wishes or Wishes())
     if wishes is not None and not is_record(located):
         raise UsageError(
             f"'{task}' is no PyTorch module: --eval and --precision are for those",
@@ -205,16 +222,24 @@ def module_wishes(eval_mode: bool = False, precision: str = "") -> Wishes | None
     return Wishes(eval_mode, chosen) if eval_mode or precision else None
 
 
-def check(task: str, *, dtype: str = "", device: str = "cpu", wishes: Wishes | None = None) -> Checked:
+def check(
+    task: Asked,
+    *,
+    example_inputs: Sequence[Any] | None = None,
+    dtype: str = "",
+    device: str = "cpu",
+    wishes: Wishes | None = None,
+) -> Checked:
     """Prove a task's judge, alone and in seconds: no kernel is built and nothing is timed."""
-    return check_task(load_task(locate(task, dtype, wishes)).on(device))
+    return check_task(load_task(locate(task, dtype, wishes, example_inputs)).on(device))
 
 
-def refuse_without_kernels(task: str) -> None:
+def refuse_without_kernels(task: Asked) -> None:
     """A module has no recipes: said before it is captured, which takes seconds."""
-    if task not in TASKS and (is_record(task) or find_problem(task) is not None):
+    if not isinstance(task, str) or (task not in TASKS and (is_record(task) or find_problem(task) is not None)):
+        name = task if isinstance(task, str) else name_of(task)
         raise UsageError(
-            f"{task} is a PyTorch module: there are no recipes for it, and no candidates were given",
+            f"{name} is a PyTorch module: there are no recipes for it, and no candidates were given",
             "give a kernel of your own with --candidate FILE, or a model that writes them with --model NAME",
         )
 

@@ -16,6 +16,14 @@ def packed(arrays: Sequence[Any]) -> bytes:
     return data.getvalue()
 
 
+def unpacked_all(data: bytes) -> list[Any]:
+    """However many there are."""
+    stream, found = io.BytesIO(data), []
+    while stream.tell() < len(data):
+        found.append(np.load(stream, allow_pickle=False))
+    return found
+
+
 def unpacked(data: bytes, count: int) -> list[Any]:
     """A ValueError or an EOFError where the bytes are not so many arrays."""
     stream = io.BytesIO(data)

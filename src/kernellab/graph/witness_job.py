@@ -46,8 +46,13 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
     module = import_file(request.file, request.text)
     with any_device("cpu"), torch.no_grad():
         subject = make(module, choose(module, request.name), request)
-        given = [torch.from_numpy(a) for a in arrays]
-        result = _filled(subject, places, given)
+        return results_of(subject, places, arrays)
+
+
+def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:
+    """What the module itself gives in float64. It keeps the weights and the type that it is given here."""
+    torch = need_torch()
+    result = _filled(subject, places, [torch.from_numpy(a) for a in arrays])
     found = list(result.values()) if isinstance(result, dict) else result
     found = found if isinstance(found, list | tuple) else [found]
     return [_plain(torch, t) for t in found]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Importer:
         graph = self._capturer.capture(problem.request)
         try:
             record = record_of(graph, problem, wishes)
-            self._agree(problem, record)
+            agree(record, partial(self._capturer.witness, problem.request))
         except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
@@ -72,18 +73,6 @@ class Importer:
                 "give shapes of your own, or example inputs whose range says what is allowed",
             ) from None
         return record
-
-    def _agree(self, problem: Problem, record: ModuleRecord) -> None:
-        """The module in float64 against the graph in float64."""
-        if any(i.role == "constant" for i in record.graph.inputs):
-            return  # a large tensor written in the code: it cannot be drawn anew in the module
-        task = module_task(record)
-        places = [i.source for i in record.graph.inputs]
-        for dims in _witnessed(record):
-            inputs = _drawn(task, dims, OWN)
-            given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
-            found = self._capturer.witness(problem.request, places, given)
-            _compare(task, dims, found, inputs)
 
     def close(self) -> None:
         self._capturer.close()
@@ -93,6 +82,18 @@ class Importer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def agree(record: ModuleRecord, witness: Callable[[list[str], list[Array]], list[Array] | str]) -> None:
+    """The module in float64 against the graph in float64. `witness` runs the module: given where each array goes, and it."""
+    if any(i.role == "constant" for i in record.graph.inputs):
+        return  # a large tensor written in the code: it cannot be drawn anew in the module
+    task = module_task(record)
+    places = [i.source for i in record.graph.inputs]
+    for dims in _witnessed(record):
+        inputs = _drawn(task, dims, OWN)
+        given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
+        _compare(task, dims, witness(places, given), inputs)
 
 
 def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
