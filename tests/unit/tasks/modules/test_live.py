@@ -86,7 +86,7 @@ def test_check_takes_an_object_with_inputs_given_there_and_then() -> None:
         (lambda x: x + torch.rand(3), [torch.rand(3)], "rand"),
         (lambda x: x.data_ptr() and x / 0 if False else int("a"), [torch.rand(3)], "invalid literal"),
         (lambda x: os._exit(3), [torch.rand(3)], "ended early"),
-        (lambda x: x[x > 0], [torch.randn(9)], ""),
+        (lambda x: x[x > 0], [torch.randn(9)], "data"),
     ],
     ids=["class", "no inputs", "random", "raises", "ends the process", "shape by data"],
 )
