@@ -11,16 +11,17 @@ pytest.importorskip("torch")
 from tests.unit.tasks.modules import graphs
 
 from kernellab.core.ids import sha256_hex
-from kernellab.tasks.modules.importing import Wishes
-from kernellab.tasks.modules.locate import is_record, locate_module, write_record
+from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
+from kernellab.tasks.modules.locate import _key, is_record, locate_module, write_record
 from kernellab.tasks.modules.record import read_module_record
+from kernellab.tasks.suites import find_problem
 
 MODULE = """
 import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
-        return x * FACTOR
+        return x * 2.0
 
 def get_inputs():
     return [torch.randn(4, 8)]
@@ -32,20 +33,28 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_a_module_is_captured_once_for_each_text_and_wish(tmp_path: Path) -> None:
+def test_a_module_is_captured_once_in_a_process(tmp_path: Path) -> None:
     file = tmp_path / "scaled.py"
-    file.write_text(MODULE.replace("FACTOR", "2.0"))
+    file.write_text(MODULE)
     first = locate_module(f"{file}:Model")
     assert Path(first).parent == tmp_path / "cache" / "kernellab" / "modules"
     assert read_module_record(first).precision == "ieee"
     Path(first).unlink()
     assert locate_module(f"{file}:Model") == first, "known in this process"
     assert not Path(first).exists(), "so it was not captured again"
-    file.write_text(MODULE.replace("FACTOR", "3.0"))
-    changed = locate_module(f"{file}:Model")
-    loose = locate_module(f"{file}:Model", Wishes(precision="tf32"))
-    assert len({first, changed, loose}) == 3
-    assert read_module_record(loose).precision == "tf32"
+
+
+def test_a_changed_text_or_wish_is_another_capture(tmp_path: Path) -> None:
+    file = tmp_path / "scaled.py"
+    keys = []
+    for text, wishes in ((MODULE, AS_IT_IS), (MODULE, Wishes(precision="tf32")), (MODULE, Wishes(eval_mode=True)),
+                         (MODULE + "#", AS_IT_IS), (MODULE, AS_IT_IS)):  # fmt: skip
+        file.write_text(text)
+        problem = find_problem(f"{file}:Model")
+        assert problem is not None
+        keys.append(_key(problem, wishes))
+    assert len(set(keys)) == 4
+    assert keys[0] == keys[-1]
 
 
 def test_what_names_no_module_is_given_back(tmp_path: Path) -> None:
