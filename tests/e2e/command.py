@@ -17,7 +17,7 @@ from typing import Any
 
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
-SAMPLE_S = "0.0002"
+SAMPLE_S = "0.0001"
 
 
 @dataclass(frozen=True)

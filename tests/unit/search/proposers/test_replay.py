@@ -19,7 +19,7 @@ SHAPES = [{"N": 4096}]
 def search(task_file: Path, folder: Path, proposer: str, trials: int) -> list[tuple[str, dict[str, object]]]:
     """A run of its own, and what it tried."""
     settings = Settings(
-        effort="quick", device="cpu", sample_s=0.0005, build_timeout_s=600, trials=trials, proposer=proposer
+        effort="quick", device="cpu", sample_s=0.0001, build_timeout_s=600, trials=trials, proposer=proposer
     )
     run_search(str(task_file), settings, folder, SHAPES)
     return tried(folder)
