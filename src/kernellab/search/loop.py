@@ -70,7 +70,7 @@ def search_shape(
 
 
 def build(run: ExperimentRun, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    """For a trial of it, before that comes."""
+    """Build an idea ahead of its trial."""
     return run.opened.build(stage.dims, idea.candidate, idea.params)
 
 

@@ -75,7 +75,7 @@ class RandomTuner:
         return number, tuple(dice.randrange(len(v)) for v in self._recipes[number].space.values())
 
     def _combination(self, name: str, params: dict[str, Param]) -> Combination | None:
-        """None for what is no combination of a recipe that is here (any more)."""
+        """None if the recipe, or one of its choices, is not here any more."""
         if name not in self._numbers:
             return None
         space = self._recipes[self._numbers[name]].space
