@@ -178,4 +178,4 @@ def task_file(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def quick() -> Settings:
-    return Settings(effort="quick", trials=4, sampler="exhaustive", sample_s=0.001)
+    return Settings(effort="quick", trials=4, sampler="exhaustive", sample_s=0.0001)

@@ -17,7 +17,7 @@ from typing import Any
 
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
-SAMPLE_S = "0.0002"
+SAMPLE_S = "0.0001"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Done:
     code: int
     out: str
     err: str
+    session: int = 0
+    """Of its processes, unless they left it."""
 
     @property
     def json(self) -> dict[str, Any]:
@@ -57,8 +59,8 @@ class Klab:
             **kept, "HOME": str(home), "KLAB_HOME": str(home / "klab"), "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_CACHE_HOME": str(home / "cache"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
         }  # fmt: skip
-        self._alone = Lock()
-        self._warm: subprocess.Popen[str] | None = None
+        self._lock = Lock()
+        self._idle: list[subprocess.Popen[str]] = []
 
     def __call__(
         self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None,
@@ -66,43 +68,46 @@ class Klab:
     ) -> Done:  # fmt: skip
         """`before` is a command that starts klab in its turn; an environment variable of None is left out.
 
-        With neither, it is forked from one that has loaded already.
+        Without such a command, and with klab's own variables alone, it is forked from one that has loaded already.
         """
         command = [*before, KLAB, *map(str, arguments)]
-        if not before and not env and self._alone.acquire(blocking=False):
-            try:
-                return self._forked(command, cwd or Path.cwd())
-            finally:
-                self._alone.release()
+        if not before and all(name.startswith("KLAB_") for name in env or ()):
+            return self._forked(command, cwd or Path.cwd(), self.with_(env))
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Done(done.returncode, done.stdout, done.stderr)
 
-    def _forked(self, command: list[str], cwd: Path) -> Done:
-        if self._warm is None:
-            self._warm = subprocess.Popen(
-                [sys.executable, "-P", str(WARM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                env=self.environment,
-            )  # fmt: skip
-        assert self._warm.stdin
-        assert self._warm.stdout
+    def _forked(self, command: list[str], cwd: Path, environment: dict[str, str]) -> Done:
+        with self._lock:
+            warm = self._idle.pop() if self._idle else self._loaded()
+        assert warm.stdin
+        assert warm.stdout
         with NamedTemporaryFile("r") as out, NamedTemporaryFile("r") as err:
             request = {
                 "arguments": command,
                 "cwd": str(cwd),
-                "environment": self.environment,
+                "environment": environment,
                 "out": out.name,
                 "err": err.name,
             }
-            self._warm.stdin.write(json.dumps(request) + "\n")
-            self._warm.stdin.flush()
-            return Done(int(self._warm.stdout.readline()), out.read(), err.read())
+            warm.stdin.write(json.dumps(request) + "\n")
+            warm.stdin.flush()
+            code, session = map(int, warm.stdout.readline().split())
+            with self._lock:
+                self._idle.append(warm)
+            return Done(code, out.read(), err.read(), session)
+
+    def _loaded(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-P", str(WARM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=self.environment,
+        )  # fmt: skip
 
     def close(self) -> None:
-        if self._warm is not None:
-            self._warm.communicate()
+        for warm in self._idle:
+            warm.communicate()
 
     def start(
         self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str | None] | None = None
@@ -127,16 +132,10 @@ def wait_until(condition: Callable[[], bool], seconds: float = 600) -> None:
         time.sleep(0.01)
 
 
-def marked(word: str) -> list[int]:
-    """Living processes with this word in their environment: a run's offspring, wherever it went."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and word.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
+def living(session: int) -> list[int]:
+    """Processes of this session that are there still."""
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [pid for pid in pids if (fields := _stat(pid)) and int(fields[3]) == session and fields[0] != "Z"]
 
 
 def offspring(ancestor: int) -> set[tuple[int, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from kernellab.report.audit import audit
 
-from .command import Done, Klab, marked
+from .command import Done, Klab, living
 from .conftest import SHAPE, bodies, candidate
 
 pytestmark = pytest.mark.backend_c
@@ -84,15 +83,11 @@ def judged(klab: Klab, files: Path, tmp_path_factory: pytest.TempPathFactory) ->
         folder = tmp_path_factory.mktemp(fate)
         (folder / "bad.py").write_text(FATES[fate][0])
         done = klab("verify", folder / "bad.py", "--task", files / "cube.py", "--shape", SHAPE, "--out", folder / "run", "--json",
-                    env={"KLAB_BUILD_TIMEOUT_S": "3", "KLAB_E2E_MARK": mark(fate)}, cwd=folder)  # fmt: skip
+                    env={"KLAB_BUILD_TIMEOUT_S": "3"}, cwd=folder)  # fmt: skip
         return folder, done
 
     with ThreadPoolExecutor(2) as pool:
         yield {fate: pool.submit(judge, fate) for fate in FATES}
-
-
-def mark(fate: str) -> str:
-    return f"klab-e2e-{fate}-{os.getpid()}"
 
 
 @pytest.mark.parametrize("fate", FATES)
@@ -107,6 +102,6 @@ def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, judged: J
     assert trial["status"] in ("invalid", "build-failed", "rejected")
     report = audit(folder / "run", done.json["ledger_root"])
     assert (report.problems, report.ended) == ([], True)
-    assert marked(mark(fate)) == []
+    assert living(done.session) == []
     assert {p.name for p in folder.iterdir()} == {"bad.py", "run"}
     assert sum(p.stat().st_size for p in (folder / "run").rglob("*")) < 4 << 20

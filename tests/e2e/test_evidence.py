@@ -124,7 +124,7 @@ def test_an_anchor_as_a_commit(klab: Klab, copied: Path, tmp_path: Path) -> None
     told = klab("audit", copied, "--anchor", place, env=nobody)
     assert re.search(rf"anchored in {place} commit {done.json['commit'][:12]} at \S+, \d+ entries of now \d+", told.out)
     klab("anchor", copied, "--git", tmp_path / "home", "--json").failed(2, "there is no folder")
-    klab("anchor", copied, "--git", place, "--to", tmp_path / "x", "--json").failed(2, "one at a time")
+    klab("anchor", copied, "--git", place, "--to", tmp_path / "x", "--json").failed(2, "cannot be combined")
 
 
 @pytest.mark.skipif(OPENSSL is None, reason="openssl plays the authority")

@@ -103,7 +103,7 @@ def test_an_edited_proof_and_a_foreign_key_are_refused(klab: Klab, here: Path, t
 def test_what_cannot_be_proven_is_refused_in_words(klab: Klab, here: Path, tmp_path: Path) -> None:
     klab("prove", here / "klab-runs" / "softmax", 99, "--json").failed(2, "has no trial 99")
     klab("prove", here / "klab-runs" / "changed", 0).failed(5, "is not sound")
-    klab("prove", here / "klab-runs" / "softmax").failed(2, "a proof is of one trial of one run")
+    klab("prove", here / "klab-runs" / "softmax").failed(2, "a proof needs one run and one trial")
     klab("prove", here, 0, "--check", tmp_path / "x.json").failed(2, "--check takes a proof and nothing else")
     (tmp_path / "x.json").write_text("{}")
     klab("prove", "--check", tmp_path / "x.json").failed(2, "is no proof")

@@ -1,7 +1,8 @@
 """A klab that has loaded its commands already: it forks a process for every request, which then is klab, from its arguments to
 its exit code. Loading takes more than a second, and most tests of a command ask for a dozen.
 
-A request is a line of JSON: arguments, working folder, environment, and files for the two streams. The answer is the exit code.
+A request is a line of JSON: arguments, working folder, environment, and files for the two streams. The answer is the exit code
+and the number of the session that the process had to itself.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ def main() -> None:
             become(json.loads(line))
             klab()
             return
-        _, status = os.wait()
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        pid, status = os.wait()
+        print(os.waitstatus_to_exitcode(status), pid, flush=True)
 
 
 def become(request: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ def test_a_wrong_file_is_an_outcome_not_an_exception(task_file: Path, tmp_path: 
 
 
 def test_verify_is_quick_unless_told_otherwise(task_file: Path, tmp_path: Path) -> None:
-    api.verify(task_file, str(task_file), shape="4096", params={"BAD": 1}, out=tmp_path / "run", sample_s=0.0003)
+    api.verify(task_file, str(task_file), shape="4096", params={"BAD": 1}, out=tmp_path / "run", sample_s=0.0001)
     assert first(tmp_path / "run", "run")["settings"]["effort"] == "quick"
 
 

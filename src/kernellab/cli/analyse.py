@@ -73,7 +73,7 @@ def analyse(
 
 
 def _write(insights: Sequence[Insight], site: Site, folder: Path) -> tuple[list[Path], list[str]]:
-    """The hypothesis files, and why there is none for some of the insights; an error where there is none at all."""
+    """The hypothesis files, and why some insights have none. It is an error if no insight has one."""
     from kernellab.study.mine.follow_up import hypothesis_of, write_follow_up
 
     paths, refused = [], []

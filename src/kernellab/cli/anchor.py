@@ -36,9 +36,7 @@ def anchor(
     from kernellab.ledger.check import require_sound
 
     if sum(place is not None for place in (to, git, query, reply)) > 1:
-        raise UsageError(
-            "--to, --git, --rfc3161-query and --rfc3161-reply are four ways: one at a time", "give one of them"
-        )
+        raise UsageError("--to, --git, --rfc3161-query and --rfc3161-reply cannot be combined", "give one of them")
     found = require_sound(existing(run_folder), signed=True)
     if query is not None:
         data = _query(found, query)

@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def _interrupted(arguments: list[str]) -> int:
-    """Only what records trials can be resumed."""
+    """A resume command is printed only for commands that record trials."""
     command = " ".join(arguments[: 2 if arguments[:1] == ["study"] else 1])
     if command in _RECORDING or (command == "analyse" and "--follow-up" in arguments):
         run = arguments[1] if command == "resume" and arguments[1:] else begun[-1] if begun else "RUN"

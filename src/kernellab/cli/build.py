@@ -107,7 +107,7 @@ def show(console: Console, data: dict[str, Any]) -> None:
 
 
 def _kernels(console: Console, kernels: list[dict[str, Any]]) -> None:
-    """Those of the timed shape; the others in one line."""
+    """The kernels of the timed shape in full, the others in one line."""
     if not kernels or "registers" not in kernels[0]:
         return
     timed = [k for k in kernels if k["timed"]]

@@ -18,6 +18,6 @@ def main() -> None:
 
 
 def _leave(*_: object) -> None:
-    """Nothing was begun: an import that is cut short would end in any error but the right one."""
+    """End at once. Nothing was begun, and an interrupted import would raise some misleading error."""
     os.write(sys.stderr.fileno(), b"klab: interrupted before anything was begun\nfix:  start it again\n")
     os._exit(130)

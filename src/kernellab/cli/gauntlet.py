@@ -45,7 +45,7 @@ def gauntlet(console: Console, side: Console, settings: Settings, choice: Choice
         drawn = {"sample": choice.count, "seed": secrets.randbits(32) if choice.seed is None else choice.seed}
         entries = sample(entries, choice.count, drawn["seed"])
     elif choice.seed is not None:
-        raise UsageError("--seed draws a sample, and none is asked for", "add --sample N, or leave --seed out")
+        raise UsageError("--seed is for a sample, and no sample was asked for", "add --sample N, or leave --seed out")
     shown = side if as_json else console
     if drawn:
         shown.print(f"{len(entries)} files drawn with --seed {drawn['seed']}")

@@ -11,7 +11,7 @@ from kernellab.core.errors import UsageError
 
 
 def named(text: str | Path) -> Path:
-    """A path that names something: an empty one is most often a variable that was not set, and never "here"."""
+    """A path that is not empty. An empty one is usually a variable that was not set; it never means "here"."""
     if not str(text).strip():
         raise UsageError("an empty path names no file and no folder", "give a path, as --out FOLDER")
     return Path(text)

@@ -78,7 +78,7 @@ def audit_paper(
     if run_folder is None:
         raise UsageError(f"{file} is a paper: its numbers are checked against a run", "add --run RUN")
     if rerun:
-        raise UsageError(f"{file} is a paper: a run is measured again, a paper is not",
+        raise UsageError(f"{file} is a paper: only a run can be measured again",
                          f"klab audit {run_folder} --rerun {rerun}")  # fmt: skip
     if template is not None and not template.is_file():
         raise UsageError(f"there is no template {template}", "give the file that 'klab paper --template' was given")
@@ -95,7 +95,7 @@ def audit_paper(
 
 
 def _data(report: PaperAudit) -> dict[str, Any]:
-    """Where anything is wrong no number is called traced: what it leads to may be what is wrong."""
+    """If anything is wrong, no number is called traced: its source may be the part that is wrong."""
     untraced = report.numbers - report.traced
     return {**report.data(), "traced": None if report.problems else report.traced, "untraced": untraced}
 

@@ -39,7 +39,7 @@ def prove(
         _check(check, key or [], as_json)
         return
     if run_folder is None or trial is None:
-        raise UsageError("a proof is of one trial of one run", "klab prove RUN TRIAL, or klab prove --check FILE")
+        raise UsageError("a proof needs one run and one trial", "klab prove RUN TRIAL, or klab prove --check FILE")
     if key:
         raise UsageError("--key is for checking a proof", "klab prove --check FILE --key KEY")
     _write(pages.existing(run_folder), trial, out, as_json)

@@ -12,7 +12,7 @@ from kernellab.cli.pages import existing, print_json
 
 
 def prune(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
-    """Remove the machine code of trials that nothing is claimed about; what goes is named in the ledger."""
+    """Remove the machine code of trials without a claim; the ledger names what was removed."""
     from kernellab.search.prune import prune as prune_run
 
     done = prune_run(existing(run_folder))

@@ -76,7 +76,7 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Steers the search, never the judge's inputs.")] = None,
     proposer: Annotated[str | None, typer.Option(help=_PROPOSER)] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="gp (our Gaussian process), tpe (Optuna), random or exhaustive.")
+        str | None, typer.Option(help="gp (our Gaussian process), tpe (needs kernellab[optuna]), random or exhaustive.")
     ] = None,
     gpu_seconds: Annotated[float | None, typer.Option(help="GPU time for the whole run.")] = None,
     vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,

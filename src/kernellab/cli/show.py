@@ -37,7 +37,7 @@ class _Held:
 
     @property
     def environment(self) -> Environment:
-        """Of the laboratory that began it."""
+        """The machine and software that began the run."""
         return self.run.start.environment
 
     @property
@@ -99,7 +99,7 @@ def _print(console: Console, folder: Path, found: LedgerCheck, held: _Held | Non
 
 
 def _nothing(console: Console, folder: Path, found: LedgerCheck, fault: LedgerFault, as_json: bool) -> NoReturn:
-    """Of a record that was changed until it cannot be read, only that is told."""
+    """Of a record that was changed and cannot be read, say only that."""
     if as_json:
         pages.print_json({**pages.soundness(found), "reason": fault.what})
     else:

@@ -108,7 +108,7 @@ def is_study(folder: Path) -> bool:
 
 
 def exit_code(*verdicts: str) -> int:
-    """Of the study that went worst; 0 where there was none."""
+    """The exit code of the study that went worst; 0 without studies."""
     return max((_EXIT[verdict] for verdict in verdicts), default=0)
 
 
@@ -213,7 +213,7 @@ def list_(
 
 
 def _listed(folder: Path) -> Registered:
-    """Only what is sound is listed beside the others."""
+    """Refuses a study that does not verify."""
     from kernellab.ledger.check import require_sound
     from kernellab.ledger.run import well_formed
     from kernellab.study.register import read_study

@@ -62,7 +62,7 @@ class _Opened:
     table: CaseTable | None = None
 
     def judged(self, request: TrialRequest, built: Built, seed: bytes) -> Verdict:
-        """On inputs from this seed. Those of a seed that was given are kept, for the next that is judged on them."""
+        """The verdict on inputs from this seed. Inputs of a given seed are kept for the next request that names it."""
         cases, crew, device = self._cases(request), self.device.crew, self.device.rig.device
         judge = Judge(device, crew.hands if crew else None)
         level = request.judging.level
@@ -192,7 +192,7 @@ class LocalEvaluator:
         return stage
 
     def wait_for_quiet(self, device: DeviceSetup) -> None:
-        """Where the user wants that (--wait), and the processor's time is what is measured."""
+        """If the user asked for it (--wait) and the processor is what is measured."""
         threads, patience = device.rig.threads, self._settings.wait_s
         if patience and threads and not wait_for_quiet(threads, patience, lambda text: self._emit(Event("note", text))):
             self._emit(Event("note", f"the machine did not become quiet within {patience:.0f} s"))

@@ -74,7 +74,7 @@ class OpenTask:
         )
 
     def build(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param]) -> Built | NotBuilt:
-        """For a trial of it at this shape, before that comes."""
+        """Build the idea ahead of its trial at this shape."""
         return self.evaluator.build(self.request(dims, candidate, params))
 
     def evaluate(self, request: TrialRequest) -> TrialRecord:

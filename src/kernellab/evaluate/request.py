@@ -1,6 +1,6 @@
 """A trial as plain data: what an evaluator is asked, and what it answers. Both travel as JSON.
 
-A request holds everything that its answer depends on. What was tried before is none of it, unless it is a field: the best
+A request holds everything that its answer depends on. What was tried before does not matter unless it is a field: the best
 speed so far to race against, machine code that is known already.
 """
 

@@ -75,15 +75,6 @@ def _facts(buffer: Buffer, dims: Dims, file: str) -> dict[str, Any]:
     return {"file": file, "shape": list(buffer.shape(dims)), "dtype": buffer.dtype, "nbytes": buffer.nbytes(dims)}
 
 
-def outputs_of(folder: Path) -> list[list[Array]]:
-    """What a replay left behind: the outputs of every call, in the task's order."""
-    setup = json.loads((folder / PLAN).read_bytes())
-    return [
-        [np.fromfile(folder / o["file"], dtype=o["dtype"]).reshape(o["shape"]) for o in work["outputs"]]
-        for work in setup["calls"]
-    ]
-
-
 def replay(folder: Path) -> None:
     """Load the modules and make every call. Raises DriverFault when the GPU objects."""
     setup = json.loads((folder / PLAN).read_bytes())

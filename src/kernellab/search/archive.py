@@ -36,7 +36,7 @@ class Archive:
         return sorted(found, key=lambda t: -t.timing.speedup_low)
 
     def promising(self, task: str, dims: Dims) -> list[MeasuredTrial | BusyTrial]:
-        """What a confirmation may be worth it for, best first; then what the machine was too busy to time."""
+        """Trials worth a confirmation, best first; then those that the machine was too busy to time."""
         return [*self.measured(task, dims), *(t for t in self.of(task, dims) if isinstance(t, BusyTrial))]
 
     def incumbent(self, task: str, dims: Dims) -> float:

@@ -51,7 +51,7 @@ class Entry:
 class Row:
     """`right` is what the gauntlet is about: a cheat caught, an honest kernel not refused.
 
-    Status `busy`: the machine was too busy to tell. That is neither a cheat caught nor one missed, and no false alarm.
+    Status `busy`: the machine was too busy to tell. It counts neither as a cheat caught or missed nor as a false alarm.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _shipped(base: Path) -> list[Entry]:
 
 
 def sample(entries: list[Entry], count: int, seed: int) -> list[Entry]:
-    """`count` of the entries by chance, of every kind and device in proportion, and one of each at the least."""
+    """A random sample of `count` entries: every kind and device in proportion, and at least one of each."""
     strata: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
         strata[entry.kind, entry.device].append(number)
@@ -152,7 +152,7 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def _build_group(task_name: str, settings: Settings, members: list[Entry], emit: Listener) -> list[Row]:
-    """What is to be refused when it is built, without a device; a compiler that is not there has refused nothing."""
+    """Entries that must be refused at build time, judged without a device. A missing compiler refuses nothing."""
     task = load_task(task_name)
     rows = []
     with platform(settings.device).workbench(settings) as bench:

@@ -72,7 +72,7 @@ def search_shape(
 
 
 def build(run: ExperimentRun, stage: Stage, idea: Idea) -> Built | NotBuilt:
-    """For a trial of it, before that comes."""
+    """Build an idea ahead of its trial; its evidence is kept at once, by whoever builds."""
     built = run.opened.build(stage.dims, idea.candidate, idea.params)
     if isinstance(built, Built):
         run.keep(*evidence_of(built).values())

@@ -47,6 +47,7 @@ from kernellab.search.result import best_facts, best_name, plain
 from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.shape_by_shape import SearchRequest, search
+from kernellab.search.tune import check_sampler
 from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
@@ -135,6 +136,8 @@ def run_search(
     """
     question = science or Question(NO_MODEL)
     needs_some = choose(settings.proposer, question.science.model)[0].needs == "recipes"
+    if settings.sampled:
+        check_sampler(settings.sampler)
     task, settings, candidates = known_candidates(locator, settings, extra)
     prove(task)
     if question.pytorch:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -164,9 +164,6 @@ class Explain(Call):
 CALLS: tuple[type[Call], ...] = (
     ListTasks, GenerateKernel, Compile, Verify, Benchmark, ContrastiveSelect, Best, Explain,
 )  # fmt: skip
-ToolName = Literal[
-    "list_tasks", "generate_kernel", "compile", "verify", "benchmark", "contrastive_select", "best", "explain"
-]
 
 
 def read_call(name: str, arguments: Mapping[str, Any]) -> Call:

@@ -63,7 +63,7 @@ def softmax_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         settle(patch, home)
         api.optimize("softmax", shapes=["96x64"], candidates=files, out=folder, effort="quick", trials=8, device="cpu",
-                     sampler="exhaustive", sample_s=0.0003)  # fmt: skip
+                     sampler="exhaustive", sample_s=0.0001)  # fmt: skip
     return folder
 
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.backend_c
 def cube_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     (folder / "cube.py").write_text(TASK_FILE)
-    settings = Settings(effort="quick", trials=1, sampler="exhaustive", sample_s=0.0003)
+    settings = Settings(effort="quick", trials=1, sampler="exhaustive", sample_s=0.0001)
     with pytest.MonkeyPatch.context() as patch:
         settle(patch, home)
         run_search(str(folder / "cube.py"), settings, folder / "run", [{"N": 65536}])

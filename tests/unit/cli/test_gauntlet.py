@@ -52,5 +52,5 @@ def test_the_probability_of_escape_is_stated_for_four_shares() -> None:
 
 def test_a_seed_without_a_sample_is_a_usage_error() -> None:
     console = Console(file=io.StringIO())
-    with pytest.raises(UsageError, match="--seed draws a sample"):
+    with pytest.raises(UsageError, match="--seed is for a sample"):
         gauntlet(console, console, Settings(), Choice([], [], seed=3), as_json=False)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,6 @@ from kernellab.ledger.keys import load_or_create_key
 folder = Path(sys.argv[1])
 key = load_or_create_key(Path(sys.argv[2]))
 """
-WRITER = """
-ledger = Ledger.resume(folder, key)
-while True:
-    seq = ledger.append("trial", {"trial": ledger.size, "samples": [0.1] * 200}).seq
-    os.write(1, b"%d\\n" % seq)
-"""
 
 
 def python(script: str, *args: Path | str) -> list[str]:
@@ -49,29 +44,43 @@ def output(script: str, *args: Path | str) -> str:
     return done.stdout
 
 
-def killed_after(command: list[str], delay_s: float) -> list[int]:
-    """The sequence numbers which the writer acknowledged before kill -9 struck, `delay_s` after the first."""
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    assert select.select([child.stdout], [], [], 600)[0], "the writer never wrote"
+def writes_for_ever(folder: Path, key: SigningKey, acknowledge: int, batched: bool) -> None:
+    """In a fork: appends, and says each one's number when it is there."""
+    ledger = Ledger.resume(folder, key)
+    with ledger.batch() if batched else nullcontext():
+        while True:
+            seq = ledger.append("trial", {"trial": ledger.size, "samples": [0.1] * 200}).seq
+            os.write(acknowledge, b"%d\n" % seq)
+
+
+def killed_after(folder: Path, key: SigningKey, delay_s: float, batched: bool = False) -> list[int]:
+    """The sequence numbers which a writer acknowledged before kill -9 struck, `delay_s` after the first."""
+    said, acknowledge = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            writes_for_ever(folder, key, acknowledge, batched)
+        finally:
+            os._exit(1)
+    os.close(acknowledge)
+    assert select.select([said], [], [], 600)[0], "the writer never wrote"
     deadline, told = time.monotonic() + delay_s, b""
     while (left := deadline - time.monotonic()) > 0:
-        if select.select([child.stdout], [], [], left)[0]:
-            told += os.read(child.stdout.fileno(), 65536)
-    child.send_signal(signal.SIGKILL)
-    told += child.stdout.read()
-    child.wait()
-    child.stdout.close()
+        if select.select([said], [], [], left)[0]:
+            told += os.read(said, 65536)
+    os.kill(child, signal.SIGKILL)
+    with open(said, "rb") as pipe:
+        told += pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     return [int(line) for line in told.split(b"\n")[:-1]]
 
 
 def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    folder, key_path, rng = tmp_path / "run", tmp_path / "signing-key", random.Random(7)
-    key = load_or_create_key(key_path)
+    folder, key, rng = tmp_path / "run", SigningKey.generate(), random.Random(7)
     Ledger.create(folder, {}, key).close()
     acknowledged: set[int] = set()
     for _ in range(20):
-        acknowledged |= set(killed_after(python(WRITER, folder, key_path), rng.uniform(0, 0.03)))
+        acknowledged |= set(killed_after(folder, key, rng.uniform(0, 0.03)))
         Ledger.resume(folder, key).close()
         report = check(folder)
         assert (report.problems, report.torn) == ((), False)
@@ -115,11 +124,9 @@ def test_kill_9_before_and_after_every_single_write_is_survived(tmp_path: Path, 
 
 
 def test_kill_9_inside_a_batch_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    folder, key_path = tmp_path / "run", tmp_path / "signing-key"
-    key = load_or_create_key(key_path)
+    folder, key = tmp_path / "run", SigningKey.generate()
     Ledger.create(folder, {}, key).close()
-    script = WRITER.replace("while True:", "batch = ledger.batch()\nbatch.__enter__()\nwhile True:")
-    acknowledged = killed_after(python(script, folder, key_path), 0.02)
+    acknowledged = killed_after(folder, key, 0.02, batched=True)
     assert check(folder).heads == 1
     Ledger.resume(folder, key).close()
     assert check(folder).problems == ()

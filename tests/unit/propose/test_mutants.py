@@ -6,6 +6,7 @@ import ast
 import difflib
 import random
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.propose.prompts.examples import SOURCES
 
 from kernellab.core.targets import backend_of
-from kernellab.propose.mutants import OPERATORS, Original, labelled_set, mutants, pick
+from kernellab.propose.mutants import OPERATORS, Mutant, Original, labelled_set, mutants, pick
 from kernellab.propose.recipe import FOLDER, candidates_in
 from kernellab.search.gauntlet import collect
 
@@ -30,10 +31,15 @@ WANTED = {
 }  # fmt: skip
 
 
+@cache
+def mutants_of(original: Original) -> list[Mutant]:
+    return mutants(original.source, original.name)
+
+
 def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = [m for original in FILES for m in mutants(original.source, original.name)]
+    found = [m for original in FILES for m in mutants_of(original)]
     distinct = {m.source for m in found}
     by_operator, by_backend = Counter(m.operator for m in found), Counter(backend_of(m.source) for m in found)
     with capsys.disabled():
@@ -51,7 +57,7 @@ def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
 @pytest.mark.parametrize("original", FILES, ids=lambda original: f"{backend_of(original.source)}-{original.name}")
 def test_a_mutant_is_the_original_with_the_one_edit_it_states(original: Original) -> None:
     source = original.source
-    found = mutants(source, original.name)
+    found = mutants_of(original)
     assert found, "every kernel has a place for a mistake"
     for mutant in found:
         ast.parse(mutant.source)
@@ -109,14 +115,15 @@ def test_the_labelled_set_is_seeded_distinct_and_makes_no_guess_at_labels() -> N
     cheats = [
         Original(e.path.stem, e.path.read_text(errors="replace"), e.task) for e in collect([], []) if e.kind == "cheat"
     ]
-    made = [list(labelled_set(FILES, cheats, random.Random(5), 4)) for _ in range(2)]
+    some = FILES[::3]
+    made = [list(labelled_set(some, cheats, random.Random(5), 12)) for _ in range(2)]
     assert made[0] == made[1]
     samples = made[0]
     assert len(samples) == len({(s.task, s.source) for s in samples})
     assert len([s for s in samples if s.operator]) >= 300
     assert {s.operator for s in samples} == {"", *OPERATORS}
     assert not {"label", "right", "wrong", "correct"} & set(vars(samples[0]))
-    assert samples != list(labelled_set(FILES, cheats, random.Random(6), 4))
+    assert samples != list(labelled_set(some, cheats, random.Random(6), 12))
 
 
 def test_a_pick_is_spread_over_the_operators() -> None:

@@ -13,8 +13,8 @@ from kernellab.build.base import Built, Part
 from kernellab.build.bundle import Bundle, pack
 from kernellab.build.plan import BufferArg, IntArg, Plan, ScratchArg, Step
 from kernellab.core.records import Artifact
-from kernellab.run.alone import PLAN, Work, find_tool, main, outputs_of, version_of, watch, write
-from kernellab.tasks.spec import Dims, Task
+from kernellab.run.alone import PLAN, Work, find_tool, main, version_of, watch, write
+from kernellab.tasks.spec import Array, Dims, Task
 
 from .fake_driver import install
 
@@ -61,6 +61,15 @@ def folder(tmp_path: Path) -> Path:
 
 def inputs(n: int, seed: int = 0) -> list[np.ndarray[tuple[int], np.dtype[np.float32]]]:
     return [np.random.default_rng(seed).standard_normal(n, dtype=np.float32)]
+
+
+def outputs_of(folder: Path) -> list[list[Array]]:
+    """What a replay left behind: the outputs of every call, in the task's order."""
+    setup = json.loads((folder / PLAN).read_bytes())
+    return [
+        [np.fromfile(folder / o["file"], dtype=o["dtype"]).reshape(o["shape"]) for o in work["outputs"]]
+        for work in setup["calls"]
+    ]
 
 
 def test_a_replay_makes_every_call_and_writes_its_outputs(driver: Path, folder: Path, double_task: Task) -> None:

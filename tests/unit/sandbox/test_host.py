@@ -23,30 +23,12 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.sandbox.host import ENVIRONMENT, Sandbox
 from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
-from kernellab.sandbox.tiers import ORDER
 from kernellab.sandbox.zygote import Profile
 
 from . import jobs
+from .conftest import PATIENT
 
 PROFILES: tuple[Profile, ...] = ("run", "build")
-PATIENT = Limits(wall_s=10)
-
-
-@pytest.fixture(scope="module", params=ORDER)
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    try:
-        opened = Sandbox(request.param, [jobs.__name__])
-    except EnvironmentFault as fault:
-        pytest.skip(fault.what)
-    with opened:
-        yield opened
-
-
-@pytest.fixture
-def answer() -> Iterator[int]:
-    fd = os.memfd_create("answer", os.MFD_CLOEXEC)
-    yield fd
-    os.close(fd)
 
 
 def spawn(
@@ -124,7 +106,7 @@ def test_an_exception_goes_to_the_log(sandbox: Sandbox) -> None:
 
 
 def test_cuts_a_flood_of_output(sandbox: Sandbox) -> None:
-    with spawn(sandbox, jobs.floods, "run", limits=Limits(wall_s=10, file_size=1 << 20)) as job:
+    with spawn(sandbox, jobs.floods, "run", limits=Limits(wall_s=600, file_size=1 << 20)) as job:
         job.wait()
         assert not job.timed_out
         assert job.flooded()
@@ -236,7 +218,7 @@ def test_jobs_do_not_see_each_others_scratch(sandbox: Sandbox, answer: int) -> N
 
 
 def test_scratch_is_limited_in_size(sandbox: Sandbox, answer: int) -> None:
-    with spawn(sandbox, jobs.fills_scratch, "build", answer, limits=Limits(wall_s=10, scratch=2 << 20)) as job:
+    with spawn(sandbox, jobs.fills_scratch, "build", answer, limits=Limits(wall_s=600, scratch=2 << 20)) as job:
         job.wait()
         assert not job.timed_out
         if job.signal() is None:
@@ -247,7 +229,7 @@ def test_scratch_is_limited_in_size(sandbox: Sandbox, answer: int) -> None:
 
 def test_scratch_is_gone_with_the_job(sandbox: Sandbox, reachable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(reachable))
-    with spawn(sandbox, jobs.nests_folders, "build", limits=Limits(wall_s=10, scratch=64 << 20)) as job:
+    with spawn(sandbox, jobs.nests_folders, "build", limits=Limits(wall_s=600, scratch=64 << 20)) as job:
         job.wait()
         assert job.exit_code() == 0 or job.signal() == signal.SIGKILL
     assert list(reachable.iterdir()) == []

@@ -5,38 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kernellab.core.errors import EnvironmentFault
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.job import Job
-from kernellab.sandbox.limits import Limits
-from kernellab.sandbox.tiers import ORDER
 
 from . import jobs
-
-PATIENT = Limits(wall_s=600)
-
-
-@pytest.fixture(params=ORDER)
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    try:
-        opened = Sandbox(request.param, [jobs.__name__])
-    except EnvironmentFault as fault:
-        pytest.skip(fault.what)
-    with opened:
-        yield opened
-
-
-@pytest.fixture
-def answer() -> Iterator[int]:
-    fd = os.memfd_create("answer", os.MFD_CLOEXEC)
-    yield fd
-    os.close(fd)
+from .conftest import PATIENT
 
 
 def spawn(sandbox: Sandbox, entry: str, *fds: int, **more: Any) -> Job:

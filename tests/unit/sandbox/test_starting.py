@@ -12,12 +12,11 @@ import pytest
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.sandbox.host import Sandbox
-from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import open_sandbox
 
 from . import jobs
+from .conftest import PATIENT
 
-PATIENT = Limits(wall_s=20)
 SLOW = "import time\ntime.sleep(%s)\n"
 HELD_UP = "import os, time\nwhile not os.path.exists(%r): time.sleep(0.01)\nopen(%r, 'w').close()\n"
 

@@ -41,7 +41,7 @@ class Watched(CpuPlatform):
 
 def tried(task_file: Path, folder: Path) -> runs.Outcome:
     """One candidate judged, then looked at by whatever is called compute-sanitizer; the device plays no part in that."""
-    settings = Settings(effort="quick", sample_s=0.0005, device="cpu")
+    settings = Settings(effort="quick", sample_s=0.0001, device="cpu")
     candidate = Candidate(task_file.read_text(), "cube")
     with OpenTask(settings, load_task(str(task_file)), str(task_file)) as opened:
         opened.platform = Watched(**{f.name: getattr(CPU, f.name) for f in fields(CPU)})

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.backend_c
 @pytest.fixture(scope="module")
 def folder(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("runs") / "run"
-    settings = Settings(effort="quick", trials=8, sampler="exhaustive", sample_s=0.001)
+    settings = Settings(effort="quick", trials=8, sampler="exhaustive", sample_s=0.0001)
     run_search(str(task_file), settings, made, [{"N": 32768}])
     return made
 

@@ -28,7 +28,7 @@ DIMS = {"N": 32768}
 def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, list[Event]]:
     """Every combination of the recipe, at one shape."""
     events: list[Event] = []
-    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.001)
+    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.0001)
     folder = tmp_path_factory.mktemp("runs") / "first"
     return run_search(str(task_file), settings, folder, [DIMS], emit=events.append), events
 
@@ -100,7 +100,7 @@ def test_a_finished_run_resumes_to_the_same_result_without_new_trials(run: Any) 
 
 
 def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: Path, tmp_path: Path) -> None:
-    settings = Settings(effort="quick", trials=2, sampler="exhaustive", sample_s=0.001)
+    settings = Settings(effort="quick", trials=2, sampler="exhaustive", sample_s=0.0001)
     run_search(str(task_file), settings, tmp_path / "run", [DIMS])
     assert len(bodies(tmp_path / "run", "trial")) == 2
     resume_run(tmp_path / "run", extra_trials=2)
@@ -112,7 +112,7 @@ def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: 
 def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
     run: Any, task_file: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.001, build_jobs=3)
+    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.0001, build_jobs=3)
     outcome = run_search(str(task_file), settings, tmp_path / "run", [DIMS])
     trials = bodies(outcome.folder, "trial")
     assert [t["trial"] for t in trials] == list(range(8))
@@ -127,7 +127,7 @@ def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
 
 
 def test_no_more_trials_are_made_than_asked_for_when_builds_run_ahead(task_file: Path, tmp_path: Path) -> None:
-    settings = Settings(effort="quick", trials=3, sampler="tpe", sample_s=0.001, build_jobs=3)
+    settings = Settings(effort="quick", trials=3, sampler="tpe", sample_s=0.0001, build_jobs=3)
     run_search(str(task_file), settings, tmp_path / "run", [DIMS])
     assert len(bodies(tmp_path / "run", "trial")) == 3
 

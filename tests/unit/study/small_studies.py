@@ -16,7 +16,7 @@ from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import SHIPPED, checked, find, read
 from kernellab.study.mine.follow_up import as_toml
 
-QUICK = Settings(device="cpu", sample_s=0.0002)
+QUICK = Settings(device="cpu", sample_s=0.0001)
 TINY: dict[str, dict[str, Any]] = {
     "H1": {
         "shapes": ["16x128"],

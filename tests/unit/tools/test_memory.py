@@ -19,7 +19,7 @@ pytestmark = pytest.mark.backend_c
 @pytest.fixture(scope="module")
 def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trials of the small task's own recipe: measured, rejected, invalid and duplicate ones."""
-    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.0003, cache=False)
+    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.0001, cache=False)
     return run_search(str(task_file), settings, tmp_path_factory.mktemp("runs") / "first", [{"N": 32768}]).folder
 
 

@@ -8,10 +8,10 @@ from kernellab.propose.models.opening import open_model
 from kernellab.propose.models.prices import Price, Prices, load_prices
 from kernellab.propose.models.recorded import Recorded
 from kernellab.propose.models.replay import ReplayModel
-from kernellab.propose.models.retry import Policy, Retrying
+from kernellab.propose.models.retry import Policy
 
 __all__ = [
     "NEVER", "Account", "Budget", "Cancel", "Estimate", "Journal", "Limits", "Message", "Model", "ModelFault",
-    "Policy", "Price", "Prices", "Recorded", "ReplayModel", "Reply", "Request", "Retrying", "Spent", "Usage",
+    "Policy", "Price", "Prices", "Recorded", "ReplayModel", "Reply", "Request", "Spent", "Usage",
     "load_prices", "open_model",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernellab.propose.models.base import NEVER, Cancel, Model, ModelFault, Reply, Request
+from kernellab.propose.models.base import NEVER, Cancel, ModelFault, Reply
 
 _POLL_S = 0.02
 
@@ -61,15 +61,3 @@ def _worn_out(fault: ModelFault, failed: int) -> ModelFault:
     reason = f"{fault.reason} ({failed} attempts)"
     return ModelFault(fault.kind, reason, fault.fix, retryable=fault.retryable, retry_after_s=fault.retry_after_s,
                       usage=fault.usage)  # fmt: skip
-
-
-class Retrying:
-    """A model that asks again, for those who need neither budget nor record."""
-
-    def __init__(self, model: Model, policy: Policy, rng: random.Random) -> None:
-        self._model = model
-        self._policy = policy
-        self._rng = rng
-
-    def complete(self, request: Request, cancel: Cancel = NEVER) -> Reply:
-        return persist(lambda: self._model.complete(request, cancel), self._policy, self._rng, cancel)

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import Dims, Task
 
 SMALL = 17
 MARK = "[withheld]"
@@ -61,11 +61,6 @@ NOTHING = Withheld(frozenset(), frozenset())
 def without_paths(text: str) -> str:
     """File names instead of paths: where things lie on this machine is nobody's business and helps no one."""
     return _PATH.sub(lambda m: m[1] or "a folder", text)
-
-
-def held_out_labels(task: Task) -> list[str]:
-    """For tests and audits: every way a held-out shape is labelled in this project."""
-    return [label for dims in task.held_out for label in (dims_label(dims), "x".join(map(str, dims.values())))]
 
 
 def _numbers(task: Task, dims: Dims) -> set[int]:

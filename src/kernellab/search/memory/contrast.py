@@ -36,10 +36,6 @@ class Contrast:
     diff: str
     distance: float
 
-    @property
-    def significant(self) -> bool:
-        return self.ratio is not None and (self.ratio.low > 1 or self.ratio.high < 1)
-
     def text(self, tokens: int = TOKENS) -> str:
         """For a prompt: the facts first, the diff as far as it fits. Tokens are estimated, not counted."""
         room = max(0, tokens) * _CHARACTERS_A_TOKEN

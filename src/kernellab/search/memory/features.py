@@ -173,7 +173,7 @@ def _read_source(source: str, name: str, backend: str) -> tuple[frozenset[str], 
 
 
 def strip_comments(source: str) -> str:
-    """Without comments of C and Python and without the file's docstring: words in those are no behaviour."""
+    """Without comments of C and Python and without the file's docstring: their words do not change what the kernel does."""
     body = re.sub(r'\A\s*(?:r?"""[\s\S]*?""")', "", source)
     body = re.sub(r"/\*[\s\S]*?\*/|//[^\n]*", " ", body)
     return re.sub(

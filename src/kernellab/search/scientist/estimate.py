@@ -98,7 +98,7 @@ def _times(usd: float | None, count: int) -> float | None:
 
 
 class _Nobody:
-    """An estimate asks nobody."""
+    """A model that is never asked: an estimate makes no calls."""
 
     def complete(self, request: Request, cancel: Cancel = NEVER) -> Reply:
-        raise ModelFault("cancelled", "an estimate asks nobody")
+        raise ModelFault("cancelled", "an estimate makes no calls")

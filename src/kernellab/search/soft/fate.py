@@ -50,7 +50,7 @@ class Fate(Record):
     def fails(self, kind: SoftKind) -> bool | None:
         """The true answer to a verifier's question; None where this fate does not give it.
 
-        Whether it builds is known of all. What never ran says nothing of memory and numbers, and what was rejected
+        Whether it builds is always known. What never ran says nothing of memory and numbers, and what was rejected
         for one of them says nothing of the other: the judge stops at the first fault.
         """
         if self.domain == kind:

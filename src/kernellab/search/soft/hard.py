@@ -75,7 +75,7 @@ def _judged(opened: OpenTask, dims: Dims, judging: Judging, sample: Sample) -> L
 
 
 def _built_for_it(task: Task, settings: Settings, samples: list[Sample]) -> Iterator[Labelled]:
-    """Skips what no compiler here could build: it has refused nothing."""
+    """Skips languages without a compiler here: a missing compiler refuses nothing."""
     with platform(settings.device).workbench(settings) as bench:
         builder = bench.builder
         for sample in samples:

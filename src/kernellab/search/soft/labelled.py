@@ -115,7 +115,7 @@ def _read(path: Path, make: Any) -> list[Any]:
             found.append(make(json.loads(line)))
         except (ValueError, KeyError, TypeError, ValidationError) as err:
             said = " ".join(str(err).split())[:200]
-            raise UsageError(f"{path}, line {number} is no labelled trial: {said}", "make the set again") from None
+            raise UsageError(f"{path}, line {number} is not a labelled trial: {said}", "make the set again") from None
     return found
 
 

@@ -1,7 +1,7 @@
 """A look at a candidate before hardware sees it: three questions to a model, and what follows from the answers.
 
-A look may put a candidate later in the queue or have it skipped. It can never have one accepted: nothing here says more
-of a good candidate than that nobody spoke against it.
+A look may put a candidate later in the queue or have it skipped. It can never have one accepted: the most it says of a good
+candidate is that no verifier spoke against it.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def brief_for(source: str, params: Mapping[str, Param], task: TaskFacts, device:
 
 
 def ask(author: Author, kind: SoftKind, brief: Brief, call: int, cancel: Cancel = NEVER) -> AnyAnswer:
-    """One verifier's answer. What is no opinion is an answer too; only faults that stop a run are raised."""
+    """One verifier's answer. A reply without an opinion is an answer too; only faults that stop a run are raised."""
     try:
         answer = author.ask(kind, brief, call, cancel=cancel)
     except PromptTooLong as fault:

@@ -128,7 +128,9 @@ def resume_tuning(folder: Path, access: Access) -> Finished:
 def read_tuning(folder: Path) -> tuple[TuneOrder, Split, dict[str, str]]:
     """What a folder's first entry asked for."""
     if not is_tuning(folder):
-        raise UsageError(f"{folder} is no tuning of a verifier", "name the folder that 'klab tune-verifier' made")
+        raise UsageError(
+            f"{folder} does not hold a tuning of a verifier", "name the folder that 'klab tune-verifier' made"
+        )
     run = Run(folder)
     (start,) = run.records(TUNING)
     try:

@@ -1,7 +1,7 @@
 """How much of the spread between trials a parameter explains: Optuna's evaluators, for the reader's sense of proportion.
 
 fANOVA needs scikit-learn and is taken where that is installed; PED-ANOVA otherwise. An importance is no test: it is only
-ever shown beside an effect that passed one.
+ever shown beside an effect that passed one. Optuna is an extra; without it no importance is given, and the effects stand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def evaluator_name() -> str:
 
 
 def importances(rows: Sequence[Row], name: str) -> dict[str, float]:
-    """Of each parameter of one candidate, within its largest arena; empty where there are too few trials."""
+    """Of each parameter of one candidate, within its largest arena; empty without Optuna, or with too few trials."""
+    if importlib.util.find_spec("optuna") is None:
+        return {}
     arenas: dict[object, list[Row]] = {}
     for row in rows:
         if row.name == name:

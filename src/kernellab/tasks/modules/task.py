@@ -58,11 +58,6 @@ def module_task(record: ModuleRecord) -> Task:
     )
 
 
-def with_shapes(record: ModuleRecord, shapes: ShapeGroups) -> ModuleRecord:
-    """The same with shapes of the user's own, for every device."""
-    return record.model_copy(update={"shapes": shapes, "device_shapes": shapes})
-
-
 def _buffer(name: str, found: TensorType, weight: bool = False) -> Buffer:
     """Single numbers are buffers of one element, booleans bytes."""
     dtype = "uint8" if found.dtype == "bool" else found.dtype

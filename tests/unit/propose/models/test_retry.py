@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from kernellab.propose.models import ModelFault, Policy, Retrying
+from kernellab.propose.models import ModelFault, Policy
+from kernellab.propose.models.retry import persist
 from support.model_server import Cut, Error, Say
 
 from .conftest import Connect, Serve, ask
@@ -37,7 +38,7 @@ def test_never_sooner_than_the_server_asked_and_not_at_all_if_that_is_long() -> 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_asks_again_until_it_is_answered(provider: str, serve: Serve, connect: Connect) -> None:
     server = serve(Error(500), Cut(), Error(429, headers={"retry-after": "0.3"}), Say("at last"))
-    reply = Retrying(connect(server, provider), FAST, random.Random(0)).complete(ask())
+    reply = persist(lambda: connect(server, provider).complete(ask()), FAST, random.Random(0))
     assert (reply.text, server.calls) == ("at last", 4)
     assert server.seen[3].time - server.seen[2].time >= 0.3
 
@@ -45,14 +46,14 @@ def test_asks_again_until_it_is_answered(provider: str, serve: Serve, connect: C
 def test_gives_up_after_so_many_attempts_and_says_how_many(serve: Serve, connect: Connect) -> None:
     server = serve(Error(500, "oops"))
     with pytest.raises(ModelFault, match=r"oops \(4 attempts\)"):
-        Retrying(connect(server), FAST, random.Random(0)).complete(ask())
+        persist(lambda: connect(server).complete(ask()), FAST, random.Random(0))
     assert server.calls == 4, "the SDK itself must not ask again"
 
 
 def test_does_not_ask_again_where_it_cannot_help(serve: Serve, connect: Connect) -> None:
     server = serve(Error(401))
     with pytest.raises(ModelFault):
-        Retrying(connect(server), FAST, random.Random(0)).complete(ask())
+        persist(lambda: connect(server).complete(ask()), FAST, random.Random(0))
     assert server.calls == 1
 
 
@@ -62,6 +63,6 @@ def test_cancelling_ends_the_wait(serve: Serve, connect: Connect) -> None:
     threading.Timer(0.2, cancel.set).start()
     started = time.monotonic()
     with pytest.raises(ModelFault) as caught:
-        Retrying(connect(server), patient, random.Random(0)).complete(ask(), cancel)
+        persist(lambda: connect(server).complete(ask()), patient, random.Random(0), cancel)
     assert (caught.value.kind, server.calls) == ("cancelled", 1)
     assert time.monotonic() - started < 600

@@ -23,7 +23,6 @@ def test_the_ratio_of_clearly_different_kernels_excludes_1_both_ways_round() -> 
 
 def test_the_same_kernel_measured_twice_is_not_clearly_different() -> None:
     found = contrast(*recall([measured(0, 2.0, 0.05), measured(1, 2.01, 0.05)]))
-    assert not found.significant
     assert "not clearly different" in found.text()
 
 

@@ -30,7 +30,7 @@ def settings(proposer: str, trials: int = 6) -> Settings:
     return Settings(
         effort="quick",
         device="cpu",
-        sample_s=0.0005,
+        sample_s=0.0001,
         build_timeout_s=600,
         trials=trials,
         proposer=proposer,

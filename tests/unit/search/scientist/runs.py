@@ -27,7 +27,7 @@ def run(folder: Path, url: str, text: str = ONE_SHAPE, trials: int = 12, **scien
     (folder / "cube.py").write_text(text)
     asked = {"model": f"openai:m@{url}", "experiments": 2, "tune": 2, "samples": 2, **science}
     return api.optimize(
-        str(folder / "cube.py"), out=folder / "run", science=asked, effort="quick", trials=trials, sample_s=0.0005,
+        str(folder / "cube.py"), out=folder / "run", science=asked, effort="quick", trials=trials, sample_s=0.0001,
         sampler="random",
     )  # fmt: skip
 

@@ -217,7 +217,7 @@ def test_kernels_that_were_written_elsewhere_start_another_run(own_home: None, t
     (tmp_path / "now" / "cube.py").write_text(without_candidate())
     api.optimize(
         str(tmp_path / "now" / "cube.py"), out=tmp_path / "now" / "run", warm_start=tmp_path / "then" / "run",
-        effort="quick", trials=2, sample_s=0.0005,
+        effort="quick", trials=2, sample_s=0.0001,
     )  # fmt: skip
     (then,) = bodies(tmp_path / "then", "trial")
     now = bodies(tmp_path / "now", "trial")

@@ -95,5 +95,5 @@ def test_changed_missing_and_unreadable_files_are_refused_with_a_reason(labelled
         read_labelled(tmp_path)
     (tmp_path / "sources.jsonl").write_text(good)
     (tmp_path / "trials.jsonl").write_text(json.dumps({"source": "x"}) + "\n")
-    with pytest.raises(UsageError, match="line 1 is no labelled trial"):
+    with pytest.raises(UsageError, match="line 1 is not a labelled trial"):
         read_labelled(tmp_path)

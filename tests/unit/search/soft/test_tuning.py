@@ -253,7 +253,7 @@ def test_a_users_own_templates_are_the_start_and_come_along(
 def test_other_folders_are_not_taken_for_a_tuning(tmp_path: Path, labelled: LabelledSet) -> None:
     with Ledger.create(tmp_path / "run", {"purpose": "search"}, load_or_create_key()):
         pass
-    with pytest.raises(UsageError, match="no tuning"):
+    with pytest.raises(UsageError, match="does not hold a tuning"):
         read_tuning(tmp_path / "run")
     with pytest.raises(UsageError):
         figures_of(tmp_path / "run")

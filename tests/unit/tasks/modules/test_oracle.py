@@ -1,0 +1,81 @@
+"""What a captured graph must give: values in float64, the room a contract leaves, arrays that cross to torch and back."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from tests.unit.tasks.modules import graphs  # noqa: E402
+
+from kernellab.graph.record import Ref  # noqa: E402
+from kernellab.tasks.modules.oracle import TorchOracle, array, rounding, tensor_of, tensors  # noqa: E402
+
+DICE = np.random.default_rng(3)
+W, X = DICE.standard_normal((32, 16)).astype(np.float32), DICE.standard_normal((5, 32)).astype(np.float32)
+
+
+def test_the_reference_is_the_graph_in_float64() -> None:
+    (found,) = TorchOracle(graphs.linear(), "ieee").reference(W.astype(np.float64), X.astype(np.float64))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, np.maximum(X.astype(np.float64) @ W.astype(np.float64), 0), rtol=1e-14)
+
+
+def test_a_looser_contract_leaves_more_room_around_the_same_value() -> None:
+    ieee, tf32 = (TorchOracle(graphs.linear(), p).expect({"d0": 5}, [W, X])[0] for p in ("ieee", "tf32"))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(ieee.value, tf32.value)
+    assert ((ieee.low <= ieee.value) & (ieee.value <= ieee.high)).all()
+    assert np.median((tf32.high - tf32.low) / (ieee.high - ieee.low)) > 10
+
+
+def test_an_exact_output_accepts_every_index_that_ties() -> None:
+    values = np.array([[1, 3, 3, 0]], np.float32)
+    largest, place = TorchOracle(graphs.maximum(), "ieee").expect({"d0": 1, "d1": 4}, [values])
+    assert place.exact
+    assert place.also is not None
+    assert [bool(place.also(np.array([i], np.int64))[0]) for i in range(4)] == [False, True, True, False]
+    assert largest.value.tolist() == [3.0]
+
+
+def test_operators_without_a_scale_rule_are_named_and_others_are_not() -> None:
+    assert TorchOracle(graphs.linear(), "ieee").unscaled([W, X]) == ()
+    made = graphs.tensor("d0")
+    odd = graphs.node("y", "aten.special_i0e.default", [Ref(ref="x")], made)
+    record = graphs.graph([graphs.given("x", made)], [odd], {"d0": 4})
+    assert TorchOracle(record, "ieee").unscaled([np.ones(4, np.float32)]) == ("aten.special_i0e.default",)
+
+
+@pytest.mark.parametrize(("precision", "kept"), [("tf32", 2.0**-10), ("f16", 2.0**-10), ("bf16", 2.0**-7)])
+def test_a_contract_rounds_to_the_nearest_of_its_own_bits(precision: str, kept: float) -> None:
+    rounded = rounding(precision)  # type: ignore[arg-type]
+    assert rounded is not None
+    given = torch.tensor([1.0, 1 + kept, 1 + 0.4 * kept, 1 + 0.6 * kept, -1 - 0.6 * kept], dtype=torch.float64)
+    assert rounded(given).tolist() == [1.0, 1 + kept, 1.0, 1 + kept, -1 - kept]
+    assert rounded(given).dtype == torch.float64
+
+
+def test_ieee_rounds_nothing() -> None:
+    assert rounding("ieee") is None
+
+
+def test_bytes_become_booleans_and_buffers_of_one_become_single_numbers() -> None:
+    x, mask = np.ones((2, 8), np.float32), np.array([[0, 1] * 4] * 2, np.uint8)
+    found = tensors(graphs.masked(), [x, mask, np.array([3.0], np.float32)])
+    assert (found["mask"].dtype, found["factor"].shape) == (torch.bool, ())
+    (back,) = TorchOracle(graphs.masked(), "ieee").reference(x, mask, np.array([3.0], np.float32))
+    assert back.tolist() == [[0.0, 3.0] * 4] * 2
+
+
+def test_bfloat16_keeps_its_bits_on_the_way_to_torch() -> None:
+    values = np.array([1.0, -2.5, 3.140625], ml_dtypes.bfloat16)
+    assert tensor_of(values).dtype == torch.bfloat16
+    assert tensor_of(values).float().tolist() == [1.0, -2.5, 3.140625]
+
+
+def test_outputs_come_back_with_an_axis_and_booleans_as_bytes() -> None:
+    assert array(torch.tensor(2.0)).tolist() == [2.0]
+    flags = array(torch.tensor([True, False]))
+    assert (flags.dtype, flags.tolist()) == (np.uint8, [1, 0])
