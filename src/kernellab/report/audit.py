@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kernellab.build.abilities import misstated
+from kernellab.build.abilities import misstated, unknown_edition
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import digest
 from kernellab.core.records import (
@@ -259,7 +259,7 @@ class _Reader:
             yield from confirmation_problems(trial, confirmation, self._format)
         if confirmation.artifact is not None:
             self._evidence(confirmation.artifact)
-            yield from _abilities(self._store, confirmation.artifact)
+            yield from self._abilities(confirmation.artifact)
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
             yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
@@ -349,7 +349,25 @@ class _Reader:
         self._artifacts.add(named)
         yield from artifact_problems(artifact, dims, self._format)
         self._evidence(artifact)
-        yield from _abilities(self._store, artifact)
+        yield from self._abilities(artifact)
+
+    def _abilities(self, artifact: Artifact) -> Iterator[str]:
+        """What the record says of the machine code, held against the code; one that is missing or changed is told
+        elsewhere."""
+        if unknown_edition(artifact):
+            text = (
+                f"lists of abilities by rules {artifact.abilities_edition} were not checked: this version has no such"
+            )
+            self._report.remarks += [text] if text not in self._report.remarks else []
+            return
+        if not artifact.abilities_edition:
+            return
+        try:
+            codes = [self._store.get(sha) for sha in dict.fromkeys(part.code for part in artifact.parts.values())]
+        except LedgerFault:
+            return
+        if fault := misstated(artifact, codes):
+            yield f"the artifact's abilities: {fault}"
 
     def _evidence(self, artifact: Artifact) -> None:
         for blob, what in blobs_of(artifact).items():
@@ -380,18 +398,6 @@ class _Reader:
                 self._report.pruned += 1
             else:
                 yield problem
-
-
-def _abilities(store: Store, artifact: Artifact) -> Iterator[str]:
-    """What the record says of the machine code, held against the code; one that is missing or changed is told elsewhere."""
-    if not artifact.abilities_edition:
-        return
-    try:
-        codes = [store.get(sha) for sha in dict.fromkeys(part.code for part in artifact.parts.values())]
-    except LedgerFault:
-        return
-    if fault := misstated(artifact, codes):
-        yield f"the artifact's abilities: {fault}"
 
 
 def _in_a_line(err: Exception) -> str:
