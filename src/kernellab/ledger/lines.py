@@ -11,7 +11,6 @@ from kernellab.core.files import open_plain
 from kernellab.ledger.disk import read_fault
 from kernellab.ledger.entry import is_json
 
-
 MOST_BYTES = 64 << 20
 """Of a line. The longest that the laboratory writes are a thousandth of it; a reader holds two in memory."""
 

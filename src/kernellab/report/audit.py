@@ -57,6 +57,7 @@ from kernellab.measurement.roofline import Ceilings, floor_of
 from kernellab.measurement.stats import median, replicated_speedup
 from kernellab.measurement.winning import noise_floor, wins
 from kernellab.report import audit_science
+from kernellab.report.audit_certificates import certificate_problems
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.report.entry_kinds import ENTRY_KINDS
@@ -118,7 +119,8 @@ def audit(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> Audit:
         report.problems.append(f"the root is {found.root}, not {root}: the ledger was cut, continued or exchanged")
     _tell_origin(report, look_at(folder, found, witnesses))
     try:
-        for problem in chain(_Reader(folder, report).problems(), _files(folder, report)):
+        certificates = certificate_problems(folder, found)
+        for problem in chain(_Reader(folder, report).problems(), _files(folder, report), certificates):
             report.problems.append(problem)
             if len(report.problems) >= _MOST:
                 report.problems.append("and more")
