@@ -4,8 +4,8 @@ The copies are forked by run/nest.py, in the sandbox; this side makes each one's
 kernel (the credentials of its first message), commands and clocks it (run/worker.py), looks at its static memory and
 kills it. A timed sample's process is stopped when it has replied and killed only before the next one is made, so that
 its end disturbs nobody's sample.
-Covered: whatever a call leaves behind reaches no other sample, and no sample does another's work. Not covered: several calls of one sample share a process;
-what they leave in its static memory is compared (run/statics.py).
+Covered: whatever a call leaves behind reaches no other sample, and no sample does another's work. Not covered: several calls
+of one sample share a process; what they leave in its static memory is compared (run/statics.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Certificates in a run's folder: an audit says of each one that is not the run's own what it is instead."""
 
+# ruff: noqa: F811  fixtures are arguments
+
 from __future__ import annotations
 
 import json
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import resign
-from tests.unit.certify.conftest import (  # noqa: F401
+from tests.unit.certify.conftest import (  # noqa: F401  fixtures
     confirmed,
     copied,
     home,
@@ -90,7 +92,7 @@ CHANGES: dict[Change, str] = {
 }
 
 
-def test_a_certificate_that_fits_is_no_problem(issued: Issued, copied: Path) -> None:  # noqa: F811
+def test_a_certificate_that_fits_is_no_problem(issued: Issued, copied: Path) -> None:
     found = audit(copied)
     assert found.problems == []
     review(issued[1], issued[0], "accept", "looked at")
@@ -98,7 +100,7 @@ def test_a_certificate_that_fits_is_no_problem(issued: Issued, copied: Path) -> 
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
-def test_one_that_does_not_fit_is_told_with_its_name(change: Change, issued: Issued, copied: Path) -> None:  # noqa: F811
+def test_one_that_does_not_fit_is_told_with_its_name(change: Change, issued: Issued, copied: Path) -> None:
     change(issued)
     (problem,) = audit(copied).problems
     assert problem.startswith(f"certificates/{issued[1].name}: ")
@@ -109,7 +111,7 @@ def test_certificates_of_two_runs_are_not_exchanged(
     issued: Issued,
     copied: Path,
     confirmed: int,
-    tmp_path: Path,  # noqa: F811
+    tmp_path: Path,
 ) -> None:
     """Both are genuine, of the same kernel and by the same key; each belongs to its own run."""
     other = resign.resigned(copied, tmp_path / "other", lambda _: None, load_or_create_key())
@@ -130,7 +132,7 @@ def signature(report: Recheck) -> tuple[str, str]:
     return finding.status, finding.detail
 
 
-def test_a_recheck_says_whose_signature_it_is(issued: Issued, tmp_path: Path) -> None:  # noqa: F811
+def test_a_recheck_says_whose_signature_it_is(issued: Issued, tmp_path: Path) -> None:
     """A run and its certificate that somebody else signed anew are sound: only a key can tell."""
     certificate, path = issued
     alone = tmp_path / "far" / "away" / "trial.json"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from kernellab.build.base import Built
 from kernellab.build.plan import plan_bytes
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Passed, Rejected, part_id
+from kernellab.run.arena import Arena
+from kernellab.run.base import Call
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.inputs import draw_normal
+from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Buffer, Task, shape_key
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
-from kernellab.verdict.judge import Judge
+from kernellab.verdict.judge import Judge, check_outputs, poison_outputs
 
 pytestmark = pytest.mark.backend_c
 K = "void k(const float *x, float *y, long n) { "
@@ -168,6 +172,30 @@ def test_exact_tasks_are_judged_bit_for_bit(device: CpuDevice, build: Callable[.
     assert isinstance(right, Passed)
     assert right.max_ulp == 0
     assert rejected(wrong).cause == "wrong-output"
+
+
+def test_the_excess_of_several_outputs_is_that_of_the_worst(double_task: Task) -> None:
+    """One that is hardly off, told first, does not speak for one that is garbage."""
+    names = ("y", "z")
+    task = replace(double_task, outputs=tuple(Buffer(n, ("N",)) for n in names), reference=lambda x: (2 * x, 3 * x),
+                   baselines={"numpy": _two_in_place})  # fmt: skip
+    outputs = Arena("out", b"o" * 16)
+    call = Call({"N": 16}, (), tuple(outputs.declare((16,), "float32") for _ in names))
+    outputs.open()
+    x = np.linspace(1, 2, 16, dtype=np.float32)
+    wanted = expect(task, {"N": 16}, [x])
+    patterns = poison_outputs(outputs, call)
+    for region, values in zip(call.outputs, (2 * x * np.float32(1 + 2e-6), -x), strict=True):
+        outputs.array(region)[...] = values
+    fault = check_outputs(task, outputs, call, wanted, patterns)
+    outputs.close()
+    assert fault is not None
+    assert fault.reason.startswith("y: ")
+    assert fault.excess > 1e5
+
+
+def _two_in_place(x: Any, y: Any, z: Any) -> None:
+    y[...], z[...] = 2 * x, 3 * x
 
 
 HELPED = r"""

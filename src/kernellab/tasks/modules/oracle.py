@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -98,8 +99,10 @@ def _expected(judged: Judged) -> Expected:
     if judged.exact:
         return Expected(value, value, 0.0, value, value, True, _also(judged))
     scale = array(judged.pair.scale.expand(judged.pair.value.shape))
+    if judged.pair.exact:  # only moved or chosen: nothing may be off, but that a subnormal may have become zero
+        scale = scale * 0
     found = interval(value, scale, judged.budget_ulp, judged.dtype)
-    return Expected(value, scale, judged.budget_ulp, found.low, found.high, False, None, judged.floor_ulp)
+    return replace(found, floor_ulp=judged.floor_ulp, most_rms_ulp=judged.most_rms_ulp)
 
 
 def _also(judged: Judged) -> Callable[[Array], Array]:
