@@ -176,3 +176,13 @@ class _Module(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignor
 
     def forward(self, x: Any) -> Any:
         return self._function(x)
+
+
+def test_counts_that_rounding_decides_are_refused_and_where_it_does_is_remarked() -> None:
+    """Counts of what lies within bfloat16's reach of a threshold may be anything: nothing could be judged by them."""
+    inputs = (torch.randn(16, 64).bfloat16(),)
+    undecided = capture_object(_Module(lambda x: (torch.tanh(x) * 0.001 + 1.0 > 1.0).sum(-1)), inputs)
+    with pytest.raises(TaskRefused, match="what rounding may do to 'out' is as large as its values"):
+        examine(task_of(undecided))
+    decided = capture_object(_Module(lambda x: (x > 0.25).sum(-1)), inputs)
+    assert examine(task_of(decided)).remarks == ()
