@@ -49,6 +49,8 @@ WHOLE: dict[str, Function] = {
     "a running count": lambda x: above(x).cumsum(-1),
     "a choice of two numbers": lambda x: torch.where(above(x), 7, 2),
     "a count in arithmetic": lambda x: 100 - 3 * above(x).sum(-1),
+    "a mask over integers": lambda x: torch.where(above(x), 3, 1).masked_fill(x > 2.0, 40),
+    "decimals cut off": lambda x: (torch.round(torch.tanh(x), decimals=1) * 100).to(torch.int32),
     "the largest count": lambda x: above(x).sum(-1).amax(),
     "a count with its sign turned": lambda x: -above(x).sum(-1),
     "cut off to an integer": lambda x: (torch.tanh(x) * 100).to(torch.int32),
@@ -74,6 +76,12 @@ def test_one_open_decision_leaves_the_other_rows_decided() -> None:
     assert verdict.accepts(honest + torch.tensor([1] + [0] * 7))
     assert not verdict.accepts(honest + torch.tensor([2] + [0] * 7))
     assert not verdict.accepts(honest + torch.tensor([0] + [1] * 7))
+
+
+def test_a_number_that_a_mask_writes_is_that_number() -> None:
+    verdict, honest = judged(lambda x: (x * 100).to(torch.int32).masked_fill(x > 2.0, 40), near(0.3))
+    assert not bool(verdict.pair.scale[-1].any())
+    assert not verdict.accepts(honest.where(honest != 40, honest * 0 + 39))
 
 
 def test_a_boolean_is_zero_or_one_where_it_is_open_too() -> None:

@@ -65,7 +65,8 @@ def masked_fill(call: Call) -> Scaled:
     turned = Call(call.op, [mask, value, x], {}, call.results, call.eps, call.torch, call.run)
     if isinstance(value, Pair):
         return where(turned)
-    fill = Pair(x.value * 0 + value, x.value * 0 + abs(value), exact=True)
+    size = x.value * 0 + abs(value) if x.is_float else x.scale * 0
+    fill = Pair(x.value * 0 + value, size, exact=True)
     return where(Call(call.op, [mask, fill, x], {}, call.results, call.eps, call.torch, call.run))
 
 

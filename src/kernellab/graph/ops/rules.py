@@ -74,9 +74,11 @@ def selecting(call: Call) -> Scaled:
 
 
 def stepping(call: Call) -> Scaled:
-    """Rounding to whole numbers: nothing is lost but where a step is within reach."""
+    """Rounding to whole numbers (or to decimals): nothing is lost but where a step is within reach."""
     pairs = call.floats()
-    return Scaled((_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs), whole=True)
+    return Scaled(
+        (_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs), whole=not call.kwargs.get("decimals")
+    )
 
 
 def monotone(call: Call) -> Scaled:
