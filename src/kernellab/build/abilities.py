@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM
+from kernellab.build.cpu_ability_rules import CLOCK, EDITIONS, MODES, PLACE, RANDOM, SYSTEM
 from kernellab.build.gpu_abilities import UNREADABLE
 from kernellab.core.records import Artifact
 from kernellab.core.targets import language
 
-EDITION = 1
+EDITION = max(EDITIONS)
 """Of the rules and their words: a record is held against the rules that it was made by, and no others."""
 INLINE_ASSEMBLY = "has inline assembly in its source"
 BACK_DOORS = "A back door that only certain values open cannot be seen in machine code, nor excluded by any test."
@@ -37,10 +37,10 @@ def abilities_of(backend: str, code: bytes, *texts: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=32)
-def from_code(backend: str, code: bytes) -> tuple[str, ...]:
+def from_code(backend: str, code: bytes, edition: int = EDITION) -> tuple[str, ...]:
     """The part that follows from the machine code alone. ValueError where it is not what this language is built to."""
     found: dict[str, set[str]] = {}
-    for part in language(backend).abilities(code):
+    for part in language(backend).abilities(code, edition):
         for what, how in part.items():
             found.setdefault(what, set()).update(how)
     return tuple(sorted(_words(what, sorted(how)) for what, how in found.items()))
@@ -48,16 +48,22 @@ def from_code(backend: str, code: bytes) -> tuple[str, ...]:
 
 def misstated(artifact: Artifact, codes: Iterable[bytes]) -> str:
     """What a recorded list says else than the machine code of all its shapes, in words, or ''."""
-    if artifact.abilities_edition != EDITION:
+    edition = artifact.abilities_edition
+    if edition not in EDITIONS:
         return ""
     try:
-        found = {ability for code in codes for ability in from_code(artifact.backend, code)}
+        found = {ability for code in codes for ability in from_code(artifact.backend, code, edition)}
     except ValueError as err:
         return f"the machine code cannot be read: {err}"
     said = {a for a in artifact.abilities if a != INLINE_ASSEMBLY}
     faults = [*(f"it {a}, and the record does not say so" for a in sorted(found - said)),
               *(f"the record says that it {a}, and it does not" for a in sorted(said - found))]  # fmt: skip
     return "; ".join(faults)
+
+
+def unknown_edition(artifact: Artifact) -> bool:
+    """Whether its list was made by rules that this version does not have."""
+    return artifact.abilities_edition not in (0, *EDITIONS)
 
 
 def for_review(abilities: Iterable[str]) -> list[str]:

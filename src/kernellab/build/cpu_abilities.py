@@ -10,54 +10,18 @@ in a grid; what a function of another library does in its turn.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from kernellab.build.cpu_ability_rules import CLOCK, EDITIONS, MODES, PLACE, RANDOM, SYSTEM, Edition
 from kernellab.build.x86 import Instruction, instructions
 
-CLOCK, RANDOM, SYSTEM = "reads a clock", "asks for random numbers", "makes system calls itself"
-PLACE, MODES = "asks where it runs", "changes the floating-point modes"
-_CALLS = (
-    (CLOCK, r"clock(_gettime|_getres)?|time|times|gettimeofday|getrusage|timespec_get(res)?|ftime|omp_get_w(time|tick)"),
-    (RANDOM, r"s?rand(_r|om(_r)?)?|[sdelmnj]rand48(_r)?|getrandom|getentropy|arc4random\w*"),
-    ("allocates memory", r"[mcv]alloc|reallocarray|realloc|free|aligned_alloc|posix_memalign|memalign|m(un|re)?map(64)?"
-                         r"|s?brk|memfd_create|shm\w+"),
-    (SYSTEM, r"syscall|(f|v)?fork|exec\w+|kill|raise|sig\w+|prctl|ioctl|fcntl(64)?|ptrace|mprotect|madvise"
-             r"|p?(read|write)v?(64)?|f?open(at)?(64)?|f?close|socket\w*|connect|send\w*|recv\w*|process_vm_\w+|futex\w*|io_\w+|pipe2?|dup[23]?"),
-    ("loads code at run time", r"dl\w+|__libc_dl\w+"),
-    (MODES, r"fe(set|hold|update|enable|disable)\w+"),
-    (PLACE, r"sched_getcpu|getcpu|sysconf|get_nprocs\w*|getauxval|gethost\w+|uname|get(p|t)id|getenv|secure_getenv"),
-    ("keeps state in the C library", r"setenv|unsetenv|putenv|clearenv|strtok|setlocale|atexit|on_exit|__cxa_atexit"
-                                     r"|__errno_location|set(jmp|vbuf)|tmpnam|getopt"),
-    ("waits", r"(nano|u)?sleep|clock_nanosleep|sched_yield|p?poll|p?select|epoll\w+|pause"),
-    ("works with threads", r"pthread_\w+|GOMP_\w+|omp_\w+|__kmpc_\w+|thrd_\w+|mtx_\w+|cnd_\w+|tss_\w+|sem_\w+"),
-)  # fmt: skip
-_KNOWN = [(what, re.compile(names)) for what, names in _CALLS]
-_HARMLESS = re.compile(
-    r"mem(cpy|set|move|cmp|chr)|str(len|n?cmp|n?cpy|chr)|__cxa_finalize|__gmon_start__|_ITM_\w+|__stack_chk_(fail|guard)"
-    r"|__tls_get_addr|abort|__assert_fail|_(_mem\w+|mcount)|qsort|bsearch|l?l?abs|_ZGV\w+|__\w+_(finite|chk)"
-    r"|(a?(cos|sin|tan)h?|atan2|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma|fabs|floor|ceil|trunc"
-    r"|l?l?r(ound|int)|nearbyint|roundeven|fmod|remainder|fma|fmin|fmax|fdim|ldexp|frexp|scalbl?n|modf|copysign|nextafter"
-    r"|sincos|nan|ilogb|logb)[fl]?"
-)
-_ARM = (
-    (CLOCK, "cntvct_el0", 0xFFFFFFE0, 0xD53BE040), (CLOCK, "cntpct_el0", 0xFFFFFFE0, 0xD53BE020),
-    (CLOCK, "cntvctss_el0", 0xFFFFFFE0, 0xD53BE0C0), (CLOCK, "cntpctss_el0", 0xFFFFFFE0, 0xD53BE0A0),
-    (CLOCK, "pmccntr_el0", 0xFFFFFFE0, 0xD53B9D00), (CLOCK, "pmevcntr_el0", 0xFFFFFC00, 0xD53BE800),
-    (RANDOM, "rndr", 0xFFFFFFE0, 0xD53B2400), (RANDOM, "rndrrs", 0xFFFFFFE0, 0xD53B2420),
-    (SYSTEM, "svc", 0xFFE0001F, 0xD4000001), (PLACE, "midr_el1", 0xFFFFF000, 0xD5380000),
-    (MODES, "fpcr", 0xFFFFFFE0, 0xD51B4400),
-)  # fmt: skip
-_INTEL = (
-    (CLOCK, "rdtsc", b"\x0f\x31"), (CLOCK, "rdtscp", b"\x0f\x01\xf9"), (CLOCK, "rdpmc", b"\x0f\x33"),
-    (SYSTEM, "syscall", b"\x0f\x05"), (SYSTEM, "sysenter", b"\x0f\x34"), (SYSTEM, "int", b"\xcd\x80"),
-    (PLACE, "cpuid", b"\x0f\xa2"), (PLACE, "rdpid", b"\x0f\xc7"), (RANDOM, "rdrand", b"\x0f\xc7"),
-    (RANDOM, "rdseed", b"\x0f\xc7"), (MODES, "ldmxcsr", b"\xae"),
-)  # fmt: skip
+_PLAIN = {0x31: "rdtsc", 0x33: "rdpmc", 0x05: "syscall", 0x34: "sysenter", 0xA2: "cpuid", 0x02: "lar", 0x03: "lsl"}
+_ALONE = {0xF9: "rdtscp", 0xFD: "rdpru", 0xD0: "xgetbv"}
+_GROUPS = (0x00, 0x01, 0xAE)
 _WRITE, _ALLOC, _EXEC, _PER_THREAD = 1, 2, 4, 0x400
 _NOBITS, _SYMTAB, _DYNSYM, _INIT, _FINI = 8, 2, 11, 14, 15
 _LOAD, _TLS, _STACK, _RELRO = 1, 7, 0x6474E551, 0x6474E552
@@ -66,6 +30,9 @@ _OBJECT, _IFUNC = 1, 10
 _OWN_BYTES = 16  # __dso_handle and the flag of the start-up code, which every shared object keeps
 _PROGRAM_NUMBERS = "klab_program_id"
 _STARTUP = ("__dso_handle", "completed", "__TMC_END__", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_")
+
+
+__all__ = ["CLOCK", "MODES", "PLACE", "RANDOM", "SYSTEM", "of_shared_object"]
 
 
 @dataclass(frozen=True)
@@ -87,15 +54,15 @@ class _Symbol:
     size: int
 
 
-def of_shared_object(image: bytes) -> dict[str, set[str]]:
+def of_shared_object(image: bytes, edition: int) -> dict[str, set[str]]:
     """Abilities, each with how it comes by them. ValueError on what is no 64-bit little-endian ELF file."""
     try:
-        return _abilities(image)
+        return _abilities(image, EDITIONS[edition])
     except (struct.error, IndexError, OverflowError) as err:
         raise ValueError(f"the machine code is not a readable ELF file: {err}") from None
 
 
-def _abilities(image: bytes) -> dict[str, set[str]]:
+def _abilities(image: bytes, rules: Edition) -> dict[str, set[str]]:
     if image[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
     (machine,) = struct.unpack_from("<H", image, 18)
@@ -103,39 +70,43 @@ def _abilities(image: bytes) -> dict[str, set[str]]:
     symbols = [s for kind in (_SYMTAB, _DYNSYM) for s in _symbols(image, sections, kind)]
     found: dict[str, set[str]] = {}
     imported = {s.name for s in _symbols(image, sections, _DYNSYM) if s.section == 0 and s.name}
-    for what, how in (*_called(imported), *_instructions(image, sections, machine), *_memory(image, sections, symbols)):
+    told = (
+        *_called(imported, rules),
+        *_instructions(image, sections, machine, rules),
+        *_memory(image, sections, symbols),
+    )
+    for what, how in told:
         found.setdefault(what, set()).update([how] if how else [])
     return found
 
 
-def _called(imported: set[str]) -> Iterator[tuple[str, str]]:
+def _called(imported: set[str], rules: Edition) -> Iterator[tuple[str, str]]:
     for name in imported:
         plain = name.partition("@")[0]
-        kind = next((what for what, names in _KNOWN if names.fullmatch(plain)), "")
-        if kind or not _HARMLESS.fullmatch(plain):
-            yield kind or "calls other functions", ascii(plain)[1:-1][:40]
+        if kind := rules.kind_of(plain):
+            yield kind, ascii(plain)[1:-1][:40]
 
 
-def _instructions(image: bytes, sections: list[_Section], machine: int) -> Iterator[tuple[str, str]]:
+def _instructions(image: bytes, sections: list[_Section], machine: int, rules: Edition) -> Iterator[tuple[str, str]]:
     for section in sections:
         if section.flags & _EXEC and section.kind != _NOBITS:
             code = image[section.offset : section.offset + section.size]
             if machine == _AARCH64:
-                yield from _arm(code)
+                yield from _arm(code, rules)
             elif machine == _X86_64:
-                yield from _intel(code)
+                yield from _intel(code, rules)
 
 
-def _arm(code: bytes) -> Iterator[tuple[str, str]]:
+def _arm(code: bytes, rules: Edition) -> Iterator[tuple[str, str]]:
     words = np.frombuffer(code[: len(code) // 4 * 4], "<u4")
-    for what, how, mask, value in _ARM:
+    for what, how, mask, value in rules.arm:
         if bool(((words & np.uint32(mask)) == value).any()):
             yield what, how
 
 
-def _intel(code: bytes) -> Iterator[tuple[str, str]]:
+def _intel(code: bytes, rules: Edition) -> Iterator[tuple[str, str]]:
     """The slow reading from front to back is for code that holds such bytes at all; most does not."""
-    suspects = [(what, how) for what, how, pattern in _INTEL if pattern in code]
+    suspects = [(what, how) for what, how, pattern in rules.intel if pattern in code]
     if not suspects:
         return
     try:
@@ -155,11 +126,22 @@ def _named(instruction: Instruction, code: bytes) -> str:
     if opcode == 0xC7 and modrm >> 6 == 3:
         aside = code[instruction.at : instruction.at + 1] == b"\xf3"
         return {6: "rdrand", 7: "rdpid" if aside else "rdseed"}.get(modrm >> 3 & 7, "")
-    if opcode == 0xAE and modrm >> 6 != 3 and modrm >> 3 & 7 == 2:
-        return "ldmxcsr"
+    if opcode in _GROUPS:
+        return _of_group(opcode, modrm, code[instruction.at])
+    return _PLAIN.get(opcode, "")
+
+
+def _of_group(opcode: int, modrm: int, first: int) -> str:
+    """Opcodes that the ModRM byte tells apart. `first`: of the instruction, which may be a prefix."""
+    register, in_memory = modrm >> 3 & 7, modrm >> 6 != 3
+    if opcode == 0x00:
+        return {0: "sldt", 1: "str"}.get(register, "")
     if opcode == 0x01:
-        return "rdtscp" if modrm == 0xF9 else ""
-    return {0x31: "rdtsc", 0x33: "rdpmc", 0x05: "syscall", 0x34: "sysenter", 0xA2: "cpuid"}.get(opcode, "")
+        found = {0: "sgdt", 1: "sidt"}.get(register, "") if in_memory else _ALONE.get(modrm, "")
+        return "smsw" if register == 4 else found
+    if in_memory:
+        return {1: "fxrstor", 2: "ldmxcsr", 5: "xrstor"}.get(register, "")
+    return {0x66: "tpause", 0xF2: "umwait"}.get(first, "") if register == 6 else ""
 
 
 def _memory(image: bytes, sections: list[_Section], symbols: list[_Symbol]) -> Iterator[tuple[str, str]]:

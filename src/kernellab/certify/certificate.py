@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from kernellab.core.errors import LedgerFault, UsageError
-from kernellab.core.files import replace_file
+from kernellab.core.files import read_plain, replace_file
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import Dims, Param, Record, Trust, dump, part_id
@@ -21,6 +21,7 @@ from kernellab.ledger.disk import access_fault
 from kernellab.ledger.keys import PublicKey, SigningKey
 
 FORMAT = 1
+_MOST_BYTES = 64 << 20
 
 
 class Subject(Record):
@@ -192,7 +193,7 @@ class Certificate(Record):
 def read_certificate(path: Path) -> Certificate:
     """A certificate whose signature fits, or an error that says what is wrong with the file."""
     try:
-        text = path.read_text()
+        text = read_plain(path, _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise UsageError(f"{path} cannot be read: {reason}", "give the file that 'klab certify' wrote") from None

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kernellab.certify.certificate import Certificate
-from kernellab.certify.draft import draft, shapes_of
+from kernellab.certify.certificate import Certificate, Shapes
+from kernellab.certify.draft import draft, recorded_shapes, shapes_of
 from kernellab.certify.proof import Proof
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
 from kernellab.core.records import (
@@ -45,12 +45,15 @@ _ONLY = "certify a trial that 'klab show RUN' lists as confirmed; 'klab run' and
 
 def prove_trial(folder: Path, number: int) -> Proof:
     """The evidence of a trial whose confirmation passed; any other is refused in words."""
-    ledger = check(folder)
+    return _sound_proof(Run(folder), check(folder), number)
+
+
+def _sound_proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
     if ledger.problems:
-        raise LedgerFault(f"{folder} does not verify: {ledger.problems[0]}",
-                          f"nothing is certified from such a run: see 'klab audit {folder}'")  # fmt: skip
-    with well_formed(folder):
-        return _proof(Run(folder), ledger, number)
+        raise LedgerFault(f"{run.folder} does not verify: {ledger.problems[0]}",
+                          f"nothing is certified from such a run: see 'klab audit {run.folder}'")  # fmt: skip
+    with well_formed(run.folder):
+        return _proof(run, ledger, number)
 
 
 def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
@@ -126,16 +129,33 @@ def _check_figures(confirmation: Confirmation, timing: Timing, won: bool) -> Non
 
 
 def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
-    """The run's own evidence, if the certificate is of this run and says nothing else than its records."""
-    ledger = check(folder)
+    """The run's own evidence, if the certificate is of this run and says nothing else than its records and its task."""
+    proof = _own_proof(certificate, Run(folder), check(folder))
+    _hold(certificate, proof, _as_recorded(certificate, proof))
+    return proof
+
+
+def require_recorded(certificate: Certificate, run: Run, ledger: LedgerCheck) -> None:
+    """The same by the run's records alone: no code of the task runs, so its anchor and, in runs of older versions, its range
+    are not looked at."""
+    with well_formed(run.folder):
+        proof = _own_proof(certificate, run, ledger)
+        _hold(certificate, proof, _drafted(certificate, proof, certificate.subject.exact, certificate.shapes))
+
+
+def _own_proof(certificate: Certificate, run: Run, ledger: LedgerCheck) -> Proof:
     evidence = certificate.evidence
     if ledger.run != evidence.run:
-        raise UsageError(f"{folder} is run {ledger.run}, the certificate is of run {evidence.run}",
+        raise UsageError(f"{run.folder} is run {ledger.run}, the certificate is of run {evidence.run}",
                          "name the run that was certified with --run")  # fmt: skip
-    proof = prove_trial(folder, evidence.trial)
-    if proof.ledger.public_key != certificate.public_key:
+    if ledger.public_key != certificate.public_key:
         raise LedgerFault("the certificate is signed by another key than its run", "certify the trial again")
-    if other := _differences(dump(certificate), dump(_as_recorded(certificate, proof))):
+    return _sound_proof(run, ledger, evidence.trial)
+
+
+def _hold(certificate: Certificate, proof: Proof, recorded: Certificate) -> None:
+    evidence, folder = certificate.evidence, proof.folder
+    if other := _differences(dump(certificate), dump(recorded)):
         more = f", and {len(other) - 3} more" if len(other) > 3 else ""
         raise LedgerFault(f"the certificate says something else than the run's records: {'; '.join(other[:3])}{more}",
                           "certify the trial again")  # fmt: skip
@@ -145,19 +165,24 @@ def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
             "the ledger was cut or exchanged after the certificate was issued",
             "restore the run from a copy",
         )
-    return proof
 
 
 def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
-    """What the run's records make of this certificate: everything but its date, its anchor (recheck computes that again),
-    its signature, and which of the ledger's heads it names."""
+    """What the run's records and its task make of this certificate: everything but its date, its anchor (recheck computes
+    that again), its signature, and which of the ledger's heads it names."""
     try:
         task, _ = task_of(proof.folder)
         task = task.on(proof.genesis.settings.device)
         exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
     except UsageError:
-        # The task has another text today, as recheck says: its range is nobody's word but the certificate's.
-        exact, shapes = certificate.subject.exact, certificate.shapes.model_copy(update={"timed": proof.trial.dims})
+        # The task has another text today, as recheck says: whether it is exact is nobody's word but the certificate's.
+        exact, shapes = certificate.subject.exact, certificate.shapes
+    return _drafted(certificate, proof, exact, shapes)
+
+
+def _drafted(certificate: Certificate, proof: Proof, exact: bool, shapes: Shapes) -> Certificate:
+    """`shapes`: the range, where the records do not say it shape by shape."""
+    shapes = recorded_shapes(proof) or shapes.model_copy(update={"timed": proof.trial.dims})
     drafted = draft(proof, exact, shapes, certificate.anchor, certificate.issued)
     return drafted.model_copy(update={"evidence": certificate.evidence, "signature": certificate.signature})
 

@@ -61,6 +61,19 @@ def parts_of(proof: Proof) -> dict[str, CertifiedPart]:
     return {label: CertifiedPart(code=part.code, plan=part.plan) for label, part in parts.items()}
 
 
+def recorded_shapes(proof: Proof) -> Shapes | None:
+    """The span of the shapes that the confirmation judged, by its records alone; None in those of older versions."""
+    judged = [_dims(label) for label in parts_of(proof)]
+    if not judged:
+        return None
+    low, high = ({name: pick(d[name] for d in judged) for name in proof.trial.dims} for pick in (min, max))
+    return Shapes(timed=proof.trial.dims, judged=len(judged), low=low, high=high)
+
+
+def _dims(label: str) -> Dims:
+    return {name: int(size) for name, _, size in (part.partition("=") for part in label.split(","))}
+
+
 def shapes_of(task: Task, timed: Dims) -> Shapes:
     """The span of everything that a full judgement looks at: edge, held-out and timed shapes."""
     judged = all_shapes(task, timed)

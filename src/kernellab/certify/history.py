@@ -85,6 +85,11 @@ def read_history(path: Path, certificate: Certificate, run: Path | None = None) 
     return History(reviews, promoted, known=bool(every) or kept_with_run(path, certificate, run))
 
 
+def decisions_in(run: Path, certificate: Certificate) -> list[Review]:
+    """Those that lie in a run's folder, about any certificate of the trial; what does not verify is an error."""
+    return _read([run / REVIEWS], certificate)
+
+
 def kept_with_run(path: Path, certificate: Certificate, run: Path | None = None) -> bool:
     """Whether the run is at hand, so that its decisions are known and new ones go with it."""
     return find_run(path, certificate, run) is not None

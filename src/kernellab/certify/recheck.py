@@ -8,6 +8,8 @@ only the signature, the records and the reference are. What was not looked at in
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +34,7 @@ from kernellab.core.settings import Settings
 from kernellab.core.targets import home_of
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.evaluate.request import Clocking, Judging, TrialRecord
+from kernellab.ledger.trusted import PinnedKey, default_trusted, own_key, signer_of
 from kernellab.measurement.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
 from kernellab.targets.cpu import processors
@@ -98,11 +101,14 @@ class Recheck:
         }
 
 
-def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Recheck:
-    """Look at everything again. A certificate that was changed, or is of another run, is an error, not a finding."""
+def recheck(path: Path, run: Path | None = None, emit: Listener = silent, keys: Sequence[PinnedKey] = ()) -> Recheck:
+    """Look at everything again. A certificate that was changed, or is of another run, is an error, not a finding.
+
+    `keys`: of which one has to have signed it.
+    """
     certificate = read_certificate(path)
     report = Recheck(certificate)
-    report.add("signature", "same", f"key {certificate.signer.fingerprint}")
+    _check_signer(report, keys)
     folder = find_run(path, certificate, run)
     proof = prove_certificate(certificate, folder) if folder is not None else None
     if proof is None:
@@ -124,6 +130,15 @@ def recheck(path: Path, run: Path | None = None, emit: Listener = silent) -> Rec
             if report.status(part) == "unchecked":
                 report.add(part, "unchecked", fault.what)
     return report
+
+
+def _check_signer(report: Recheck, keys: Sequence[PinnedKey]) -> None:
+    """The signature fits; whose it is, only a key that the reader has can tell."""
+    signer = signer_of(report.certificate.public_key, keys, default_trusted(os.environ), own_key())
+    if signer.problem:
+        report.add("signature", "failed", signer.problem)
+    else:
+        report.add("signature", "unchecked" if signer.remark else "same", signer.remark or signer.words)
 
 
 def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:

@@ -92,12 +92,21 @@ def certify(
     )
 
 
-def recheck(file: CertificateFile, run: Run = None, as_json: Json = False) -> None:
+def recheck(
+    file: CertificateFile,
+    run: Run = None,
+    key: Annotated[
+        list[str] | None, typer.Option(help="The key that must have signed: fingerprint, hex or file; may be repeated.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Does a certificate still hold, here and today? Exit code 0 if so, 3 if slower, 4 if wrong, 5 if it cannot be told."""
     from kernellab.certify.recheck import recheck as look_again
+    from kernellab.ledger.trusted import pinned_keys
 
+    keys = [found for text in key or [] for found in pinned_keys(text)]
     with make_display(_out, quiet=as_json) as display:
-        report = look_again(file, run, display)
+        report = look_again(file, run, display, keys)
     print_json(report.data()) if as_json else _show_recheck(report)
     raise typer.Exit(report.exit_code)
 

@@ -14,6 +14,7 @@ from kernellab.cli.display import confirmation_line, trial_line
 from kernellab.cli.options import Json, out_option
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 from kernellab.core.files import write_file
+from kernellab.core.records import MeasuredTrial
 
 if TYPE_CHECKING:
     from kernellab.ledger.proof import InclusionProof
@@ -76,6 +77,7 @@ def _check(path: Path, keys: list[str], as_json: bool) -> None:
     if as_json:
         facts = {} if problems else _facts(proof)
         pages.print_json({"status": "failed" if problems else "ok", "file": str(path), "problems": problems,
+                          "confirmed": bool(found and found.confirmation),
                           "signer": signer.words, "pinned": signer.pinned, **facts})  # fmt: skip
     else:
         _say("the proof does NOT hold" if problems else "the proof holds", "bold red" if problems else "bold green")
@@ -85,6 +87,8 @@ def _check(path: Path, keys: list[str], as_json: bool) -> None:
             _out.print(trial_line(found.trial, found.confirmation), soft_wrap=True)
             if found.confirmation is not None:
                 _say(confirmation_line(found.confirmation))
+            elif isinstance(found.trial, MeasuredTrial):
+                _say("no confirmation is in this proof: a trial's own figures are no claim", "yellow")
             head = proof.promised()
             _say(f"run {head.run}, {head.size} entries when it was made, ledger root {head.root}")
             _say(signer.words)

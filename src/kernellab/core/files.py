@@ -62,9 +62,15 @@ def open_plain(path: Path) -> BinaryIO:
     return open(fd, "rb")
 
 
-def read_plain(path: Path) -> bytes:
+def read_plain(path: Path, most: int | None = None) -> bytes:
+    """All of it; an OSError where it is larger than `most` bytes."""
     with open_plain(path) as file:
-        return file.read()
+        if most is None:
+            return file.read()
+        data = file.read(most + 1)
+        if len(data) > most:
+            raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB")
+        return data
 
 
 def reason(path: Path, error: OSError) -> str:

@@ -20,8 +20,9 @@ from kernellab.core.records import Trust
 BUILT_IN = ("kernellab.targets.cpu_c", "kernellab.targets.cuda_triton", "kernellab.targets.cuda_cpp")
 """Each has a TARGET. The order is that of lists for people; of a platform's targets the first is its default."""
 
-Abilities = Callable[[bytes], Iterable[Mapping[str, set[str]]]]
-"""What machine code can do besides computing, module by module: words, each with how it comes by it."""
+Abilities = Callable[[bytes, int], Iterable[Mapping[str, set[str]]]]
+"""What machine code can do besides computing, by the rules of an edition, module by module: words, each with how it comes
+by it."""
 
 
 @dataclass(frozen=True)

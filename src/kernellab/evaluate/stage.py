@@ -68,6 +68,7 @@ class Stage:
         self._early: tuple[str, Arm] | None = None
         self.closed = False
         self.failed: dict[str, str] = {}
+        self.rough: dict[str, str] = {}
         self.baseline = ""
         self.calibration = self._calibrate(coming)
 
@@ -242,6 +243,7 @@ class Stage:
                 self.arms.pop(name).worker.close()
                 self.failed[name] = wrong
             elif wrong:
+                self.rough[name] = wrong
                 self._emit(Event("note", f"baseline {name} is rough: {wrong}"))
         for name, why in self.failed.items():
             self._emit(Event("note", f"baseline {name} is left out: {why}"))
@@ -265,7 +267,7 @@ class Stage:
             self.arms.pop(name).worker.close()
         noise, aa = self._noise_floor()
         return Calibration(**self._facts(), baselines=samples, failed=self.failed, fastest=self.baseline,
-                           noise_floor=noise, aa=[aa.first, aa.second], disturbed=disturbed)  # fmt: skip
+                           noise_floor=noise, aa=[aa.first, aa.second], disturbed=disturbed, rough=self.rough)  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
         """The part of a calibration that is known without timing anything."""

@@ -79,7 +79,10 @@ def accepted(judged: Judged, got: Any) -> Any:
     """Element by element, whether an integer or boolean is right, or one that an honest rounding could have given."""
     if judged.pair.choice is not None:
         return _chosen(judged, got)
-    return (got == judged.pair.value) | (judged.pair.scale > 0)
+    near = (got.double() - judged.pair.value.double()).abs() <= judged.pair.scale
+    if judged.dtype == "bool":  # in a buffer of bytes
+        near = near & (got.double() <= 1)
+    return (got == judged.pair.value) | near
 
 
 def judge(
@@ -162,11 +165,13 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
     choice = (answer.choices or {}).get(i)
     if not result.is_floating_point():
         open_ = result.double() * 0 if scale is None else scale
+        open_ = open_.clamp(max=1.0) if result.dtype == (open_ > 0).dtype else open_  # a boolean has no further to go
         return Pair(result, open_.expand(result.shape), terms, not bool(open_.any()), choice)
     magnitude = result.abs()
     scale = magnitude if scale is None else scale.expand(result.shape)
     scale = scale.where(~scale.isnan(), magnitude)
-    return Pair(result, scale.where(result.isfinite(), scale.new_zeros(())), terms, answer.exact, choice)
+    scale = scale.where(result.isfinite(), scale.new_zeros(()))
+    return Pair(result, scale, terms, answer.exact, choice, answer.whole)
 
 
 def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled: dict[str, str], eps: float) -> Judged:

@@ -42,7 +42,7 @@ from kernellab.ledger.entry import (
 )
 from kernellab.ledger.keys import PublicKey, SigningKey
 from kernellab.ledger.kinds import EntryKind
-from kernellab.ledger.lines import Lines
+from kernellab.ledger.lines import MOST_BYTES, Lines
 from kernellab.ledger.lock import WriterLock
 from kernellab.ledger.merkle import Frontier, leaf_hash
 from kernellab.ledger.records import Adopted
@@ -186,6 +186,11 @@ class Ledger:
             old = self._written
             entry = Entry(old.frontier.size, kind, self._clock().isoformat(), self.run_id, plain)
             line = entry.line_around(encoded)
+            if len(line) >= MOST_BYTES:
+                raise LedgerFault(
+                    f"a {kind!r} entry of {len(line)} bytes is too long to be read again",
+                    fix="store what is large, and record its SHA-256",
+                )
             frontier = old.frontier.append(leaf_hash(line))
             head = b"" if self._batches else _head_line(frontier, self.run_id, self._clock, self._key)
             with self._undoing():

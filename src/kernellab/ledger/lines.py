@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
+from kernellab.core.errors import LedgerFault
 from kernellab.core.files import open_plain
 from kernellab.ledger.disk import read_fault
 from kernellab.ledger.entry import is_json
+
+MOST_BYTES = 64 << 20
+"""Of a line. The longest that the laboratory writes are a thousandth of it; a reader holds two in memory."""
 
 
 class Lines:
@@ -15,7 +20,7 @@ class Lines:
 
     Only the very last line can be torn: it lacks its newline, or what stands before it is not JSON. A file
     that is not there reads as empty. With `until`, no line that starts at or after that byte is read: a file
-    that is still growing gets a fixed end.
+    that is still growing gets a fixed end. A line that is too long to be one is a fault, and is not read to its end.
     """
 
     def __init__(self, path: Path, until: int | None = None) -> None:
@@ -35,7 +40,7 @@ class Lines:
     def _whole_lines(self) -> Iterator[bytes]:
         held = b""
         with open_plain(self.path) as file:
-            for raw in file:
+            for raw in iter(lambda: self._next(file), b""):
                 if self._until is not None and self.good + len(held) >= self._until:
                     break
                 if held:
@@ -47,3 +52,13 @@ class Lines:
             yield held[:-1]
         else:
             self.torn = held
+
+    def _next(self, file: BinaryIO) -> bytes:
+        line = file.readline(MOST_BYTES + 1)
+        if len(line) > MOST_BYTES:
+            raise LedgerFault(
+                f"{self.path} has a line of more than {MOST_BYTES >> 20} MiB, from byte {file.tell() - len(line)} on: "
+                "the laboratory writes none such",
+                fix="restore the run from a copy",
+            )
+        return line

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.files import read_plain
 from kernellab.core.records import Record
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.entry import (
@@ -31,6 +32,7 @@ from kernellab.ledger.lines import Lines
 from kernellab.ledger.merkle import inclusion_proof, leaf_hash, verify_inclusion
 
 FORMAT = 1
+_MOST_BYTES = 256 << 20
 _FIX = "give a file that 'klab prove RUN TRIAL' wrote"
 
 
@@ -82,7 +84,7 @@ def _head(folder: Path, size: int, root: str) -> str:
 
 def read_proof(path: Path) -> InclusionProof:
     try:
-        return InclusionProof.model_validate_json(path.read_bytes())
+        return InclusionProof.model_validate_json(read_plain(path, _MOST_BYTES))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", _FIX) from None
     except ValidationError as error:
@@ -98,11 +100,15 @@ def proof_problems(proof: InclusionProof) -> Iterator[str]:
         return
     try:
         key, head = PublicKey(bytes.fromhex(proof.public_key)), proof.promised()
+        bytes.fromhex(head.root)
     except ValueError as error:
         yield f"its key or its head was edited: {error}"
         return
     if not head.signed_by(key):
         yield f"the head's signature does not fit: it was edited, or signed by another key than {key.fingerprint}"
+    places = [proven.index for proven in proof.entries]
+    if places != sorted(set(places)):
+        yield f"its entries {places} are not in the ledger's order, each once: the last one told would not be the last"
     for number, proven in enumerate(proof.entries):
         yield from _entry_problems(proven, head)
         if number == 0:
@@ -126,9 +132,10 @@ def _genesis_problems(proven: ProvenEntry, head: Head, key: PublicKey) -> Iterat
     """The run's name is the hash of its first entry, and that entry names the key."""
     try:
         body = proven.entry().body
-    except ValueError:
-        return  # told before
-    if proven.index != 0 or run_id_of(body) != head.run:
+        named = run_id_of(body)
+    except (ValueError, RecursionError):
+        return  # told before: it is no entry, or not one in canonical form
+    if proven.index != 0 or named != head.run:
         yield f"the first entry is not the one that names run {head.run}"
     if body.get("public_key") != key.hex:
         yield f"the run was begun under another key than {key.fingerprint}"

@@ -182,7 +182,8 @@ class Calibration(EntryRecord):
     """One shape set up for measuring: its ceilings and floor, every baseline timed, the fastest against itself.
 
     `baselines`: seconds a call of each, and of the first one in the same pairs. `failed`: those that do not run or are
-    wrong. `aa`: the fastest in both places. `disturbed`: baselines that were timed while others used the machine.
+    wrong. `rough`: those that are timed although their errors are larger than a candidate's may be. `aa`: the fastest in
+    both places. `disturbed`: baselines that were timed while others used the machine.
     """
 
     task: str
@@ -205,13 +206,14 @@ class Calibration(EntryRecord):
     noise_floor: float
     aa: list[list[float]]
     disturbed: list[str] = []
+    rough: dict[str, str] = {}
 
     @model_validator(mode="after")
     def _pairs(self) -> Calibration:
         for pairs in (self.aa, *self.baselines.values()):
             if len(pairs) != 2 or len(pairs[0]) != len(pairs[1]) or not pairs[0]:
                 raise ValueError("samples come in pairs, and at least one pair")
-        if unknown := {self.fastest, *self.disturbed} - self.baselines.keys():
+        if unknown := {self.fastest, *self.disturbed, *self.rough} - self.baselines.keys():
             raise ValueError(f"{min(unknown)} is no baseline that was timed")
         return self
 

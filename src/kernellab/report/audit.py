@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kernellab.build.abilities import misstated
+from kernellab.build.abilities import misstated, unknown_edition
 from kernellab.core.errors import LedgerFault
 from kernellab.core.ids import digest
 from kernellab.core.records import (
@@ -57,6 +57,7 @@ from kernellab.measurement.roofline import Ceilings, floor_of
 from kernellab.measurement.stats import median, replicated_speedup
 from kernellab.measurement.winning import noise_floor, wins
 from kernellab.report import audit_science
+from kernellab.report.audit_certificates import certificate_problems
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.report.entry_kinds import ENTRY_KINDS
@@ -118,7 +119,8 @@ def audit(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> Audit:
         report.problems.append(f"the root is {found.root}, not {root}: the ledger was cut, continued or exchanged")
     _tell_origin(report, look_at(folder, found, witnesses))
     try:
-        for problem in chain(_Reader(folder, report).problems(), _files(folder, report)):
+        certificates = certificate_problems(folder, found)
+        for problem in chain(_Reader(folder, report).problems(), _files(folder, report), certificates):
             report.problems.append(problem)
             if len(report.problems) >= _MOST:
                 report.problems.append("and more")
@@ -259,7 +261,7 @@ class _Reader:
             yield from confirmation_problems(trial, confirmation, self._format)
         if confirmation.artifact is not None:
             self._evidence(confirmation.artifact)
-            yield from _abilities(self._store, confirmation.artifact)
+            yield from self._abilities(confirmation.artifact)
         verdict, earned = confirmation.verdict, False
         if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
             yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
@@ -349,7 +351,25 @@ class _Reader:
         self._artifacts.add(named)
         yield from artifact_problems(artifact, dims, self._format)
         self._evidence(artifact)
-        yield from _abilities(self._store, artifact)
+        yield from self._abilities(artifact)
+
+    def _abilities(self, artifact: Artifact) -> Iterator[str]:
+        """What the record says of the machine code, held against the code; one that is missing or changed is told
+        elsewhere."""
+        if unknown_edition(artifact):
+            text = (
+                f"lists of abilities by rules {artifact.abilities_edition} were not checked: this version has no such"
+            )
+            self._report.remarks += [text] if text not in self._report.remarks else []
+            return
+        if not artifact.abilities_edition:
+            return
+        try:
+            codes = [self._store.get(sha) for sha in dict.fromkeys(part.code for part in artifact.parts.values())]
+        except LedgerFault:
+            return
+        if fault := misstated(artifact, codes):
+            yield f"the artifact's abilities: {fault}"
 
     def _evidence(self, artifact: Artifact) -> None:
         for blob, what in blobs_of(artifact).items():
@@ -380,18 +400,6 @@ class _Reader:
                 self._report.pruned += 1
             else:
                 yield problem
-
-
-def _abilities(store: Store, artifact: Artifact) -> Iterator[str]:
-    """What the record says of the machine code, held against the code; one that is missing or changed is told elsewhere."""
-    if not artifact.abilities_edition:
-        return
-    try:
-        codes = [store.get(sha) for sha in dict.fromkeys(part.code for part in artifact.parts.values())]
-    except LedgerFault:
-        return
-    if fault := misstated(artifact, codes):
-        yield f"the artifact's abilities: {fault}"
 
 
 def _in_a_line(err: Exception) -> str:

@@ -4,8 +4,8 @@ The copies are forked by run/nest.py, in the sandbox; this side makes each one's
 kernel (the credentials of its first message), commands and clocks it (run/worker.py), looks at its static memory and
 kills it. A timed sample's process is stopped when it has replied and killed only before the next one is made, so that
 its end disturbs nobody's sample.
-Covered: whatever a call leaves behind reaches no other sample. Not covered: several calls of one sample share a process;
-what they leave in its static memory is compared (run/statics.py).
+Covered: whatever a call leaves behind reaches no other sample, and no sample does another's work. Not covered: several calls
+of one sample share a process; what they leave in its static memory is compared (run/statics.py).
 """
 
 from __future__ import annotations
@@ -194,6 +194,7 @@ class Samples:
             sample.warm_s = sample.line.command(calls[:1], timeout_s)
             self.busy_s += sample.warm_s
             sample.image = self._image(sample)
+        self._still(sample)
         return sample.warm_s
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
@@ -203,6 +204,7 @@ class Samples:
         memory as the first round left it; the outputs are then the second round's.
         """
         sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
+        self._still(sample)
         sample.used = True
         before = sample.line.books() if counted else None
         seconds = sample.line.command(calls, timeout_s)
@@ -271,6 +273,13 @@ class Samples:
             sample.line.refuse()
         places = struct.iter_unpack("<QQ", reply[len(LOADED) :])
         return [span for layout, place in zip(self._layouts, places, strict=True) for span in layout.located(*place)]
+
+    def _still(self, running: _Sample) -> None:
+        """Nobody else of the artifact runs when new inputs are written, or beside a call: another process may hold the same
+        buffers, and one that is still loading runs what code it likes."""
+        for other in self._samples:
+            if other is not running and not other.used:
+                self._loaded(other).line.rest()
 
     def _image(self, sample: _Sample) -> bytes | None:
         found = statics.image(sample.process.pid, sample.spans)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kernellab.sandbox.host import Sandbox
 
 
-def abilities(code: bytes) -> Iterable[Mapping[str, set[str]]]:
+def abilities(code: bytes, edition: int) -> Iterable[Mapping[str, set[str]]]:
     from kernellab.build.cpu_abilities import of_shared_object
 
-    return [of_shared_object(code)]
+    return [of_shared_object(code, edition)]
 
 
 def toolchain(settings: Settings, machine: Machine) -> Toolchain:

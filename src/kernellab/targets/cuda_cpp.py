@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kernellab.sandbox.host import Sandbox
 
 
-def abilities(code: bytes) -> Iterable[Mapping[str, set[str]]]:
-    """Of packed modules, whichever compiler made them."""
+def abilities(code: bytes, edition: int) -> Iterable[Mapping[str, set[str]]]:
+    """Of packed modules, whichever compiler made them. The words for them are the same in every edition."""
     from kernellab.build.bundle import unpack
     from kernellab.build.gpu_abilities import of_module
 

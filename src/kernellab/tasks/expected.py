@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ class Expected:
 
     `also` marks the elements of an exact output that are right although they differ: rounding leaves the decision open (two
     places hold the maximum, say). `floor_ulp` is the least budget that any inputs leave; 0: by the task's own `reduction`.
+    `most_rms_ulp`: what the root mean square of all errors may be, where a bound on each element is too generous.
     """
 
     value: Array
@@ -27,6 +29,7 @@ class Expected:
     exact: bool
     also: Callable[[Array], Array] | None = None
     floor_ulp: float = 0.0
+    most_rms_ulp: float = math.inf
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,17 @@ def _joined(pieces: Sequence[Expected]) -> Expected:
 
 def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, int]:
     """Largest error: absolute, in ULPs of the scale, and where. Non-finite values must match exactly."""
+    difference, ulps = _each_error(got, expected, scale)
+    worst = int(np.argmax(ulps))
+    return float(difference.max()), float(ulps.flat[worst]), worst
+
+
+def rms_ulp(got: Array, expected: Array, scale: Array) -> float:
+    """The root mean square of all errors, in ULPs of the scale."""
+    return float(np.sqrt(np.mean(np.square(_each_error(got, expected, scale)[1]))))
+
+
+def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array]:
     info = limits(got.dtype)
     with np.errstate(all="ignore"):
         wide = got.astype(np.float64)
@@ -187,8 +198,7 @@ def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, 
         difference[np.isnan(difference)] = np.inf
         ulps = np.maximum(difference - info.quiet, 0.0) / (info.eps * np.maximum(scale, info.tiny))
         ulps[same] = 0.0
-    worst = int(np.argmax(ulps))
-    return float(difference.max()), float(ulps.flat[worst]), worst
+    return difference, ulps
 
 
 def _scales(task: Task, dims: Dims, inputs: list[Array], values: tuple[Array, ...]) -> list[Array]:

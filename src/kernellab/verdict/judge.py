@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -288,12 +288,13 @@ def _stray(name: str, side: str) -> Mismatch:
 def check_outputs(
     task: Task, outputs: Memory, call: Call, expected: Sequence[Expected], patterns: Sequence[int]
 ) -> Mismatch | None:
-    """Guards first, then every element of every output."""
+    """Guards first, then every element of every output; the first fault is told, with the excess of the worst."""
     fault = guard_fault(task, outputs, call)
     if fault is not None:
         return fault
+    faults: list[Mismatch] = []
     for buffer, region, wanted, pattern in zip(task.outputs, call.outputs, expected, patterns, strict=True):
         got = outputs.read(region)
         if not within(got, wanted):
-            return explain(buffer.name, got, wanted, pattern)
-    return None
+            faults.append(explain(buffer.name, got, wanted, pattern))
+    return replace(faults[0], excess=max(f.excess for f in faults)) if faults else None

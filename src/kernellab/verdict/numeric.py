@@ -11,7 +11,7 @@ import numpy as np
 from kernellab.core.records import Cause
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.oracle import error_ulp
+from kernellab.tasks.oracle import error_ulp, rms_ulp
 from kernellab.tasks.spec import Array
 
 
@@ -57,7 +57,12 @@ def poison(array: Array, secret: int) -> int:
 
 
 def within(got: Array, expected: Expected) -> bool:
-    """Every element inside its interval; the check that costs two comparisons an element."""
+    """Every element inside its interval, which costs two comparisons an element; and where the errors of all together are
+    bounded, those too."""
+    return _inside(got, expected) and not _drifts(got, expected)
+
+
+def _inside(got: Array, expected: Expected) -> bool:
     if expected.exact:
         return not bool(_bad(got, expected).any())
     with np.errstate(invalid="ignore"):  # bfloat16 warns of every NaN it compares
@@ -65,6 +70,12 @@ def within(got: Array, expected: Expected) -> bool:
     if inside:
         return True
     return error_ulp(got, expected.value, expected.scale)[1] <= expected.budget_ulp
+
+
+def _drifts(got: Array, expected: Expected) -> bool:
+    return math.isfinite(expected.most_rms_ulp) and (
+        rms_ulp(got, expected.value, expected.scale) > expected.most_rms_ulp
+    )
 
 
 def errors(got: Array, expected: Expected) -> tuple[float, float]:
@@ -80,6 +91,8 @@ def errors(got: Array, expected: Expected) -> tuple[float, float]:
 
 def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch:
     """Why an output was refused: how much is wrong, where it starts, what stood there."""
+    if _inside(got, expected):
+        return _explain_drift(name, got, expected)
     bits = got.view(np.dtype(f"u{got.dtype.itemsize}"))
     untouched = int(np.count_nonzero(bits == pattern))
     bad = _bad(got, expected)
@@ -106,6 +119,13 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
     size = f"error up to {absolute:.3g}, {ulps:.4g} ULP against a budget of {expected.budget_ulp:.4g}"
     excess = ulps / expected.budget_ulp if expected.budget_ulp and math.isfinite(ulps) else math.inf
     return Mismatch("wrong-output", f"{name}: {share} wrong, {first}; {size}", _finite(absolute), _finite(ulps), excess)
+
+
+def _explain_drift(name: str, got: Array, expected: Expected) -> Mismatch:
+    absolute, ulps = errors(got, expected)
+    found = rms_ulp(got, expected.value, expected.scale)
+    reason = f"{name}: off by {found:.3g} ULP in the mean of all elements, allowed are {expected.most_rms_ulp:.3g}"
+    return Mismatch("wrong-output", reason, _finite(absolute), _finite(ulps), found / expected.most_rms_ulp)
 
 
 def _bad(got: Array, expected: Expected) -> Array:

@@ -66,6 +66,20 @@ def test_a_record_by_other_rules_is_not_held_against_these(edition: int, build: 
     assert misstated(old, built.codes) == ""
 
 
+def test_a_record_of_an_earlier_edition_is_held_against_its_own_rules(build: Callable[..., Built]) -> None:
+    """A checked read was nothing of note then, and a clock was."""
+    built = build("long __read_chk(int, void *, unsigned long, unsigned long);\n" + COUNTS.replace(
+        "y[0] =", "__read_chk(9, y, 4, 4); y[0] ="))  # fmt: skip
+    now = set(built.artifact.abilities)
+    assert "makes system calls itself (__read_chk)" in now
+    before = built.artifact.model_copy(
+        update={"abilities": sorted(now - {"makes system calls itself (__read_chk)"}), "abilities_edition": 1}
+    )
+    assert misstated(before, built.codes) == ""
+    assert "reads a clock (time)" in misstated(before.model_copy(update={"abilities": []}), built.codes)
+    assert "__read_chk" in misstated(before.model_copy(update={"abilities_edition": EDITION}), built.codes)
+
+
 def test_clocks_and_the_like_are_for_review_and_memory_is_not() -> None:
     said = ["has inline assembly in its source", "keeps 4 bytes of static memory", "makes system calls itself (svc)",
             "reads a clock (rdtsc)", "uses atomics between blocks (RED)", "works with threads (GOMP_parallel)"]  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kernellab.build.abilities import EDITION
 from kernellab.build.base import Built
 from kernellab.build.cpu_abilities import CLOCK, MODES, PLACE, RANDOM, SYSTEM, of_shared_object
 
@@ -27,7 +28,7 @@ SETS_MODES = (
 @pytest.fixture(scope="module")
 def found(build: Callable[..., Built]) -> Callable[..., dict[str, set[str]]]:
     def read(before: str = "", head: str = "", source: str = "") -> dict[str, set[str]]:
-        return of_shared_object(build(head + (source or BODY % before)).timed.code)
+        return of_shared_object(build(head + (source or BODY % before)).timed.code, EDITION)
 
     return read
 
@@ -93,15 +94,15 @@ def test_memory_both_writable_and_executable_is_told(build: Callable[..., Built]
     image = bytearray(build(BODY % "").timed.code)
     (table,) = struct.unpack_from("<Q", image, 0x20)
     struct.pack_into("<I", image, table + 4, 7)
-    assert "has memory that is both writable and executable" in of_shared_object(bytes(image))
+    assert "has memory that is both writable and executable" in of_shared_object(bytes(image), EDITION)
 
 
-def intel(code: str) -> dict[str, set[str]]:
+def intel(code: str, edition: int = EDITION) -> dict[str, set[str]]:
     """The smallest x86-64 file with one executable section of these bytes."""
     text = bytes.fromhex(code)
     header = b"\x7fELF\x02\x01" + bytes(10) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64, 2, 0)
     null, section = bytes(64), struct.pack("<IIQQQQIIQQ", 0, 1, 6, 0, 192, len(text), 0, 0, 1, 0)
-    return of_shared_object(header + null + section + text)
+    return of_shared_object(header + null + section + text, edition)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +113,22 @@ def intel(code: str) -> dict[str, set[str]]:
         ("0f05 cd80", {SYSTEM: {"int", "syscall"}}), ("0fae1424", {MODES: {"ldmxcsr"}}),
         ("b80f310f05 c3", {}), ("0f840f310000 c3", {}), ("0faef0", {}), ("90 c3", {}),
         ("06 0f31", {f"may do so: {CLOCK}": {"rdtsc"}}),
+        ("0f01fd", {CLOCK: {"rdpru"}}), ("0f03c1", {PLACE: {"lsl"}}), ("0f02c1", {PLACE: {"lar"}}), ("0f00c8", {PLACE: {"str"}}),
+        ("0f010424", {PLACE: {"sgdt"}}), ("0f010c24", {PLACE: {"sidt"}}), ("0f01e0", {PLACE: {"smsw"}}),
+        ("0f01d0", {PLACE: {"xgetbv"}}), ("0fae0c24", {MODES: {"fxrstor"}}), ("0fae2c24", {MODES: {"xrstor"}}),
+        ("660faef1", {"waits": {"tpause"}}), ("f20faef1", {"waits": {"umwait"}}), ("0faee8 0faef8", {}), ("b80f03c100 c3", {}),
     ],
 )  # fmt: skip
 def test_x86_instructions_are_told_from_constants(code: str, expected: dict[str, set[str]]) -> None:
     assert intel(code) == expected
 
 
+@pytest.mark.parametrize("code", ["0f01fd", "0f03c1", "0fae0c24", "660faef1"])
+def test_the_first_edition_knows_none_of_what_came_later(code: str) -> None:
+    assert intel(code, edition=1) == {}
+
+
 @pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 58, b"MZ" * 50])
 def test_garbage_is_an_error_in_words(image: bytes) -> None:
     with pytest.raises(ValueError, match="ELF"):
-        of_shared_object(image)
+        of_shared_object(image, EDITION)

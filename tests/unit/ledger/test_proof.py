@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,29 @@ def test_a_head_signed_by_a_key_of_ones_own_does_not_fit_the_runs_name(proof: In
     forged = proof.model_copy(update={"public_key": forger.public.hex, "head": head.line().decode()})
     (problem,) = proof_problems(forged)
     assert problem == f"the run was begun under another key than {forger.fingerprint}"
+
+
+def test_a_head_whose_root_is_no_hash_is_refused_in_words(proof: InclusionProof, key: SigningKey) -> None:
+    head = replace(proof.promised(), root="not a hash").signed(key)
+    problems = list(proof_problems(proof.model_copy(update={"head": head.line().decode()})))
+    assert [p for p in problems if p.startswith("its key or its head was edited")]
+
+
+@pytest.mark.parametrize("text", ['"\\\\ud800"', "NaN"], ids=["no Unicode", "no number"])
+def test_a_first_entry_that_cannot_be_hashed_is_refused_in_words(text: str, proof: InclusionProof) -> None:
+    data = proof.model_dump(mode="json")
+    data["entries"][0]["line"] = data["entries"][0]["line"].replace('"test"', text.replace("\\\\", "\\"))
+    problems = list(proof_problems(InclusionProof.model_validate(data)))
+    assert [p for p in problems if p.startswith("entry 0 is not one of run")], problems
+
+
+def test_entries_stand_in_the_ledgers_order_each_once(run: Path) -> None:
+    """Of two confirmations the last counts: whoever turns them round would tell another."""
+    proof = make_proof(run, [4, 7])
+    first, second, third = proof.entries
+    for entries in ([first, third, second], [first, second, second, third]):
+        (problem,) = proof_problems(proof.model_copy(update={"entries": entries}))
+        assert "are not in the ledger's order, each once" in problem
 
 
 def test_a_ledger_that_is_not_sound_proves_nothing(run: Path) -> None:

@@ -572,6 +572,25 @@ def test_a_confirmation_that_just_suffices_is_no_problem(
     assert audit(resigned(run, tmp_path / "run", change)).problems == []
 
 
+def test_a_list_of_abilities_by_rules_of_the_future_is_remarked_and_one_by_the_first_rules_is_checked(
+    run: Path, tmp_path: Path
+) -> None:
+    def of(edition: int, said: list[str]) -> Change:
+        def change(entries: Bodies) -> None:
+            for kind, body in entries:
+                if kind in ("trial", "confirmation") and body.get("artifact"):
+                    body["artifact"] |= {"abilities_edition": edition, "abilities": said}
+
+        return change
+
+    future = audit(resigned(run, tmp_path / "future", of(99, ["plays chess"])))
+    assert future.problems == []
+    assert "lists of abilities by rules 99 were not checked: this version has no such" in future.remarks
+    assert audit(resigned(run, tmp_path / "first", of(1, []))).problems == []
+    forged = audit(resigned(run, tmp_path / "forged", of(1, ["reads a clock (time)"])))
+    assert any("the record says that it reads a clock (time), and it does not" in p for p in forged.problems)
+
+
 def test_more_than_fifty_problems_are_not_all_told(run: Path, tmp_path: Path) -> None:
     def change(entries: Bodies) -> None:
         trial = first(entries, "trial", "rejected")

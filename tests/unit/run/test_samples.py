@@ -66,6 +66,17 @@ def test_a_sample_is_as_long_as_the_work(started: Any) -> None:
         assert sample.seconds > 0.8 * used
 
 
+def test_a_process_that_waits_for_its_calls_is_stopped_while_another_makes_them(started: Any) -> None:
+    """Both hold the same outputs: one that went on could do the other's work, or mend it afterwards."""
+    with started(SPIN % 1000) as worker:
+        for _ in range(2):
+            worker.begin([0], scrub=False)
+        worker.run([0], 10.0)
+        (waiting,) = [s for s in worker._samples if not s.used]
+        assert states(waiting.process.pid) == {"T"}
+        worker.run([0], 10.0)  # and it can still be used
+
+
 def test_a_process_is_stopped_before_and_after_its_calls_and_uses_no_processor_time(started: Any) -> None:
     with started(SPIN % 1000) as worker:
         assert states(newest(worker)) == {"T"}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from kernellab.build.base import Built
 from kernellab.build.plan import plan_bytes
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Passed, Rejected, part_id
+from kernellab.run.arena import Arena
+from kernellab.run.base import Call
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.inputs import draw_normal
+from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Buffer, Task, shape_key
-from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases
-from kernellab.verdict.judge import Judge
+from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
+from kernellab.verdict.judge import Judge, check_outputs, poison_outputs
 
 pytestmark = pytest.mark.backend_c
 K = "void k(const float *x, float *y, long n) { "
@@ -168,3 +172,88 @@ def test_exact_tasks_are_judged_bit_for_bit(device: CpuDevice, build: Callable[.
     assert isinstance(right, Passed)
     assert right.max_ulp == 0
     assert rejected(wrong).cause == "wrong-output"
+
+
+def test_the_excess_of_several_outputs_is_that_of_the_worst(double_task: Task) -> None:
+    """One that is hardly off, told first, does not speak for one that is garbage."""
+    names = ("y", "z")
+    task = replace(double_task, outputs=tuple(Buffer(n, ("N",)) for n in names), reference=lambda x: (2 * x, 3 * x),
+                   baselines={"numpy": _two_in_place})  # fmt: skip
+    outputs = Arena("out", b"o" * 16)
+    call = Call({"N": 16}, (), tuple(outputs.declare((16,), "float32") for _ in names))
+    outputs.open()
+    x = np.linspace(1, 2, 16, dtype=np.float32)
+    wanted = expect(task, {"N": 16}, [x])
+    patterns = poison_outputs(outputs, call)
+    for region, values in zip(call.outputs, (2 * x * np.float32(1 + 2e-6), -x), strict=True):
+        outputs.array(region)[...] = values
+    fault = check_outputs(task, outputs, call, wanted, patterns)
+    outputs.close()
+    assert fault is not None
+    assert fault.reason.startswith("y: ")
+    assert fault.excess > 1e5
+
+
+def _two_in_place(x: Any, y: Any, z: Any) -> None:
+    y[...], z[...] = 2 * x, 3 * x
+
+
+HELPED = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+enum { MOST = 256, MAGIC = 0x600d600d };
+static long where[3 * MOST + 2];  /* input, output and length of each call; how many; a word that both processes see */
+static int is_helper, has_helper;
+static void look_around(void) {
+    int (*ensure)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    int (*run)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "PyRun_SimpleString");
+    void (*release)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    char text[1000];
+    snprintf(text, sizeof text,
+        "import ctypes, sys\nf = sys._getframe()\nwhile 'numbers' not in f.f_locals: f = f.f_back\n"
+        "known, out = f.f_locals, (ctypes.c_long * %d).from_address(%ld)\n"
+        "calls = [known['setup']['calls'][n]['buffers'] for n in known['numbers']]\n"
+        "for i, (x, y) in enumerate(calls):\n"
+        "    x, y = known['buffers'][x], known['buffers'][y]\n"
+        "    out[3 * i], out[3 * i + 1], out[3 * i + 2] = x.data, y.data, y.nbytes // 4\n"
+        "out[%d], out[%d] = len(calls), y.base\n", 3 * MOST + 2, (long)where, 3 * MOST, 3 * MOST + 1);
+    int held = ensure();
+    run(text);
+    release(held);
+}
+static void twice(const float *x, volatile float *y, long n) { for (long i = n - 1; i >= 0; i--) y[i] = 2 * x[i]; }
+__attribute__((constructor)) static void meet(void) {
+    look_around();
+    long count = where[3 * MOST], helped = 0;
+    if (count < 2) return;
+    volatile int *word = (volatile int *)where[3 * MOST + 1];
+    int before = *word;
+    if (before == MAGIC || !__sync_bool_compare_and_swap(word, before, MAGIC)) { has_helper = 1; return; }
+    is_helper = 1;
+    for (volatile long turns = 0; helped < count && turns < 4000000000L; turns++)
+        for (long i = 0; i < count; i++) {
+            volatile float *y = (volatile float *)where[3 * i + 1];
+            if (y[0] != 12345.0f) continue;
+            *word = before;
+            twice((const float *)where[3 * i], y, where[3 * i + 2]);
+            helped++;
+        }
+}
+void k(const float *x, float *y, long n) {
+    volatile float *out = y;
+    if (is_helper) twice(x, out, n);
+    else if (has_helper) for (out[0] = 12345.0f; out[0] == 12345.0f;) ;
+    else for (long i = 0; i < n; i++) out[i] = 0;
+}
+"""
+
+
+def test_no_process_of_a_kernel_does_the_work_of_another(
+    device: CpuDevice, build: Callable[..., Built], double_task: Task
+) -> None:
+    """The process for the second pass loads beside the first one, on the same outputs: its constructor, which did not come
+    to an end, computed what the first one only waited for."""
+    with CaseTable(double_task, screen_cases(double_task), b"s" * 32) as table:
+        built = build(HELPED, shapes=tuple(shapes_of(table.cases, {"N": 16})))
+        found = Judge(device).verify(built, table, "screen")
+    assert isinstance(found, Rejected), found

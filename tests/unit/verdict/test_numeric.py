@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,17 @@ def test_what_an_earlier_call_left_is_a_large_number_of_either_sign(dtype: str, 
 
 def test_integers_keep_their_secret_bits() -> None:
     assert leftover_pattern("uint8", 0x1234) == 0x34
+
+
+def test_errors_that_are_each_allowed_may_be_too_many_together() -> None:
+    right = np.ones(64, "float32")
+    wanted = replace(expected(right, "float32"), most_rms_ulp=2.0)
+    one_off = right.copy()
+    one_off[5] = nudged(right, 4)[5]
+    assert within(one_off, wanted)
+    all_off = nudged(right, 4)
+    assert not within(all_off, wanted)
+    fault = explain("y", all_off, wanted, 0)
+    assert fault.cause == "wrong-output"
+    assert fault.reason == "y: off by 4 ULP in the mean of all elements, allowed are 2"
+    assert fault.excess == 2.0

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, linear, same, same_open
+from kernellab.graph.ops.rules import either, exact, linear, same, same_open
 from kernellab.graph.ops.shapes import embedding_shape, gather_shape, index_select_shape, index_shape, like_first
+
+
+def added_whole(call: Call) -> Scaled:
+    """Integers added up by index, as a histogram does: an open index takes its number from one place to another."""
+    base, *others = call.pairs()
+    given: Pair = others[-1]
+    places = sum(int((p.scale > 0).sum()) for p in others[:-1])
+    repeats = max([p.value.numel() for p in others[:-1]], default=1) / max(1, given.value.numel())
+    adds = call.argument(3, "accumulate", False) if "index_put" in call.op else "alpha" not in call.kwargs
+    if not adds or given.is_float:
+        return exact(call)
+    moved = places * given.value.double().abs().amax() if places else 0.0
+    return Scaled((base.scale + given.scale.sum() * max(1.0, repeats) + moved,), exact=True)
+
 
 ROWS: list[Op] = [
     *ops("gather", "gather", same, gather_shape, linear=True),
@@ -12,7 +27,8 @@ ROWS: list[Op] = [
     *ops("index_select", "gather", same_open, index_select_shape, linear=True),
     *ops("embedding", "gather", same, embedding_shape, linear=True),
     *ops("scatter index_copy masked_scatter", "gather", same, like_first),
-    *ops("index_put _unsafe_index_put scatter_add index_add", "gather", either(linear()), like_first, linear=True),
+    *ops("index_put _unsafe_index_put", "gather", either(linear(), added_whole), like_first, linear=True),
+    *ops("scatter_add index_add", "gather", either(linear(), added_whole), like_first, linear=True),
     *ops("_embedding_bag _embedding_bag_forward_only", "gather", linear(), None, linear=True),
     *ops("scatter_reduce", "gather", same, like_first),
 ]

@@ -1,8 +1,9 @@
 """A value and its scale: how far the value may move, to first order, when every input and intermediate is off by one ULP.
 
-Errors are counted in ULP of the scale. For integers and booleans the scale is 1 where a decision is open (another rounding
-could have decided otherwise) and 0 elsewhere. `exact` says that nothing was rounded on the way: such values decide
-comparisons. Everything here works on torch tensors in float64 but imports no torch.
+Errors are counted in ULP of the scale. For integers and booleans the scale is how far off another rounding could be that
+decided otherwise: 0 where nothing is open, 1 for a comparison that is, infinite where no rule says how far. `exact` says
+that nothing was rounded on the way: such values decide comparisons. Everything here works on torch tensors in float64 but
+imports no torch.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Pair:
-    """`terms`: how many terms the largest sum on the way to this value has."""
+    """`terms`: how many terms the largest sum on the way to this value has. `whole`: a float that was rounded to a whole
+    number: another rounding gives the same one or another whole number, and nothing between."""
 
     value: Tensor
     scale: Tensor
     terms: float = 0.0
     exact: bool = False
     choice: Choice | None = None
+    whole: bool = False
 
     @property
     def is_float(self) -> bool:
@@ -66,6 +69,7 @@ class Scaled:
     terms: float | tuple[float, ...] = 0.0
     exact: bool = False
     choices: dict[int, Choice] | None = None
+    whole: bool = False
 
     def terms_of(self, result: int) -> float:
         return self.terms[result] if isinstance(self.terms, tuple) else self.terms
@@ -96,6 +100,12 @@ class Call:
     def floats(self) -> list[Pair]:
         return [p for p in self.pairs() if p.is_float]
 
+    @property
+    def whole(self) -> bool:
+        """Whether all that goes in are whole numbers, in whatever type."""
+        numbers = [a for a in (*self.args, *self.kwargs.values()) if isinstance(a, int | float)]
+        return all(p.whole or not p.is_float for p in self.pairs()) and all(float(n).is_integer() for n in numbers)
+
     def apply(self, pick: Callable[[Pair], Tensor]) -> tuple[Tensor, ...]:
         """The same operator on other values in the place of its float tensors; integers and booleans stay."""
         args = _mapped(self.args, pick)
@@ -105,6 +115,8 @@ class Call:
 
     def reach(self, pair: Pair) -> Tensor:
         """How far an honest value may be from this one, in absolute terms; zero where nothing was rounded."""
+        if not pair.is_float:
+            return pair.scale
         return pair.scale * 0 if pair.exact else pair.budget * self.eps * pair.scale
 
 

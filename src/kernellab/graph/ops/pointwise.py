@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, exact, jump, kinked, scale_of, selecting, size, smooth
+from kernellab.graph.ops.rules import either, jump, kinked, scale_of, selected_whole, selecting, size, smooth, stepping
 from kernellab.graph.ops.shapes import broadcast
 
 
 def add(call: Call) -> Scaled:
     a, b = call.args[0], call.args[1]
     alpha = call.argument(2, "alpha", 1)
-    return Scaled((call.result * 0 + scale_of(a) + abs(alpha) * scale_of(b),))
+    return Scaled((call.result * 0 + scale_of(a) + abs(alpha) * scale_of(b),), whole=call.whole)
 
 
 def rsub(call: Call) -> Scaled:
@@ -43,6 +44,24 @@ def div(call: Call) -> Scaled:
         return kinked(call)
     a, b = call.args[0], call.args[1]
     return Scaled(((scale_of(a) + call.result.abs() * scale_of(b)) / size(b),))
+
+
+def add_whole(call: Call) -> Scaled:
+    """Of integers: what the two are off together; a number written in the code is as it is."""
+    a, b = _off(call.args[0]), _off(call.args[1])
+    alpha = abs(call.argument(2, "alpha", 1))
+    a, b = (alpha * a, b) if call.op.startswith("aten.rsub") else (a, alpha * b)
+    return Scaled((call.result.double() * 0 + a + b,), exact=True)
+
+
+def mul_whole(call: Call) -> Scaled:
+    a, b = call.args[0], call.args[1]
+    each = _off(a) * size(b) + size(a) * _off(b) + _off(a) * _off(b)
+    return Scaled(((call.result.double() * 0 + each).nan_to_num(math.inf),), exact=True)
+
+
+def _off(value: Pair | float) -> Any:
+    return value.scale if isinstance(value, Pair) else 0.0
 
 
 def addcmul(call: Call) -> Scaled:
@@ -78,20 +97,28 @@ def to_copy(call: Call) -> Scaled:
     x: Pair = call.args[0]
     result = call.result
     if not result.is_floating_point():
-        return exact(call) if not x.is_float else _truncated(call, x)
+        return _truncated(call, x) if x.is_float else _recast(call, x)
     if x.is_float:
-        return Scaled((x.scale,), exact=x.exact)
+        return Scaled((x.scale,), exact=x.exact, whole=x.whole)
     return Scaled((result.abs().maximum(jump(call, x.scale)),), exact=True)
 
 
 def _truncated(call: Call, x: Pair) -> Scaled:
-    """A float as an integer: open where the neighbours within reach give another one."""
-    reach = call.reach(x)
-    up = call.apply(lambda p: p.value + reach)[0]
-    down = call.apply(lambda p: p.value - reach)[0]
-    return Scaled(((up != down).double(),))
+    """A float as an integer: as far off as the neighbours within reach are, of whole numbers the whole ones."""
+    reach = (call.reach(x) + _HAIR).floor() if x.whole else call.reach(x)
+    up = call.apply(lambda p: p.value + reach)[0].double()
+    down = call.apply(lambda p: p.value - reach)[0].double()
+    return Scaled(((up - call.result).abs().maximum((call.result - down).abs()),))
 
 
+def _recast(call: Call, x: Pair) -> Scaled:
+    """Integers of another size are off as before; as booleans only where zero is within reach."""
+    if call.result.dtype != call.torch.bool:
+        return Scaled((x.scale,), exact=True)
+    return Scaled((((x.value.double().abs() <= x.scale) & (x.scale > 0)).double(),), exact=True)
+
+
+_HAIR = 1e-3  # a step of one, as the reach of a scale gives it back
 _SMOOTH = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
     "sigmoid erf erfc erfinv square pow softplus silu mish log_sigmoid lgamma digamma special_erfcx atan2 hypot logaddexp "
@@ -101,14 +128,11 @@ _KINKED = (
     "leaky_relu hardswish hardsigmoid hardshrink softshrink elu selu prelu _prelu_kernel remainder fmod floor_divide "
     "threshold relu6"
 )
-_SELECTING = (
-    "relu clamp clamp_min clamp_max hardtanh abs neg maximum minimum fmax fmin floor ceil round trunc sign copysign "
-    "positive nan_to_num"
-)
+_SELECTING = "relu clamp clamp_min clamp_max hardtanh abs neg maximum minimum fmax fmin copysign positive nan_to_num"
 ROWS: list[Op] = [
-    *ops("add sub", "pointwise", either(add), broadcast, linear=True),
-    *ops("rsub", "pointwise", either(rsub), broadcast, linear=True),
-    *ops("mul", "pointwise", either(mul), broadcast, linear=True),
+    *ops("add sub", "pointwise", either(add, add_whole), broadcast, linear=True),
+    *ops("rsub", "pointwise", either(rsub, add_whole), broadcast, linear=True),
+    *ops("mul", "pointwise", either(mul, mul_whole), broadcast, linear=True),
     *ops("div true_divide", "pointwise", either(div), broadcast),
     *ops("addcmul", "pointwise", either(addcmul), broadcast),
     *ops("addcdiv", "pointwise", either(addcdiv), broadcast),
@@ -116,6 +140,7 @@ ROWS: list[Op] = [
     *ops("gelu", "pointwise", gelu, broadcast),
     *ops(_SMOOTH, "pointwise", either(smooth), broadcast),
     *ops(_KINKED, "pointwise", either(kinked), broadcast),
-    *ops(_SELECTING, "pointwise", either(selecting), broadcast),
+    *ops(_SELECTING, "pointwise", either(selecting, selected_whole), broadcast),
+    *ops("floor ceil round trunc sign", "pointwise", either(stepping, selected_whole), broadcast),
     *ops("_to_copy to", "pointwise", to_copy, broadcast, linear=True),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled, Tensor
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, linear, monotone
+from kernellab.graph.ops.rules import counted_whole, either, linear, monotone
 from kernellab.graph.ops.shapes import drop_dim_pair, drop_dims, drop_dims_of_norm, drop_dims_pair
 
 
@@ -63,19 +63,25 @@ def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice
     return Choice(flat, axis, best, keepdim and dim is not None, call.reach(flat))
 
 
-def _is_open(call: Call, choice: Choice) -> Tensor:
-    """Where more than one element may be the winner."""
+def _extreme_whole(call: Call) -> Scaled:
+    """Of integers: off by no more than the worst of those that it is chosen from."""
+    return Scaled((call.result.double() * 0 + call.args[0].scale.amax(),), exact=True)
+
+
+def _off(choice: Choice, index: Tensor) -> Tensor:
+    """How far from this index others lie that may be the winner's too."""
     far = (choice.source.value - choice.best).abs()
     near = far <= choice.reach + choice.reach.amax(choice.dim, keepdim=True)
-    return (near.double().sum(choice.dim, keepdim=choice.keepdim) > 1).double()
+    places = (far.nan_to_num(0.0, 0.0) * 0 + 1).cumsum(choice.dim) - 1
+    away = (places - index.reshape(choice.best.shape).double()).abs()
+    return away.where(near, away * 0).amax(choice.dim).reshape(index.shape)
 
 
 def arg(largest: bool):  # type: ignore[no-untyped-def]
     def rule(call: Call) -> Scaled:
         dim, keep = call.argument(1, "dim"), bool(call.argument(2, "keepdim", False))
         choice = _winner(call, largest, dim, keep)
-        open_ = _is_open(call, choice).reshape(call.result.shape)
-        return Scaled((open_,), choices={0: choice})
+        return Scaled((_off(choice, call.result),), choices={0: choice})
 
     return rule
 
@@ -86,19 +92,19 @@ def extreme_dim(largest: bool):  # type: ignore[no-untyped-def]
     def rule(call: Call) -> Scaled:
         moved = monotone(call)
         choice = _winner(call, largest, call.args[1], bool(call.argument(2, "keepdim", False)))
-        return Scaled((moved.scales[0], _is_open(call, choice)), exact=moved.exact, choices={1: choice})
+        return Scaled((moved.scales[0], _off(choice, call.results[1])), exact=moved.exact, choices={1: choice})
 
     return rule
 
 
 ROWS: list[Op] = [
-    *ops("sum", "reduction", either(linear()), drop_dims, linear=True),
+    *ops("sum", "reduction", either(linear(), counted_whole), drop_dims, linear=True),
     *ops("mean", "reduction", linear(_reduced), drop_dims, linear=True),
     *ops("prod", "reduction", either(prod), drop_dims),
     *ops("var", "reduction", variance, drop_dims),
     *ops("var_mean", "reduction", variance, drop_dims_pair),
     *ops("linalg_vector_norm", "reduction", vector_norm, drop_dims_of_norm),
-    *ops("amax amin max.default min.default", "reduction", either(monotone), drop_dims),
+    *ops("amax amin max.default min.default", "reduction", either(monotone, _extreme_whole), drop_dims),
     *ops("argmax", "arg", arg(True), drop_dims),
     *ops("argmin", "arg", arg(False), drop_dims),
     *ops("max.dim", "reduction", extreme_dim(True), drop_dim_pair),

@@ -13,7 +13,8 @@ def same(call: Call) -> Scaled:
     """Moving elements: the same operator on the scales."""
     scales = call.apply(lambda p: p.scale)
     kept = [None if r is None else _as_scale(s, r) for s, r in zip(scales, call.results, strict=True)]
-    return Scaled(tuple(kept), exact=all(p.exact for p in call.floats()))
+    floats = call.floats()
+    return Scaled(tuple(kept), exact=all(p.exact for p in floats), whole=all(p.whole for p in floats))
 
 
 def _as_scale(scale: Tensor, result: Tensor) -> Tensor:
@@ -69,7 +70,15 @@ def kinked(call: Call) -> Scaled:
 def selecting(call: Call) -> Scaled:
     """A function with kinks that rounds nothing itself: relu, clamp, abs, maximum."""
     pairs = call.floats()
-    return Scaled((_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs))
+    return Scaled((_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs), whole=call.whole)
+
+
+def stepping(call: Call) -> Scaled:
+    """Rounding to whole numbers (or to decimals): nothing is lost but where a step is within reach."""
+    pairs = call.floats()
+    return Scaled(
+        (_moved(call, pairs, kinks=True),), exact=all(p.exact for p in pairs), whole=not call.kwargs.get("decimals")
+    )
 
 
 def monotone(call: Call) -> Scaled:
@@ -123,22 +132,39 @@ def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call
 
 
 def exact(call: Call) -> Scaled:
-    """Integers and booleans made of such: open where an argument is."""
-    result = call.result
-    open_ = result.double() * 0
+    """Integers and booleans made of such, by a function that has no rule of its own: anything where an argument is open."""
+    open_ = call.result.double() * 0
     for pair in call.pairs():
-        if not pair.is_float and pair.scale.shape == open_.shape:
-            open_ = open_.maximum(pair.scale)
-        elif not pair.is_float and bool(pair.scale.any()):
-            open_ = open_ + 1.0
-    return Scaled((open_.clamp(max=1.0),), exact=True)
+        if not pair.is_float and bool(pair.scale.any()):
+            open_ = open_ + (pair.scale > 0 if _broadcasts(pair.scale, open_) else 1.0)
+    return Scaled((open_.where(open_ == 0, open_ * 0 + math.inf),), exact=True)
 
 
-def either(rule: Callable[[Call], Scaled]) -> Callable[[Call], Scaled]:
-    """A rule for floats; results that are integers or booleans are exact."""
+def _broadcasts(given: Tensor, result: Tensor) -> bool:
+    """Whether each element belongs to those of the result that it is broadcast to."""
+    pairs = list(zip(reversed(given.shape), reversed(result.shape), strict=False))
+    return given.dim() <= result.dim() and all(own in (1, other) for own, other in pairs)
+
+
+def counted_whole(call: Call) -> Scaled:
+    """Sums of integers and booleans: off by what their terms may be off together."""
+    named = {k: _opened(v) for k, v in call.kwargs.items() if k != "dtype"}
+    return Scaled((call.run(_opened(call.args), named).double().abs(),), exact=True)
+
+
+def selected_whole(call: Call) -> Scaled:
+    """One of several integers, or one as it is or with another sign: off by no more than the worst of them."""
+    open_ = call.result.double() * 0
+    for pair in call.pairs():
+        open_ = open_.maximum(pair.scale if _broadcasts(pair.scale, open_) else pair.scale.amax())
+    return Scaled((open_,), exact=True)
+
+
+def either(rule: Callable[[Call], Scaled], whole: Callable[[Call], Scaled] = exact) -> Callable[[Call], Scaled]:
+    """A rule for floats, and one for results that are integers or booleans."""
 
     def chosen(call: Call) -> Scaled:
-        return rule(call) if call.result.is_floating_point() else exact(call)
+        return rule(call) if call.result.is_floating_point() else whole(call)
 
     return chosen
 
@@ -149,6 +175,6 @@ def jump(call: Call, difference: Tensor) -> Tensor:
 
 
 __all__ = [
-    "bilinear", "counted", "either", "exact", "jump", "kinked", "linear", "monotone", "same", "same_open", "scale_of",
-    "selecting", "size", "smooth", "value_of",
+    "bilinear", "counted", "counted_whole", "either", "exact", "jump", "kinked", "linear", "monotone", "same", "same_open",
+    "scale_of", "selected_whole", "selecting", "size", "smooth", "stepping", "value_of",
 ]  # fmt: skip

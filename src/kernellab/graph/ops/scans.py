@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, linear, monotone
+from kernellab.graph.ops.rules import counted_whole, either, linear, monotone
 from kernellab.graph.ops.shapes import like_first, like_first_pair
 
 
@@ -27,7 +27,7 @@ def logcumsumexp(call: Call) -> Scaled:
 
 
 ROWS: list[Op] = [
-    *ops("cumsum", "scan", either(linear()), like_first, linear=True),
+    *ops("cumsum", "scan", either(linear(), counted_whole), like_first, linear=True),
     *ops("cumprod", "scan", either(cumprod), like_first),
     *ops("logcumsumexp", "scan", logcumsumexp, like_first),
     *ops("cummax cummin", "scan", monotone, like_first_pair),

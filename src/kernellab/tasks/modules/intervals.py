@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
+from kernellab.graph.scale import Judged
 from kernellab.tasks.dtypes import is_short, limits
+
+
+def owed(judged: Judged) -> Any:
+    """The scale of every element. What was only moved or chosen has none: only a subnormal may have become zero."""
+    scale = judged.pair.scale.expand(judged.pair.value.shape)
+    return scale * 0 if judged.pair.exact else scale
 
 
 def bounds(value: Any, scale: Any, budget: float, dtype: str) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged
 from kernellab.tasks.expected import Bounds, Known
 from kernellab.tasks.modules.device_draws import DeviceDraws
-from kernellab.tasks.modules.intervals import bounds
+from kernellab.tasks.modules.intervals import bounds, owed
 from kernellab.tasks.modules.slices import parts, repeating_size
 
 Judge = Callable[[Mapping[str, Any]], list[Judged]]
@@ -81,7 +81,7 @@ def _bounds(judged: Judged, budget: float) -> Bounds:
     if judged.exact:
         exact = value.to(torch.uint8) if value.dtype == torch.bool else value
         return Bounds(exact.contiguous(), exact.contiguous(), 0.0)
-    low, high = bounds(value, judged.pair.scale.expand(value.shape), budget, judged.dtype)
+    low, high = bounds(value, owed(judged), budget, judged.dtype)
     return Bounds(low.contiguous(), high.contiguous(), budget)
 
 

@@ -22,7 +22,7 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged, accepted, judge
 from kernellab.tasks.expected import Array, Expected, Known
-from kernellab.tasks.modules.intervals import bounds
+from kernellab.tasks.modules.intervals import bounds, owed
 from kernellab.tasks.modules.known import KnownAnswers
 from kernellab.tasks.modules.record import Precision
 
@@ -169,9 +169,10 @@ def _expected(judged: Judged) -> Expected:
     value = array(judged.pair.value)
     if judged.exact:
         return Expected(value, value, 0.0, value, value, True, _also(judged))
-    scale = judged.pair.scale.expand(judged.pair.value.shape)
+    scale = owed(judged)
     low, high = (array_of_dtype(bound) for bound in bounds(judged.pair.value, scale, judged.budget_ulp, judged.dtype))
-    return Expected(value, array(scale), judged.budget_ulp, low, high, False, None, judged.floor_ulp)
+    floor, most = judged.floor_ulp, judged.most_rms_ulp
+    return Expected(value, array(scale), judged.budget_ulp, low, high, False, None, floor, most)
 
 
 def _also(judged: Judged) -> Callable[[Array], Array]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ torch.set_num_threads(1)
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
 from kernellab.core.errors import TaskRefused  # noqa: E402
+from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord, Ref  # noqa: E402
 from kernellab.tasks.inputs import draw_inputs  # noqa: E402
 from kernellab.tasks.load import load_task  # noqa: E402
@@ -138,3 +141,48 @@ def test_only_inputs_that_must_be_read_whole_count_as_bytes() -> None:
     ]
     picking = task_of(graphs.graph(inputs, [rows], {"d0": 32, "d1": 4}))
     assert picking.least_bytes({"d0": 32, "d1": 4}) == 4 * 4 * 8
+
+
+def test_what_is_only_moved_or_chosen_must_be_equal() -> None:
+    """Nothing was rounded, so there is nothing that another rounding could have made of it."""
+    record = capture_object(_Module(lambda x: x.relu().transpose(0, 1)), (torch.randn(6, 10),))
+    task = task_of(record)
+    inputs = draw_inputs(task, task.edge[-1], "own", np.random.default_rng(1))
+    (wanted,) = expect(task, task.edge[-1], inputs)
+    (right,) = run_trusted(task, inputs, task.edge[-1])
+    assert within(right, wanted)
+    assert not within(np.nextafter(right, np.float32(np.inf)), wanted)
+
+
+def test_between_short_types_the_errors_of_all_elements_are_held_together() -> None:
+    """A bound on each is as wide as the graph's own roundings: an error of three ULP everywhere lies inside it."""
+    record = capture_object(_Module(lambda x: torch.tanh(torch.tanh(x) * 0.75)), (torch.randn(32, 64).bfloat16(),))
+    task = task_of(record)
+    inputs = draw_inputs(task, task.tune[0], "own", np.random.default_rng(1))
+    (wanted,) = expect(task, task.tune[0], inputs)
+    (right,) = run_trusted(task, inputs, task.tune[0])
+    assert within(right, wanted)
+    off = (right.astype(np.float64) * (1 + 3 * 2.0**-7)).astype(right.dtype)
+    alone = right.copy()
+    alone.flat[7] = off.flat[7]
+    assert within(alone, wanted)
+    assert not within(off, wanted)
+
+
+class _Module(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def forward(self, x: Any) -> Any:
+        return self._function(x)
+
+
+def test_counts_that_rounding_decides_are_refused_and_where_it_does_is_remarked() -> None:
+    """Counts of what lies within bfloat16's reach of a threshold may be anything: nothing could be judged by them."""
+    inputs = (torch.randn(16, 64).bfloat16(),)
+    undecided = capture_object(_Module(lambda x: (torch.tanh(x) * 0.001 + 1.0 > 1.0).sum(-1)), inputs)
+    with pytest.raises(TaskRefused, match="what rounding may do to 'out' is as large as its values"):
+        examine(task_of(undecided))
+    decided = capture_object(_Module(lambda x: (x > 0.25).sum(-1)), inputs)
+    assert examine(task_of(decided)).remarks == ()
