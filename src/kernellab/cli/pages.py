@@ -105,7 +105,7 @@ def tasks(console: Console, as_json: bool) -> None:
 def suite_tasks(console: Console, name: str, path: str, as_json: bool) -> None:
     """The problems of a suite, a line each; nothing of them is run for it."""
     from kernellab.tasks.suites.finding import find_suite
-    from kernellab.tasks.suites.list import lines_of
+    from kernellab.tasks.suites.listing import lines_of
 
     suite = find_suite(name, path)
     lines = lines_of(suite)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 suite = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Whole suites of problems: check, run, report.")
 _out = Console(highlight=False, emoji=False)
+_WIDE = 200
 Name = Annotated[str, typer.Argument(metavar="[SUITE]", help="A suite by its name, as lab.")]
 Folder = Annotated[
     Path | None, typer.Option("--path", parser=named, metavar="DIR", help="A folder of problems instead of a name.")
@@ -233,9 +234,10 @@ def _display(as_json: bool) -> Silent:
 
 
 def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The last column is folded where it is long; a file or a pipe has room for the others."""
     table = Table(show_edge=False, pad_edge=False)
-    for column in head:
-        table.add_column(Text(column), overflow="fold")
+    for number, column in enumerate(head):
+        table.add_column(Text(column), overflow="fold", no_wrap=number + 1 < len(head))
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    _out.print(table)
+    (_out if _out.is_terminal else Console(highlight=False, emoji=False, width=_WIDE)).print(table)

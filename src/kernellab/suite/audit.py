@@ -18,6 +18,7 @@ from kernellab.ledger.suite_records import RAN, RUNS, SuiteTask
 from kernellab.report.audit import Audit, audit
 from kernellab.report.audit_origin import NOBODY, Witnesses
 from kernellab.suite.folder import SuiteFolder
+from kernellab.suite.one_task import made_from
 
 _ORDER = ("better", "busy", "nothing-better", "nothing-verified")
 
@@ -93,6 +94,9 @@ def _run(known: SuiteFolder, task: SuiteTask, report: SuiteAudit) -> Iterator[st
     if found.run != task.run:
         yield f"its run is {found.run}, the suite names {task.run}: it was exchanged"
         return
+    check = known.checks.get(task.task)
+    if check is None or made_from(Run(folder)) != check.sha256:
+        yield "its run is of another task than the one that the filter looked at"
     if found.public_key != report.root.public_key:
         yield "its run was signed with another key than the suite"
     yield from _since(folder, task, found, report)

@@ -88,13 +88,13 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
         known = SuiteFolder(folder)
         _refuse_other_terms(known, plan, asked.settings)
         emit(Event("note", f"{folder} holds this suite already: going on with it"))
-        return resume_suite(folder, emit)
+        return resume_suite(folder, emit, asked.budget_s)
     with _created(folder, plan, asked) as ledger:
-        return _Conduct(ledger, SuiteFolder(folder), suite, asked.settings, emit).all()
+        return _Conduct(ledger, SuiteFolder(folder), suite, asked.settings, asked.budget_s, emit).all()
 
 
-def resume_suite(folder: Path, emit: Listener = silent) -> SuiteOutcome:
-    """Go on where the root ends; a suite that has ended is only read."""
+def resume_suite(folder: Path, emit: Listener = silent, budget_s: float | None = None) -> SuiteOutcome:
+    """Go on where the root ends; a suite that has ended is only read. `budget_s`: another one than it was begun with."""
     known = SuiteFolder(folder)
     known.require_sound()
     plan = known.plan
@@ -105,7 +105,8 @@ def resume_suite(folder: Path, emit: Listener = silent) -> SuiteOutcome:
     settings = Settings(**known.run.start.settings.model_dump())
     with Ledger.resume(folder, load_or_create_key()) as ledger:
         ledger.write(kinds.RESUME, Resume(environment=_environment(plan.device)))
-        return _Conduct(ledger, SuiteFolder(folder), suite, settings, emit).all()
+        seconds = plan.budget_s if budget_s is None else budget_s
+        return _Conduct(ledger, SuiteFolder(folder), suite, settings, seconds, emit).all()
 
 
 def _names(suite: Suite) -> list[str]:
@@ -161,8 +162,11 @@ def _refuse_other_terms(known: SuiteFolder, plan: SuitePlan, settings: Settings)
 
 
 class _Conduct:
-    def __init__(self, ledger: Ledger, known: SuiteFolder, suite: Suite, settings: Settings, emit: Listener) -> None:
+    def __init__(
+        self, ledger: Ledger, known: SuiteFolder, suite: Suite, settings: Settings, budget_s: float, emit: Listener
+    ) -> None:
         self._ledger, self._known, self._settings, self._emit = ledger, known, settings, emit
+        self._budget_s = budget_s
         self._plan = known.plan
         self._problems = {p.name: p for p in suite.problems}
         self._worker = Worker({"folders": folders_of(suite)})
@@ -200,9 +204,9 @@ class _Conduct:
 
     def _share(self, started: float, left: int) -> float:
         """Seconds for the next task's search: its share of what is left; 0 without a budget, negative when it is spent."""
-        if not self._plan.budget_s:
+        if not self._budget_s:
             return self._settings.seconds
-        remaining = self._plan.budget_s - (time.monotonic() - started)
+        remaining = self._budget_s - (time.monotonic() - started)
         return max(1.0, remaining / left) if remaining > 0 else -1.0
 
     def _one(self, item: SuiteItem, seconds: float) -> SuiteTask:

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate
-from kernellab.core.errors import KlabError
+from kernellab.core.errors import KlabError, UsageError
 from kernellab.core.events import Event, Listener, silent
+from kernellab.core.ids import sha256_hex
 from kernellab.core.settings import Settings
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.run import Run
 from kernellab.search.runs import Outcome, known_candidates, measure_baselines, resume_run, run_search
+from kernellab.tasks.load import RECORD_FILE
 
 SET_ASIDE = "set-aside"
 """Beside the runs: what was cut off before there was a run that can be gone on with."""
@@ -40,7 +42,7 @@ def run_task(
     record: str, settings: Settings, folder: Path, candidates: Sequence[Candidate], emit: Listener = silent
 ) -> TaskRun:
     """`record`: the module's record, from which its task is made."""
-    outcome = _resumed(folder, emit) or _started(record, settings, folder, candidates, emit)
+    outcome = _resumed(record, folder, emit) or _started(record, settings, folder, candidates, emit)
     sound = check(folder)
     tried = bool(Run(folder).start.candidates)
     head = outcome.results[0].reason if outcome.results else ""
@@ -54,11 +56,18 @@ def _started(record: str, settings: Settings, folder: Path, candidates: Sequence
     return run_search(record, settings, folder, extra=candidates, emit=emit, proved=True)
 
 
-def _resumed(folder: Path, emit: Listener) -> Outcome | None:
+def made_from(run: Run) -> str:
+    """The SHA-256 of the module's record that a run was begun with."""
+    return (run.genesis.files or {}).get(RECORD_FILE, "")
+
+
+def _resumed(record: str, folder: Path, emit: Listener) -> Outcome | None:
     """None where nothing was begun, or nothing that can be gone on with: that is set aside, not thrown away."""
     if not (folder / LEDGER_FILE).exists():
         return None
     try:
+        if made_from(Run(folder)) != sha256_hex(Path(record).read_bytes()):
+            raise UsageError(f"{folder} holds the run of another task", "it was put there: move it away")
         return resume_run(folder, emit)
     except KlabError:
         if Run(folder).count(kinds.TRIAL):

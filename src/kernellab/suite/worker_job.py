@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,21 @@ def main() -> int:
 
 
 def _listen(inbox: queue.SimpleQueue[dict[str, Any] | None], busy: threading.Event) -> None:
-    for number, line in enumerate(sys.stdin.buffer):
+    for number, line in enumerate(_lines(0)):
         if number:
             busy.set()
         inbox.put(json.loads(line))
     if busy.is_set():
         os.kill(os.getpid(), signal.SIGKILL)
     inbox.put(None)
+
+
+def _lines(fd: int) -> Iterator[bytes]:
+    """Read without a buffer of Python's own, whose lock a thread would still hold when the interpreter ends."""
+    unread = b""
+    while data := os.read(fd, 1 << 16):
+        *whole, unread = (unread + data).split(b"\n")
+        yield from whole
 
 
 def _answer(

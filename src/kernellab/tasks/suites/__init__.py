@@ -40,5 +40,10 @@ def all_problems(path: str) -> list[Problem]:
     return list(found.values())
 
 
+def is_shipped(locator: str) -> bool:
+    """Whether a locator names a problem of a suite that comes with the laboratory, as lab:NAME."""
+    return locator.partition(":")[0] in SUITES and ":" in locator
+
+
 def forms() -> str:
     return "; ".join(f.form for f in FORMATS)
