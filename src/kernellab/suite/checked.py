@@ -7,15 +7,15 @@ from typing import Literal
 from kernellab.core.records import Record
 
 ProblemClass = Literal[
-    "broken", "refused", "training-mode", "dropout", "too-large", "duplicate", "constant", "zeros-accepted",
+    "broken", "training-mode", "dropout", "refused", "too-large", "duplicate", "constant", "zeros-accepted",
     "mean-accepted", "linear-collapse", "ok",
 ]  # fmt: skip
 ORDER: tuple[ProblemClass, ...] = (
-    "broken", "refused", "training-mode", "dropout", "too-large", "duplicate", "constant", "zeros-accepted",
+    "broken", "training-mode", "dropout", "refused", "too-large", "duplicate", "constant", "zeros-accepted",
     "mean-accepted", "linear-collapse", "ok",
 )  # fmt: skip
 """A problem is of the first of these that fits; the others stand in its evidence."""
-NOT_A_TASK: tuple[ProblemClass, ...] = ("broken", "refused", "training-mode", "dropout")
+NOT_A_TASK: tuple[ProblemClass, ...] = ("broken", "training-mode", "dropout", "refused")
 """Cannot be searched as they are."""
 LEFT_OUT: tuple[ProblemClass, ...] = ("too-large", "duplicate", "constant")
 """Could be, but it would say nothing."""

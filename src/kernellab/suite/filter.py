@@ -14,7 +14,7 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.graph.record import GraphRecord
-from kernellab.suite.checked import CheckedProblem, Finding, ProblemClass
+from kernellab.suite.checked import NOT_A_TASK, CheckedProblem, Finding, ProblemClass
 from kernellab.suite.operators import linear_collapse, operator_class
 from kernellab.suite.tolerance import accepted
 from kernellab.targets.base import platform
@@ -70,7 +70,7 @@ def _in_evaluation_mode(
     """As it is it cannot be a task: there is no record, but the rest of the evidence is the other mode's."""
     try:
         other = _imported(importer, problem, replace(wishes, eval_mode=True), device).checked
-        said = "in evaluation mode it is a task"
+        said = "in evaluation mode it is a task" if other.is_a not in NOT_A_TASK else "nor is it one in evaluation mode"
     except UsageError as fault:
         other, said = CheckedProblem(name=problem.name), f"nor is it one in evaluation mode: {fault.what}"
     first = Finding(is_a=refused.is_a, evidence=f"{refused.evidence}; {said}")

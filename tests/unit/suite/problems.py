@@ -49,13 +49,13 @@ PROBLEMS = {
     "4_missing": "import not_there\n\ndef get_inputs():\n    return []\n",
     "5_constant": plain("(x - x.amax(1, keepdim=True)).clamp(min=0) * 0"),
     "6_again": SOFTMAX,
-    "7_dropout": plain("self.drop(x)", "self.drop = torch.nn.Dropout(0.5)"),
+    "7_dropout": plain("torch.relu(self.drop(x))", "self.drop = torch.nn.Dropout(0.5)"),
     "8_norm": plain("self.norm(x)", "self.norm = torch.nn.BatchNorm1d(48)"),
     "9_small": plain("x.square() * 1e-6"),
     "10_sum": plain("(x @ self.w).sum(1)", "self.w = torch.nn.Parameter(torch.rand(48, 16))"),
     "11_in_place": plain("x.add_(1)"),
     "12_prints": "print('hello')\n" + plain("torch.tanh(x)"),
-    "13_downloads": plain("x", "import urllib.request; urllib.request.urlopen('http://example.com/')"),
+    "13_downloads": plain("x", "import urllib.request; urllib.request.urlopen('http://192.0.2.1/')"),
 }
 KERNEL = '''
 SOURCE = r"""

@@ -40,7 +40,7 @@ def filtered(folder: Path) -> Iterator[Callable[..., Filtered]]:
         ("2_softmax", "ok", "softmax", ""),
         ("4_missing", "broken", "", "No module named 'not_there'"),
         ("5_constant", "constant", "reduction", "every element is 0 whatever the inputs"),
-        ("7_dropout", "dropout", "layout", "in evaluation mode"),
+        ("7_dropout", "dropout", "pointwise", "it draws random numbers; in evaluation mode it is a task"),
         ("8_norm", "training-mode", "norm", "writes its running statistics"),
         ("10_sum", "linear-collapse", "product", "mm (10_sum.py:10) goes into sum (10_sum.py:10)"),
         ("11_in_place", "refused", "", "writes to its input"),
@@ -53,7 +53,7 @@ def test_a_problem_is_of_its_class_with_the_evidence(
 ) -> None:
     found = filtered(name).checked
     assert (found.is_a, words in found.evidence) == (is_a, True), found.evidence
-    assert operators in ("layout", found.operators)  # a dropout that is off is no operator at all
+    assert found.operators == operators
 
 
 def test_small_outputs_are_accepted_as_zeros_by_the_suites_tolerance_and_by_no_judge_of_ours(
@@ -72,6 +72,13 @@ def test_what_is_refused_in_training_mode_is_a_task_in_evaluation_mode(filtered:
     assert "in evaluation mode it is a task" in refused.checked.evidence
     assert (taken.checked.is_a, taken.checked.eval_mode) == ("ok", True)
     assert taken.record is not None
+
+
+def test_what_is_no_task_in_either_mode_says_so(folder: Path, filtered: Callable[..., Filtered]) -> None:
+    (folder / "21_only_dropout.py").write_text(plain("self.drop(x)", "self.drop = torch.nn.Dropout(0.5)"))
+    found = filtered("21_only_dropout").checked
+    assert (found.is_a, "nor is it one in evaluation mode" in found.evidence) == ("dropout", True)
+    assert "a kernel that does 'copy an input' would pass" in found.evidence
 
 
 def test_a_problem_too_large_for_a_processor_is_reduced(folder: Path, filtered: Callable[..., Filtered]) -> None:

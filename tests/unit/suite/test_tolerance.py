@@ -13,7 +13,7 @@ from kernellab.suite.tolerance import accepted
     [
         ([0.009, -0.0099], "zeros-accepted", "zeros pass KernelBench's old rule (0.01)"),
         ([9e-5, 0.0], "zeros-accepted", "zeros pass KernelBench's old rule (0.01) and its newer rule (0.0001)"),
-        ([1.0, 1.03], "mean-accepted", "the mean of the output passes KernelBench's old rule (0.01)"),
+        ([1.0, 1.03], "mean-accepted", "a constant, the mean of one output, passes KernelBench's old rule (0.01)"),
         ([1.0, 1.05], "", ""),
         ([0.0, 0.5], "", ""),
     ],
@@ -28,6 +28,11 @@ def test_it_must_pass_on_every_draw_and_every_output() -> None:
     assert not accepted([[small], [large]])
     assert not accepted([[small, large], [small, large]])
     assert accepted([[small, small], [small, small]])
+
+
+def test_the_mean_of_a_single_number_is_no_constant_where_it_follows_the_inputs() -> None:
+    assert not accepted([[np.array([2.0])], [np.array([2.3])]])
+    assert accepted([[np.array([2.0])], [np.array([2.001])]])[0].is_a == "mean-accepted"
 
 
 def test_of_whole_numbers_only_the_right_constant_passes() -> None:
