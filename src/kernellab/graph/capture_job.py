@@ -7,6 +7,7 @@ Not covered: the file is the user's own code; a reply made by hand would be a gr
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  what looks up a name needs it, and is then told that there is no network
 import json
 import logging
 import os
