@@ -213,6 +213,8 @@ def tell_audit(console: Console, report: SuiteAudit) -> None:
         f"suite {report.root.run}: {len(report.runs)} runs, {report.trials} trials, {report.figures} figures derived again"
     )
     say(report.root.signer)
+    for anchor in report.root.anchors:
+        say(anchor["words"])
     say(f"ledger root {report.root.root}")
     if not report.root.ended:
         say("the suite has not ended: 'klab resume' continues it", "yellow")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.e2e.command import offspring
 from tests.unit.suite.conftest import SETTINGS
 
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event
+from kernellab.ledger import kinds
+from kernellab.ledger.run import Run
 from kernellab.ledger.suite_records import SUITE_TASK
 from kernellab.report.audit import audit
+from kernellab.suite.audit import audit_suite
 from kernellab.suite.conduct import SuiteOutcome, SuiteRequest, resume_suite, run_suite
 from kernellab.suite.folder import SuiteFolder
 from kernellab.tasks.suites.finding import find_suite
@@ -114,3 +120,30 @@ def _cut_root(folder: Path, after: str) -> None:
     for name in ("ledger.jsonl", "heads.jsonl"):
         path = folder / name
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:size]))
+
+
+def test_a_worker_that_is_killed_in_a_run_is_replaced_and_the_run_resumed(
+    home: Path, problems: Path, request_for: Requests, tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill_once(event: Event) -> None:
+        if event.kind == "calibration" and not killed:
+            killed.append(_worker_of(os.getpid()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    suite = find_suite(path=str(problems), tasks="1_scaled")
+    done = run_suite(suite, request_for(), tmp_path / "suite", kill_once)
+    assert killed
+    assert set(outcomes(done).values()) <= {"better", "nothing-better", "busy"}
+    report = audit_suite(tmp_path / "suite")
+    assert (report.problems, report.runs["1_scaled"].trials) == ([], 1)
+    assert Run(tmp_path / "suite" / "runs" / "1_scaled").count(kinds.RESUME) == 1
+
+
+def _worker_of(parent: int) -> int:
+    for pid, _ in offspring(parent):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if b"kernellab.suite.worker_job" in words and int(Path(f"/proc/{pid}/stat").read_text().split()[3]) == parent:
+            return pid
+    raise AssertionError("there is no worker")
