@@ -83,7 +83,8 @@ def _imported(importer: Importer, problem: Problem, wishes: Wishes, device: str)
         problem = replace(problem, request=problem.on_accelerator)
     graph = own = importer.capture(problem, wishes)
     reduced = None
-    if not accelerator and _least(graph) > _MOST_JUDGED:
+    meant_for_processors = problem.on_accelerator is not None
+    if not accelerator and not meant_for_processors and _least(graph) > _MOST_JUDGED:
         reduced = importer.smaller(problem, wishes)
         graph = importer.capture(reduced, wishes) if reduced else graph
     known = CheckedProblem(
