@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from kernellab.core.events import Event, Listener, silent
 from kernellab.suite.checked import CheckedProblem, Finding
@@ -18,7 +17,6 @@ from kernellab.tasks.suites.finding import Suite
 
 LIMIT_S = 1200.0
 """For one problem, its captures included. They have limits of their own; this one is for what is ours."""
-Told = Callable[[CheckedProblem], Any]
 
 
 def check_suite(

@@ -223,7 +223,7 @@ class _Conduct:
         checked = checked_of(check)
         if not checked.searched:
             refused = checked.is_a in NOT_A_TASK
-            reason = f"{checked.is_a}: {checked.evidence}"
+            reason = checked.evidence if checked.is_a == "refused" else f"{checked.is_a}: {checked.evidence}"
             return SuiteTask(task=item.name, outcome="refused" if refused else "left-out", reason=reason)
         try:
             return self._run(item, self._record(check), seconds)

@@ -58,7 +58,7 @@ class Uses:
         return bool(readers) and not picked and not strided
 
     def _passed_on(self, node: Node) -> list[Ref]:
-        """What a node is another form of: a view's or a copy's source, or the integers that a mask or a bound lets through."""
+        """What a node is another form of: a view's or a copy's source, or integers that a mask or a bound lets through."""
         whole = node.results[0]
         masks = node.op.startswith("aten.where") and whole is not None and not whole.is_float
         bounded = node.op.startswith("aten.clamp") and whole is not None and not whole.is_float
