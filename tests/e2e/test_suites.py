@@ -76,6 +76,18 @@ def test_a_killed_suite_leaves_nobody_behind_and_is_brought_to_its_end(
     assert (again.code, again.json["ledger_root"]) == (done.code, done.json["ledger_root"])
 
 
+def test_an_interrupted_suite_says_how_to_go_on_with_all_of_it(
+    klab: Klab, arguments: list[object], tmp_path: Path
+) -> None:
+    folder = tmp_path / "suite"
+    process = klab.start(*arguments, "--out", folder)
+    wait_until(lambda: (folder / "runs" / "1_scaled" / "ledger.jsonl").exists() or process.poll() is not None)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert f"'klab resume {folder}' goes on from there" in err
+
+
 def test_a_report_is_written_as_table_csv_and_page(
     klab: Klab, killed_and_resumed: tuple[Path, Done], tmp_path: Path
 ) -> None:
