@@ -16,7 +16,6 @@ import copy
 import json
 import math
 import os
-import sys
 import time
 import warnings
 from collections import Counter
@@ -25,10 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks.suites.shrink import LIMITS, MOST, shrunk, shrunk_settings, small_batch
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.backward import gradients
@@ -41,6 +36,7 @@ from kernellab.graph.scale import judge
 from kernellab.graph.source import Request, Subject, choose, import_file, make
 from kernellab.graph.wide import in_float64, widened
 from kernellab.tasks.lab import FOLDER, lab_tasks
+from kernellab.tasks.suites.reduced import attempts
 
 DISTRIBUTIONS = ("own", "normal", "signed", "sparse", "heavy", "offset")
 
@@ -128,22 +124,11 @@ def elements(subject: Subject) -> int:
     return sum(x.numel() for x in (*subject.inputs, *weights_of(subject).values()) if isinstance(x, torch.Tensor))
 
 
-def attempts(request: Request, text: str, full: bool) -> list[tuple[Request, int]]:
-    """Ways to make a problem small, and how many elements each may have."""
-    if full:
-        return [(replace(request, text=text), 1 << 40)]
-    cut = [
-        (replace(request, text=shrunk(text, limit), init=shrunk_settings(request.init, limit),
-                 inputs=shrunk_settings(request.inputs, limit)), most)
-        for limit, most in zip(LIMITS, MOST, strict=True)
-    ]  # fmt: skip
-    return [*cut, (replace(request, text=small_batch(text)), MOST[-1])]
-
-
 def small(request: Request, text: str, full: bool) -> tuple[Request, Subject]:
     """The problem at the first reduced sizes at which it runs."""
     failure: Exception | None = None
-    for cut, most in attempts(request, text, full):
+    tries = [(replace(request, text=text), 1 << 40)] if full else attempts(request, text)
+    for cut, most in tries:
         try:
             module = import_file(cut.file, cut.text)
             with torch.device("meta"):

@@ -1,5 +1,5 @@
 """The command line: klab doctor | tasks | init | demo | check | run | build | verify | bench | show | runs | audit |
-anchor | prove | results | replay | resume."""
+anchor | prove | results | replay | resume | suite."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from kernellab.cli.options import (
     SandboxTier,
     Threads,
     Wait,
+    named,
 )
 from kernellab.cli.paper import paper
 from kernellab.cli.prove import prove
@@ -50,6 +51,8 @@ from kernellab.cli.runs import runs
 from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
+from kernellab.cli.suite import resume as resume_suite
+from kernellab.cli.suite import suite
 from kernellab.cli.table import audit_table
 from kernellab.cli.template import render
 from kernellab.cli.tools import best, compile_, explain, generate, select
@@ -75,7 +78,7 @@ app = typer.Typer(
 )
 _out = Console(highlight=False, emoji=False)
 _err = Console(stderr=True, highlight=False, emoji=False)
-_RECORDING = ("run", "verify", "bench", "resume", "demo", "study run", "tune-verifier")
+_RECORDING = ("run", "verify", "bench", "resume", "demo", "study run", "suite run", "tune-verifier")
 
 
 def main() -> None:
@@ -105,7 +108,7 @@ def main() -> None:
 
 def _interrupted(arguments: list[str]) -> int:
     """A resume command is printed only for commands that record trials."""
-    command = " ".join(arguments[: 2 if arguments[:1] == ["study"] else 1])
+    command = " ".join(arguments[: 2 if arguments[:1] in (["study"], ["suite"]) else 1])
     if command in _RECORDING or (command == "analyse" and "--follow-up" in arguments):
         run = arguments[1] if command == "resume" and arguments[1:] else begun[-1] if begun else "RUN"
         return _fail("interrupted; every finished trial is recorded", f"'klab resume {run}' goes on from there", 130)
@@ -239,8 +242,13 @@ def resume(
     """Continue a run after a crash, a kill or Ctrl-C."""
     from kernellab.ledger.check import require_sound
     from kernellab.search.runs import resume_run
+    from kernellab.suite.folder import is_suite
 
     require_sound(pages.existing(run_folder))
+    if is_suite(run_folder):
+        if more:
+            raise UsageError("--more is for a single run", f"'klab resume {run_folder}' goes on with the suite")
+        resume_suite(run_folder, as_json)
     if is_study(run_folder):
         resume_study(run_folder, as_json)
     if is_tuning(run_folder):
@@ -264,6 +272,7 @@ app.command()(explain)
 app.command()(mcp)
 app.command("exec")(execute)
 app.add_typer(study, name="study")
+app.add_typer(suite, name="suite")
 app.command()(analyse)
 register_certificates(app)
 
@@ -292,9 +301,18 @@ app.command()(runs)
 
 
 @app.command()
-def tasks(as_json: Json = False) -> None:
-    """The built-in tasks."""
-    pages.tasks(_out, as_json)
+def tasks(
+    suite: Annotated[str, typer.Option("--suite", help="The tasks of a suite, as lab.")] = "",
+    path: Annotated[
+        Path | None, typer.Option("--path", parser=named, metavar="DIR", help="The problems of a folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The built-in tasks; of a suite or a folder, its problems."""
+    if suite or path is not None:
+        pages.suite_tasks(_out, suite, str(path or ""), as_json)
+    else:
+        pages.tasks(_out, as_json)
 
 
 @app.command()

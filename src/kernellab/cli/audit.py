@@ -14,6 +14,7 @@ from kernellab.cli import pages
 from kernellab.cli.options import Json
 from kernellab.cli.paper import PAPERS, audit_paper
 from kernellab.cli.run import watch
+from kernellab.cli.suite import tell_audit as tell_suite
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def audit(
     """Check chain, signatures and evidence, and derive every published figure again; of a paper every number."""
     from kernellab.report.audit import audit as audit_run
     from kernellab.search.replay import rerun as measure_again
+    from kernellab.suite.folder import is_suite
 
     if run_folder.is_file():
         if key or anchor or tsa_ca:
@@ -55,6 +57,8 @@ def audit(
     pages.existing(run_folder)
     if of_run or template:
         raise UsageError("--run and --template are for the audit of a paper", "klab audit PAPER --run RUN")
+    if is_suite(run_folder):
+        _suite(run_folder, root, _witnesses(key or [], anchor or [], tsa_ca), rerun, as_json)
     report = audit_run(run_folder, root, _witnesses(key or [], anchor or [], tsa_ca))
     rows = watch(as_json, lambda listener: measure_again(run_folder, rerun, listener)) if rerun and report.ok else []
     agreed = all(row["agrees"] for row in rows)
@@ -63,6 +67,18 @@ def audit(
         data |= {"status": "failed", "problems": ["trials measured again do not agree with their records"]}
     pages.print_json(data) if as_json else tell(_out, report, rows)
     raise typer.Exit(0 if report.ok and agreed else EXIT_ENVIRONMENT)
+
+
+def _suite(folder: Path, root: str, witnesses: Witnesses, rerun: int, as_json: bool) -> None:
+    """The root of a suite, and every run that it names."""
+    from kernellab.ledger.suite_records import RUNS
+    from kernellab.suite.audit import audit_suite
+
+    if rerun:
+        raise UsageError("--rerun measures trials of one run again", f"klab audit {folder / RUNS}/TASK --rerun {rerun}")
+    report = audit_suite(folder, root, witnesses)
+    pages.print_json(report.data()) if as_json else tell_suite(_out, report)
+    raise typer.Exit(0 if report.ok else EXIT_ENVIRONMENT)
 
 
 def _witnesses(keys: list[str], anchors: list[Path], tsa_ca: Path | None) -> Witnesses:

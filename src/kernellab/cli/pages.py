@@ -102,6 +102,25 @@ def tasks(console: Console, as_json: bool) -> None:
     )
 
 
+def suite_tasks(console: Console, name: str, path: str, as_json: bool) -> None:
+    """The problems of a suite, a line each; nothing of them is run for it."""
+    from kernellab.tasks.suites.finding import find_suite
+    from kernellab.tasks.suites.listing import lines_of
+
+    suite = find_suite(name, path)
+    lines = lines_of(suite)
+    if as_json:
+        told = [{"name": line.name, "about": line.about, "locator": line.locator} for line in lines]
+        print_json({"status": "ok", "suite": suite.name, "tasks": told})
+        return
+    wide = max(len(line.name) for line in lines)
+    for line in lines:
+        console.print(f"{line.name:{wide}}  {line.about}", markup=False, soft_wrap=True)
+    where = f"--path {path}" if path else name
+    console.print(f"\n{len(lines)} tasks; klab suite check {where}; klab check {lines[0].locator}", style="dim",
+                  markup=False, soft_wrap=True)  # fmt: skip
+
+
 def _task_rows(name: str, variants: list[Task]) -> Iterator[tuple[str, str]]:
     yield "dtypes", ", ".join("f32" if t.name == name else t.name.removeprefix(f"{name}_") for t in variants)
     for device, where in ((known.kind, known.title) for known in platforms()):

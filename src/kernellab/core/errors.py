@@ -29,7 +29,14 @@ class UsageError(KlabError):
 
 
 class TaskRefused(UsageError):
-    """A task whose judge could be fooled, or that does not run."""
+    """A task whose judge could be fooled, or that does not run.
+
+    `cause` is one word where it matters which: "broken" (its own code fails or does not end), "random", "training".
+    """
+
+    def __init__(self, what: str, fix: str = "", cause: str = "") -> None:
+        super().__init__(what, fix)
+        self.cause = cause
 
 
 class EnvironmentFault(KlabError):

@@ -25,9 +25,10 @@ from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import open_sandbox
 
 LIMITS = Limits(wall_s=120.0, cpu_s=120, memory=24 << 30, files=256, processes=64)
-_JOBS = ["kernellab.graph.capture_job", "kernellab.graph.witness_job"]
+_JOBS = ["kernellab.graph.capture_job", "kernellab.graph.witness_job", "kernellab.graph.smaller_job"]
 _MOST_REPLY = 48 << 20
 _LOG_SHOWN = 400
+_BROKEN = "broken"
 
 
 class Capturer:
@@ -73,6 +74,18 @@ class Capturer:
             for fd in fds:
                 os.close(fd)
 
+    def first_that_runs(self, tries: Sequence[tuple[Request, int]], limits: Limits = LIMITS) -> int | str:
+        """The number of the first request that runs with so many elements at most, or why none does."""
+        fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply")]
+        try:
+            _write(fds[0], canonical_json([[request.__dict__, most] for request, most in tries]))
+            with self._sandbox.spawn("kernellab.graph.smaller_job:main", "build", limits, fds) as job:
+                job.wait()
+                return _number(job, fds[1], len(tries))
+        finally:
+            for fd in fds:
+                os.close(fd)
+
     def close(self) -> None:
         self._sandbox.close()
 
@@ -101,7 +114,7 @@ def read_text(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as err:
-        raise TaskRefused(f"{path} cannot be read: {err}", "give a Python file in UTF-8") from None
+        raise TaskRefused(f"{path} cannot be read: {err}", "give a Python file in UTF-8", _BROKEN) from None
 
 
 def _record(job: Job, reply: bytes, file: str) -> GraphRecord:
@@ -110,14 +123,16 @@ def _record(job: Job, reply: bytes, file: str) -> GraphRecord:
         raise TaskRefused(
             f"{name}: it did not end within {job.limits.wall_s:g} s",
             "give smaller example inputs, or look for an endless loop",
+            _BROKEN,
         )
     try:
         value: Any = json.loads(reply)
         if isinstance(value, dict) and isinstance(value.get("refused"), str):
-            raise TaskRefused(_headed(name, value["refused"]), str(value.get("fix", "")))
+            raise TaskRefused(_headed(name, value["refused"]), str(value.get("fix", "")), str(value.get("cause", "")))
         return GraphRecord.model_validate(value["graph"])
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
-        raise TaskRefused(f"{name}: {_ended(job)}", "run the file on its own to see what happens") from None
+        fix = "run the file on its own to see what happens"
+        raise TaskRefused(f"{name}: {_ended(job)}", fix, _BROKEN) from None
 
 
 def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
@@ -130,6 +145,17 @@ def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
         data = os.pread(result_fd, os.fstat(result_fd).st_size, 0)
         return unpacked(data, int(answer["results"]))
     except (ValueError, KeyError, TypeError, EOFError, OSError, RecursionError):
+        return _ended(job)
+
+
+def _number(job: Job, reply_fd: int, count: int) -> int | str:
+    if job.timed_out:
+        return f"it did not end within {job.limits.wall_s:g} s"
+    try:
+        answer = json.loads(os.pread(reply_fd, _MOST_REPLY, 0))
+        found = answer.get("found", -1)
+        return found if type(found) is int and 0 <= found < count else str(answer["refused"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return _ended(job)
 
 

@@ -7,6 +7,7 @@ Not covered: the file is the user's own code; a reply made by hand would be a gr
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  what looks up a name needs it, and is then told that there is no network
 import json
 import logging
 import os
@@ -41,7 +42,7 @@ def main(fds: list[int]) -> int:
 
 
 def answer(request: Request) -> dict[str, Any]:
-    """{"graph": ...} or {"refused": ..., "fix": ...}."""
+    """{"graph": ...} or {"refused": ..., "fix": ..., "cause": ...}."""
     torch = need_torch()
     torch.set_num_threads(1)
     try:
@@ -58,7 +59,7 @@ def answer(request: Request) -> dict[str, Any]:
         raise
     except (Exception, SystemExit) as err:  # noqa: BLE001  the user's file: whatever it raises is a refusal
         refused = err if isinstance(err, TaskRefused) else explain(err, request.file)
-        return {"refused": refused.what, "fix": refused.fix}
+        return {"refused": refused.what, "fix": refused.fix, "cause": refused.cause}
 
 
 def _write(fd: int, data: bytes) -> None:

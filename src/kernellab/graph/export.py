@@ -21,6 +21,8 @@ from kernellab.graph.translate import NeedsRealTensors, translate
 MOST_DRAWN = 512 << 20
 """Bytes of example inputs and weights up to which they are drawn for real, to note what they hold."""
 
+BROKEN = "broken"
+"""The cause of a refusal that is the user's own code's."""
 Make = Callable[[str], Subject]
 """Makes the module and its inputs on a device: "meta" or "cpu"."""
 
@@ -138,11 +140,11 @@ def explain(error: BaseException, file: str) -> TaskRefused:
     if isinstance(error, MemoryError) or "can't allocate memory" in words or "not enough memory" in words:
         return TaskRefused(f"{text} (it needs too much memory)", "give smaller example inputs")
     if isinstance(error, ImportError):
-        return TaskRefused(text, "install what it imports, or put it beside the file")
+        return TaskRefused(text, "install what it imports, or put it beside the file", BROKEN)
     if isinstance(error, OSError):
         return TaskRefused(
-            f"{text} (no network here; the file's folder is read-only)", "load nothing while it is captured"
+            f"{text} (no network here; the file's folder is read-only)", "load nothing while it is captured", BROKEN
         )
     if isinstance(error, NeedsRealTensors):
         return TaskRefused(f"{file}: the constant tensor {error} has no values", "register it as a buffer")
-    return TaskRefused(text, "the module must run on its example inputs and be traceable by torch.export")
+    return TaskRefused(text, "the module must run on its example inputs and be traceable by torch.export", BROKEN)

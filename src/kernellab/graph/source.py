@@ -83,6 +83,10 @@ def choose(module: ModuleType, name: str) -> Any:
 
 def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
     """The module in the mode that is asked for, and its inputs. Torch's default device is the caller's affair."""
+    return Subject(make_module(module, chosen, request), example_inputs(module, request))
+
+
+def make_module(module: ModuleType, chosen: Any, request: Request) -> Any:
     torch = need_torch()
     torch.manual_seed(0)
     if inspect.isclass(chosen):
@@ -97,13 +101,17 @@ def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
         made = as_module(chosen)
     if request.eval_mode:
         made.eval()
+    return made
+
+
+def example_inputs(module: ModuleType, request: Request) -> tuple[Any, ...]:
     drawn = getattr(module, "get_inputs", None)
     if drawn is None:
         raise TaskRefused(
             f"{os.path.basename(request.file)} has no get_inputs()",
             "add a function get_inputs() that returns a list of tensors",
         )
-    return Subject(made, check_inputs(drawn(**_accepted(drawn, request.inputs))))
+    return check_inputs(drawn(**_accepted(drawn, request.inputs)))
 
 
 def as_module(function: Callable[..., Any]) -> Any:

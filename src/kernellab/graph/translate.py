@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.free_sizes import DependsOnData, FreeSizes, NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.ops.refused import refusal
+from kernellab.graph.ops.refused import RANDOM, refusal
 from kernellab.graph.record import (
     FLOATS,
     INTEGERS,
@@ -100,6 +100,7 @@ class _Translation:
             raise TaskRefused(
                 f"a normalisation in training mode writes its running statistics ({written[0]})",
                 "call .eval() on the module, or capture it in evaluation mode",
+                "training",
             )
         if written:
             raise TaskRefused(f"it writes to its buffer {', '.join(written)}", "return the new value instead")
@@ -186,7 +187,8 @@ class _Translation:
     def _refuse_op(self, node: Any) -> None:
         target = str(node.target)
         if target.startswith("aten.") and (reason := refusal(target)):
-            raise TaskRefused(f"{self._at(node)}{target}: {reason.what}", reason.fix)
+            cause = "random" if reason is RANDOM else ""
+            raise TaskRefused(f"{self._at(node)}{target}: {reason.what}", reason.fix, cause)
         if not target.startswith("aten.") and not self._on_sizes(node):
             raise TaskRefused(
                 f"{self._at(node)}{target} is not a core ATen operator", "write it with torch's own functions"

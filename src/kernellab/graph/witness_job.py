@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from types import ModuleType
 from typing import Any
 
 from kernellab.core.errors import TaskRefused
@@ -17,7 +18,7 @@ from kernellab.graph.any_device import any_device
 from kernellab.graph.arrays import packed, unpacked
 from kernellab.graph.export import explain
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.source import Request, Subject, choose, import_file, make
+from kernellab.graph.source import Request, Subject, choose, example_inputs, import_file, make_module
 
 
 def main(fds: list[int]) -> int:
@@ -45,7 +46,7 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
     torch.set_num_threads(1)
     module = import_file(request.file, request.text)
     with any_device("cpu"), torch.no_grad():
-        subject = make(module, choose(module, request.name), request)
+        subject = Subject(make_module(module, choose(module, request.name), request), _places(module, request))
         return results_of(subject, places, arrays)
 
 
@@ -56,6 +57,15 @@ def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[A
     found = list(result.values()) if isinstance(result, dict) else result
     found = found if isinstance(found, list | tuple) else [found]
     return [_plain(torch, t) for t in found]
+
+
+def _places(module: ModuleType, request: Request) -> tuple[Any, ...]:
+    """The example's inputs, of which only the numbers are used: tensors without contents, where that is possible."""
+    try:
+        with any_device("meta"):
+            return example_inputs(module, request)
+    except Exception:  # noqa: BLE001  the user's code looks at what it draws: then it is drawn
+        return example_inputs(module, request)
 
 
 def _filled(subject: Subject, places: list[str], given: list[Any]) -> Any:

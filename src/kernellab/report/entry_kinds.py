@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernellab.ledger.kinds import LABORATORY, EntryKind
+from kernellab.ledger.suite_records import SUITE_KINDS
 from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.search.scientist.notebook import KIND_OF
 from kernellab.search.soft.look import SOFT
@@ -26,5 +27,6 @@ ENTRY_KINDS: dict[str, EntryKind[Any]] = {
         EXAMINATION,
         BORROWED,
         VERDICT,
+        *SUITE_KINDS,
     )
 }

@@ -62,6 +62,8 @@ _EXIT = {
 }
 """What a run's shapes came to; the first of these that occurs is the run's own status."""
 _ORDER = tuple(_EXIT)
+_BASELINES = "baselines"
+"""The purpose of a run in which nothing is tried."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +131,19 @@ def run_search(
     emit: Listener = silent,
     profiled: bool = False,
     science: Question | None = None,
+    proved: bool = False,
 ) -> Outcome:
     """`klab run`: search every shape with the built-in recipes and the given candidates, and whoever proposes.
 
-    `profiled`: say of every shape's best confirmed kernel what bounds it.
+    `profiled`: say of every shape's best confirmed kernel what bounds it. `proved`: the task's judge was tried already.
     """
     question = science or Question(NO_MODEL)
     needs_some = choose(settings.proposer, question.science.model)[0].needs == "recipes"
     if settings.sampled:
         check_sampler(settings.sampler)
     task, settings, candidates = known_candidates(locator, settings, extra)
-    prove(task)
+    if not proved:
+        prove(task)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
     if warm is None and needs_some:
@@ -155,6 +159,30 @@ def run_search(
             keep_templates(folder, question.templates)
             request = SearchRequest(question, settings.proposer, borrowed=borrowed, profiled=profiled)
             return _end(run, *search(run, chosen, candidates, request))
+
+
+def measure_baselines(locator: str, settings: Settings, folder: Path, emit: Listener = silent) -> Outcome:
+    """A run of a task without candidates: its ceilings, floor and baselines at every timed shape, and nothing tried."""
+    task = load_task(locator).on(settings.device)
+    with (
+        OpenTask(settings, task, locator, emit) as opened,
+        ExperimentRun.start(opened, folder, task.tune, [], _BASELINES) as run,
+    ):
+        return _end(run, _measured(run, task.tune, {}))
+
+
+def _measured(run: ExperimentRun, shapes: Sequence[Dims], done: Mapping[str, AnyResult]) -> list[AnyResult]:
+    results = []
+    for dims in shapes:
+        result = done.get(dims_label(dims))
+        if result is None:
+            stage = run.stage(dims)
+            try:
+                result = search_shape(run, stage, Listed([]), Budget(0, 0.0))
+            finally:
+                stage.close()
+        results.append(result)
+    return results
 
 
 def _refuse_nothing(task: Task, candidates: Sequence[Candidate]) -> None:
@@ -201,8 +229,9 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
     if not extra_trials and (outcome := _read_ended(folder)) is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return outcome
-    if extra_trials and asked.purpose == "try":
-        raise UsageError(f"{folder} holds the trial of one candidate", "start a search with 'klab run' for more trials")
+    if extra_trials and asked.purpose in ("try", _BASELINES):
+        what = "the trial of one candidate" if asked.purpose == "try" else "baselines alone"
+        raise UsageError(f"{folder} holds {what}", "start a search with 'klab run' for more trials")
     settings = Settings(**asked.settings.model_dump())
     task, locator = task_of(folder)
     candidates = candidates_of(folder)
@@ -211,6 +240,8 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         shapes = [in_order(d, task) for d in asked.shapes]
         if asked.purpose == "try":
             return _try(run, shapes[0], candidates[0], asked.params, _finished(folder, task))
+        if asked.purpose == _BASELINES:
+            return _end(run, _measured(run, shapes, _finished(folder, task)))
         question = Question.of(folder, asked.science)
         request = SearchRequest(
             question, settings.proposer, {} if extra_trials else _finished(folder, task), extra_trials

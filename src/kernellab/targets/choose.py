@@ -37,6 +37,14 @@ def choose_device(
     return settings
 
 
+def settle_device(settings: Settings) -> Settings:
+    """The same for what is measured whether there is a candidate or not: an accelerator if one is here."""
+    if settings.device != AUTO:
+        return choose_device(settings, [])
+    found = next((p for p in _ranked(devices()) if p.present()), processor())
+    return settings.model_copy(update={"device": found.kind})
+
+
 def processor() -> Platform:
     """Where everything runs for which there is nothing else."""
     return next(found for found in map(platform, devices()) if not found.accelerator)

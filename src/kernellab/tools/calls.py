@@ -42,11 +42,15 @@ class Call(BaseModel):
 
 class ListTasks(Call):
     name = "list_tasks"
-    about = "The tasks there are: dtypes, shapes that are timed, built-in recipes. Start here."
+    about = (
+        "The tasks there are: dtypes, shapes that are timed, built-in recipes. Start here. suite 'lab': PyTorch modules, by "
+        "names that a spec takes."
+    )
     long = False
+    suite: Short = ""
 
     def run(self, context: ToolContext) -> Record:
-        return tasks.list_tasks(context.files)
+        return tasks.list_tasks(context.files, self.suite)
 
 
 class GenerateKernel(Call):

@@ -12,6 +12,7 @@ from kernellab.core.settings import Settings, load_settings
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import is_task_file, load_task, locate
 from kernellab.tasks.spec import Dims, Task, parse_dims
+from kernellab.tasks.suites import is_shipped
 from kernellab.tools.quota import Deadline
 from kernellab.tools.records import Spec
 from kernellab.tools.workspace import DEFAULT, Workspace
@@ -31,7 +32,7 @@ class ToolContext:
     def locate(self, spec: Spec) -> tuple[Task, str]:
         """The task and the locator that loads it again."""
         name = spec.task
-        if self.files is not None and name not in TASKS:
+        if self.files is not None and name not in TASKS and not is_shipped(name):
             if name not in self.files:
                 known = ", ".join((*TASKS, *self.files))
                 raise UsageError(

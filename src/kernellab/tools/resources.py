@@ -21,6 +21,7 @@ from kernellab.ledger.store import Store
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.memory.specimen import reader_of
 from kernellab.targets.base import platform
+from kernellab.tasks.suites import SUITES
 from kernellab.tools.context import ToolContext
 from kernellab.tools.discreet import entry_shown
 from kernellab.tools.records import (
@@ -74,7 +75,7 @@ class Shelf:
 
     def read(self, uri: str) -> str:
         routes: dict[str, Callable[..., str]] = {
-            rf"klab://task/({_NAME})/({'|'.join(backends())})": self._task,
+            rf"klab://task/((?:{'|'.join(SUITES)}:)?{_NAME})/({'|'.join(backends())})": self._task,
             rf"klab://kernel/({_ID})/(source|log)": self._kernel,
             rf"klab://artifact/({_ID})/(source|listing)": self._artifact,
             rf"klab://run/({_NAME})/ledger": self._ledger,

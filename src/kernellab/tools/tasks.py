@@ -12,13 +12,20 @@ from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label
+from kernellab.tasks.suites.finding import find_suite
+from kernellab.tasks.suites.listing import lines_of
 from kernellab.tools.records import TaskLine, TaskList
 
 _EXAMPLE = re.compile(r"```python\n.*?```", re.DOTALL)
 
 
-def list_tasks(files: Mapping[str, str] | None = None) -> TaskList:
-    """A line for each family of built-in tasks, and for each task file."""
+def list_tasks(files: Mapping[str, str] | None = None, suite: str = "") -> TaskList:
+    """A line for each family of built-in tasks, and for each task file or module; or for each task of a suite."""
+    if suite:
+        found = lines_of(find_suite(suite))
+        return TaskList(
+            tasks=tuple(TaskLine(name=t.locator, about=t.about, dtypes=(), shapes=(), recipes=()) for t in found)
+        )
     lines = [
         _line(TASKS[name], [t for t in TASKS.values() if t.family == name])
         for name in dict.fromkeys(t.family for t in TASKS.values())

@@ -151,9 +151,23 @@ def test_what_cannot_be_a_task_is_refused(files: Files, forward: str, words: str
     assert re.search(words, what), what
 
 
+@pytest.mark.parametrize(
+    ("forward", "cause"),
+    [
+        ("return F.dropout(x, 0.5)", "random"),
+        ("raise ValueError('not today')", "broken"),
+        ("import not_there", "broken"),
+        ("x += 1; return x", ""),
+    ],
+)
+def test_a_refusal_says_whether_the_code_is_broken_or_random(files: Files, forward: str, cause: str) -> None:
+    assert refused(files, module(forward)).cause == cause
+
+
 def test_statistics_written_in_training_mode_are_refused(files: Files) -> None:
     error = refused(files, module("return self.n(x)", "self.n = nn.BatchNorm1d(8)"))
     assert "in training mode writes its running statistics" in error.what
+    assert error.cause == "training"
     assert ".eval()" in error.fix
 
 

@@ -14,7 +14,7 @@ from kernellab.core.settings import Settings
 from kernellab.propose.recipe import FOLDER, builtin_candidates, load_recipes, read_candidate
 from kernellab.run.driver import present
 from kernellab.targets.base import DeviceSetup, platform
-from kernellab.targets.choose import choose_device
+from kernellab.targets.choose import choose_device, settle_device
 from kernellab.tasks.builtin import TASKS
 
 C = read_candidate(FOLDER / "c" / "softmax_blocked.py")
@@ -41,6 +41,19 @@ def test_what_is_for_the_processor_runs_there_wherever_it_is(
     device: str, candidates: list[Candidate], builtin: tuple[str, ...]
 ) -> None:
     assert chosen(device, candidates, builtin) == "cpu"
+
+
+def test_what_is_measured_without_a_candidate_gets_the_best_device_that_is_here() -> None:
+    settings = Settings(effort="quick", threads=2)
+    best = "cuda" if present() else "cpu"
+    assert settle_device(settings) == settings.model_copy(update={"device": best})
+    assert settle_device(Settings(device="cpu")).device == "cpu"
+
+
+@without_gpu
+def test_a_gpu_that_is_asked_for_without_a_candidate_must_be_here() -> None:
+    with pytest.raises(EnvironmentFault, match="--device cuda needs"):
+        settle_device(Settings(device="cuda"))
 
 
 def test_nothing_but_the_device_is_settled() -> None:

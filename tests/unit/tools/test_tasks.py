@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from tests.unit.suite.problems import SCALED
+
+from kernellab.core.errors import UsageError
 from kernellab.propose.prompts import Withheld, estimate_tokens
 from kernellab.tasks.builtin import TASKS
-from kernellab.tools import ToolContext, list_tasks
+from kernellab.tasks.lab import lab_tasks
+from kernellab.tools import Spec, ToolContext, Workspace, list_tasks
+from kernellab.tools.calls import read_call
+from kernellab.tools.context import task_files
+from kernellab.tools.records import TaskList
+from kernellab.tools.resources import Shelf, links_of
 from kernellab.tools.tasks import guide
 
 
@@ -16,6 +25,27 @@ def test_lists_families_and_task_files(context: ToolContext) -> None:
     assert found["softmax"].dtypes == ("f32", "bf16", "f16")
     assert "c: softmax_blocked" in found["softmax"].recipes
     assert found["cube"].shapes == ("N=65536", "N=32768")
+
+
+def test_lists_the_tasks_of_a_suite_by_names_that_a_spec_takes(context: ToolContext) -> None:
+    found = read_call("list_tasks", {"suite": "lab"}).run(context)
+    assert isinstance(found, TaskList)
+    assert [t.name for t in found.tasks] == [f"lab:{name}" for name in lab_tasks()]
+    assert "klab://task/lab:rms_norm-f32/c" in [link.uri for link in links_of(found)]
+    with pytest.raises(UsageError, match="there is no suite 'moon'"):
+        list_tasks(context.files, "moon")
+
+
+def test_a_task_of_a_suite_and_a_module_are_tasks_like_any(context: ToolContext, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    assert "# Candidate format" in Shelf(context).read("klab://task/lab:swiglu-f32/c")
+    module = tmp_path / "net.py"
+    module.write_text(SCALED)
+    own = ToolContext(Workspace(tmp_path / "work"), task_files([Path(f"{module}:Model")]))
+    (line,) = [t for t in list_tasks(own.files).tasks if t.name == "net"]
+    assert (line.shapes, line.dtypes) == (("d0=64",), ("float32",))
+    task, locator = own.locate(Spec(task="net"))
+    assert (task.name, locator.endswith(".json")) == ("net", True)
 
 
 @pytest.mark.parametrize("backend", ["c", "triton", "cuda"])

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused
-from kernellab.graph.capture import Capturer
+from kernellab.graph.capture import Capturer, read_text
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
@@ -30,6 +30,7 @@ from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.oracle import expect, run_reference, run_trusted
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites.base import Problem
+from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
@@ -58,14 +59,19 @@ class Importer:
 
     def import_problem(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
+        return self.complete(self.capture(problem, wishes), problem, wishes)
+
+    def capture(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> GraphRecord:
+        """Its graph alone, which costs the same at any size."""
         if problem.broken is not None:
             raise problem.broken
-        if wishes.eval_mode:
-            problem = replace(problem, request=replace(problem.request, eval_mode=True))
-        graph = self._capturer.capture(problem.request)
+        return self._capturer.capture(_asked(problem, wishes).request)
+
+    def complete(self, graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
+        """A captured graph with everything else that makes it a task; the module must agree with it."""
         try:
             record = record_of(graph, problem, wishes)
-            agree(record, partial(self._capturer.witness, problem.request))
+            agree(record, partial(self._capturer.witness, _asked(problem, wishes).request))
         except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
@@ -73,6 +79,13 @@ class Importer:
                 "give shapes of your own, or example inputs whose range says what is allowed",
             ) from None
         return record
+
+    def smaller(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> Problem | None:
+        """The problem at the first reduced sizes at which it runs; None where there are none."""
+        request = _asked(problem, wishes).request
+        tries = attempts(request, request.text if request.text is not None else read_text(request.file))
+        found = self._capturer.first_that_runs(tries) if tries else ""
+        return replace(problem, request=tries[found][0]) if isinstance(found, int) else None
 
     def close(self) -> None:
         self._capturer.close()
@@ -94,6 +107,11 @@ def agree(record: ModuleRecord, witness: Callable[[list[str], list[Array]], list
         inputs = _drawn(task, dims, OWN)
         given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
         _compare(task, dims, witness(places, given), inputs)
+
+
+def _asked(problem: Problem, wishes: Wishes) -> Problem:
+    """The problem in the mode that is wished for."""
+    return replace(problem, request=replace(problem.request, eval_mode=True)) if wishes.eval_mode else problem
 
 
 def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:

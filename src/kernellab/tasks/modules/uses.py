@@ -21,6 +21,7 @@ _PART_OF = (
     "aten.constant_pad_nd",
 )
 _NO_LIMIT = 1 << 31
+_ALL = (1 << 63) - 1
 
 
 class Uses:
@@ -57,10 +58,11 @@ class Uses:
         return bool(readers) and not picked and not strided
 
     def _passed_on(self, node: Node) -> list[Ref]:
-        """What a node is another form of: a view's or a copy's source, or the integers that a mask lets through."""
+        """What a node is another form of: a view's or a copy's source, or integers that a mask or a bound lets through."""
         whole = node.results[0]
         masks = node.op.startswith("aten.where") and whole is not None and not whole.is_float
-        places = (1, 2) if masks else (0,) if _passes_on(node) else ()
+        bounded = node.op.startswith("aten.clamp") and whole is not None and not whole.is_float
+        places = (1, 2) if masks else (0,) if bounded or _passes_on(node) else ()
         return [ref for place in places if (ref := _ref(node, place)) is not None]
 
     def _consumers(self, name: str) -> Iterator[tuple[Node, int]]:
@@ -110,8 +112,13 @@ class Uses:
 
 def _passes_on(node: Node) -> bool:
     found = row(node.op)
-    whole = found is not None and found.view and not node.op.startswith(_PART_OF)
+    whole = found is not None and found.view and (not node.op.startswith(_PART_OF) or _is_whole_slice(node))
     return len(node.results) == 1 and (whole or node.op.startswith(_SAME))
+
+
+def _is_whole_slice(node: Node) -> bool:
+    """x[:, None] has a slice that leaves nothing out."""
+    return node.op.startswith("aten.slice.") and node.args[2:3] == [0] and node.args[3:] == [_ALL]
 
 
 def _ref(node: Node, place: int) -> Ref | None:

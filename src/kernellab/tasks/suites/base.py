@@ -16,13 +16,15 @@ from kernellab.graph.source import Request
 class Problem:
     """One problem of somebody else's: what to capture, what it is called, and where it is from.
 
-    `broken` is why it cannot even be read, in a list of problems that goes on with the next.
+    `broken` is why it cannot even be read, in a list of problems that goes on with the next. `on_accelerator`: what is
+    captured for an accelerator instead, where its author gave other sizes for it.
     """
 
     request: Request
     name: str
     suite: str = ""
     broken: KlabError | None = None
+    on_accelerator: Request | None = None
 
 
 def listed(make: Callable[[str], Problem], path: str) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.unit.tasks.modules import graphs
 
 from kernellab.graph.record import GraphRecord, Ref, Seen
@@ -72,3 +73,20 @@ def test_distributions_that_overflow_in_the_modules_own_type_are_left_out() -> N
     product = graphs.node("y", "aten.cumprod.default", [Ref(ref="x"), 1], graphs.tensor("d0", "d1"))
     record = graphs.graph([graphs.given("x", graphs.tensor("d0", "d1"))], [product], {"d0": 8, "d1": 256})
     assert "offset" not in graphs.module_record(record).distributions
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "limit"),
+    [
+        ("aten.clamp.default", [0], 5),
+        ("aten.slice.Tensor", [0, 0, (1 << 63) - 1], 5),
+        ("aten.slice.Tensor", [0, 1, (1 << 63) - 1], 1 << 31),
+    ],
+)
+def test_indices_are_bounded_through_what_lets_them_all_through(op: str, arguments: list[int], limit: int) -> None:
+    nodes = [
+        graphs.node("j", op, [Ref(ref="i"), *arguments], graphs.tensor("d0", dtype="int64")),
+        graphs.node("y", "aten.gather.default", [Ref(ref="x"), 0, Ref(ref="j")], graphs.tensor("d0")),
+    ]
+    inputs = [graphs.given("x", graphs.tensor(5)), graphs.given("i", graphs.tensor("d0", dtype="int64"), seen=None)]
+    assert Uses(graphs.graph(inputs, nodes, {"d0": 64})).below("i", {"d0": 64}) == limit

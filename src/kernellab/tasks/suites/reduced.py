@@ -1,24 +1,40 @@
-"""A problem file at reduced sizes: its module-level whole numbers made smaller, everything else as it is.
+"""A problem at reduced sizes, for devices that its own are too large for: numbers made smaller, everything else as it is.
 
-The text is changed in memory and handed to the capture process; nothing of a suite is written anywhere. A number is shrunk when it is
-assigned at the top level, by itself or in a tuple of numbers. Larger limits are tried until the module runs: some sizes must divide
-others, and kernels must fit into images.
+A file's text is changed in memory and handed to the capture process; nothing of a suite is written anywhere. A number is
+shrunk when it is assigned at the top level, by itself or in a tuple of numbers, or when it is a setting of a folder. Which
+of the attempts runs is found out in the sandbox: some sizes must divide others, and kernels must fit into images.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
+
+from kernellab.graph.source import Request
 
 LIMITS = (64, 48, 32, 24, 16, 24, 32, 48, 64, 96, 128, 256, 512, 10**9)
 MOST = (1 << 18,) * 4 + (1 << 22,) * 5 + (1 << 23,) * 5
-"""The limits in the order in which they are tried, and the elements of inputs and weights that each may have: first the largest sizes
-that are quick, then the smallest that run. Very small sizes hide things: a group of one element is constant."""
+"""The limits in the order in which they are tried, and the elements of inputs and weights that each may have: first the
+largest sizes that are quick, then the smallest that run. Very small sizes hide things: groups of one are constant."""
+
+
+def attempts(request: Request, text: str) -> list[tuple[Request, int]]:
+    """Ways to make a problem small, the best first, and how many elements of inputs and weights each may have."""
+    try:
+        cut = [
+            (replace(request, text=shrunk(text, limit), init=shrunk_settings(request.init, limit),
+                     inputs=shrunk_settings(request.inputs, limit)), most)
+            for limit, most in zip(LIMITS, MOST, strict=True)
+        ]  # fmt: skip
+        return [*cut, (replace(request, text=small_batch(text)), MOST[-1])]
+    except (SyntaxError, ValueError, RecursionError):  # the capture says what is wrong with it
+        return []
 
 
 def shrunk(text: str, limit: int) -> str:
-    """The file with its sizes cut to about `limit`. Sizes that differ go on differing where that is possible: as many groups as
-    channels would be another problem."""
+    """The file with its sizes cut to about `limit`. Sizes that differ go on differing where that is possible: as many
+    groups as channels would be another problem."""
     tree = ast.parse(text)
     values = [s.value for s in tree.body if isinstance(s, ast.Assign)]
     sizes = _apart({n for v in values for n in _numbers(v)}, limit)

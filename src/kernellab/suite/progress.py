@@ -1,0 +1,33 @@
+"""How far a suite is, and when it will be through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Progress:
+    """`already`: done before this process began; they say nothing about how long one takes."""
+
+    def __init__(self, total: int, clock: Callable[[], float], already: int = 0) -> None:
+        self._total, self._already, self._clock = total, already, clock
+        self._done, self._started = 0, clock()
+
+    def done(self) -> None:
+        self._done += 1
+
+    @property
+    def left_s(self) -> float | None:
+        """By the mean of those that were done; None before the first."""
+        left = self._total - self._already - self._done
+        return (self._clock() - self._started) / self._done * left if self._done else None
+
+    def line(self, name: str, what: str) -> str:
+        left = self.left_s
+        eta = f", about {_span(left)} left" if left else ""
+        return f"{self._already + self._done}/{self._total} {name}: {what}{eta}"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
