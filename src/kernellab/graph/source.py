@@ -81,8 +81,8 @@ def choose(module: ModuleType, name: str) -> Any:
     )
 
 
-def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
-    """The module in the mode that is asked for, and its inputs. Torch's default device is the caller's affair."""
+def construct(module: ModuleType, chosen: Any, request: Request) -> Any:
+    """`chosen`, which may be another file's, made with the arguments that this file gives its own."""
     torch = need_torch()
     torch.manual_seed(0)
     if inspect.isclass(chosen):
@@ -97,6 +97,12 @@ def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
         made = as_module(chosen)
     if request.eval_mode:
         made.eval()
+    return made
+
+
+def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
+    """The module in the mode that is asked for, and its inputs. Torch's default device is the caller's affair."""
+    made = construct(module, chosen, request)
     drawn = getattr(module, "get_inputs", None)
     if drawn is None:
         raise TaskRefused(
