@@ -25,12 +25,12 @@ from kernellab.core.settings import Settings
 from kernellab.evaluate.evaluator import found_twice
 from kernellab.evaluate.stage import Stage
 from kernellab.graph.capture import read_text
-from kernellab.graph.source import Request
+from kernellab.graph.source import SOLUTION, Request
 from kernellab.measurement.bench import Busy
 from kernellab.measurement.host_rig import HostRig
 from kernellab.measurement.rig import threads_cpus
 from kernellab.run.base import WorkerFault
-from kernellab.run.host import JOB, SOLUTION, HostDevice, Problem, arguments_of
+from kernellab.run.host import JOB, HostDevice, Problem, arguments_of
 from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.targets.base import platform

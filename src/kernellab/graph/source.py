@@ -19,6 +19,8 @@ from kernellab.graph.any_device import device_of
 from kernellab.graph.need_torch import need_torch
 
 _CLASS = "Model"
+SOLUTION = "ModelNew"
+"""What KernelBench calls somebody's own version of a problem's Model."""
 
 
 @dataclass(frozen=True)

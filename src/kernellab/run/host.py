@@ -31,7 +31,6 @@ from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 
 JOB = "kernellab.run.host_job"
-SOLUTION = "ModelNew"
 _MEMORY = 24 << 30
 _LOG_BYTES = 1 << 20
 _DESCRIBE_S = 300.0

@@ -21,12 +21,11 @@ from kernellab.core.errors import TaskRefused
 from kernellab.core.ids import canonical_json
 from kernellab.graph.any_device import any_device
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.source import Request, check_inputs, choose, construct, import_file, told
+from kernellab.graph.source import SOLUTION, Request, choose, construct, import_file, make, told
 from kernellab.run.child import FAILED, LOADED, READ, WRITE, Mapped, map_region, touch
 from kernellab.run.serve import serve
 from kernellab.sandbox import limits
 
-SOLUTION = "ModelNew"
 _MOST_SAID = 2000
 
 
@@ -60,7 +59,7 @@ def arguments(fds: list[int]) -> int:
     request = Request(**json.loads(os.pread(request_fd, os.fstat(request_fd).st_size, 0)))
     module = import_file(request.file, request.text)
     with any_device("meta"):
-        given = check_inputs(module.get_inputs(**(request.inputs or {})))
+        given = make(module, choose(module, request.name), request).inputs
     tensor = need_torch().Tensor
     os.write(reply_fd, canonical_json({"arguments": [None if isinstance(g, tensor) else {"value": g} for g in given]}))
     return 0
@@ -154,7 +153,7 @@ def _check(number: int, found: Any, out: Any) -> None:
 
 
 def _words(err: BaseException, setup: dict[str, Any]) -> str:
-    return err.what if isinstance(err, TaskRefused) else told(err, setup["file"])
+    return f"{err.what}; {err.fix}" if isinstance(err, TaskRefused) else told(err, setup["file"])
 
 
 def warm() -> None:
