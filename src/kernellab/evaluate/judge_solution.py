@@ -86,7 +86,7 @@ class SolutionJudge:
             raise UsageError(f"'{locator}' is no PyTorch module", fix)
         record = read_module_record(located)
         self.task: Task = module_task(record).on("cpu")
-        self._settings, self._locator, self._emit = settings, located, emit
+        self._settings, self.locator, self._emit = settings, located, emit
         request = _request(locator, wishes)
         own = [os.path.dirname(request.file)] if request.text is not None else []
         self._sandbox = open_sandbox(settings.sandbox, [JOB], [*own, *(os.path.abspath(f) for f in folders)])
@@ -140,7 +140,7 @@ class SolutionJudge:
         setup = platform("cpu").open(self._settings, self.task, True)
         try:
             rig = HostRig(setup.rig, device)
-            with closing(Stage(rig, self.task, self._locator, self.task.tune[0], self._emit)) as stage:
+            with closing(Stage(rig, self.task, self.locator, self.task.tune[0], self._emit)) as stage:
                 return stage.time(built, self._settings.profile)
         finally:
             setup.close()
