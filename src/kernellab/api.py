@@ -1,4 +1,4 @@
-"""The Python API: optimize(), verify(), measure(), build(), check(), study(), analyse(). The command line does no more."""
+"""The Python API: optimize(), verify(), measure(), build(), check(), judge(), study(), analyse(). The CLI does no more."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
+from kernellab.evaluate.judge_solution import Judgement, SolutionJudge, solution_text
 from kernellab.graph.live import name_of
 from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
@@ -24,7 +25,7 @@ from kernellab.study.mine.miner import Analysis, mine_run
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.load import locate as find_task
-from kernellab.tasks.modules.importing import Wishes
+from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
 from kernellab.tasks.modules.live import locate_object, with_inputs
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
@@ -232,6 +233,24 @@ def check(
 ) -> Checked:
     """Prove a task's judge, alone and in seconds: no kernel is built and nothing is timed."""
     return check_task(load_task(locate(task, dtype, wishes, example_inputs)).on(device))
+
+
+def judge(
+    solution: str | Path,
+    problem: str,
+    *,
+    timed: bool = False,
+    wishes: Wishes | None = None,
+    listener: Listener = silent,
+    **settings: Any,
+) -> Judgement:
+    """Judge somebody else's ModelNew against a problem (FILE.py:Model), on the processor: trust level `host`, no claim."""
+    file = Path(solution)
+    chosen = load_settings({**settings, "device": "cpu"})
+    folder = str(file.absolute().parent)
+    solution_text(file)
+    with SolutionJudge(chosen, problem, [folder], wishes or AS_IT_IS, listener) as judge_of:
+        return judge_of.judge(file, timed)
 
 
 def refuse_without_kernels(task: Asked) -> None:

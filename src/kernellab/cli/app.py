@@ -1,5 +1,5 @@
-"""The command line: klab doctor | tasks | init | demo | check | run | build | verify | bench | show | runs | audit |
-anchor | prove | results | replay | resume | suite."""
+"""The command line: klab doctor | tasks | init | demo | check | judge | run | build | verify | bench | show | runs |
+audit | anchor | prove | results | replay | resume | suite."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.check import check
 from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
+from kernellab.cli.judge import judge
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
     WAIT_S,
@@ -137,6 +138,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 app.command()(run)
 app.command()(check)
+app.command()(judge)
 app.command()(build)
 
 

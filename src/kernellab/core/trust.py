@@ -23,8 +23,8 @@ LEVELS: dict[str, TrustLevel] = {
         TrustLevel("device-only", "kernels alone on the device; no code of the candidate ran on the host"),
         TrustLevel(
             "host",
-            "code of the candidate ran in the process that held the clock",
-            "the candidate's code ran beside the clock",
+            "the candidate's own host code ran, in a confined process; the laboratory holds the clock and the answers",
+            "the candidate's own host code ran in the measured process",
         ),
     )
 }

@@ -19,6 +19,8 @@ from kernellab.graph.any_device import device_of
 from kernellab.graph.need_torch import need_torch
 
 _CLASS = "Model"
+SOLUTION = "ModelNew"
+"""What KernelBench calls somebody's own version of a problem's Model."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def make(module: ModuleType, chosen: Any, request: Request) -> Subject:
 
 
 def make_module(module: ModuleType, chosen: Any, request: Request) -> Any:
+    """`chosen`, which may be another file's, made with the arguments that this file gives its own."""
     torch = need_torch()
     torch.manual_seed(0)
     if inspect.isclass(chosen):

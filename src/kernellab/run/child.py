@@ -21,7 +21,7 @@ from kernellab.sandbox import libc, limits, seccomp
 
 BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
 SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
-_READ, _WRITE = 1, 2
+READ, WRITE = 1, 2
 _SHARED, _PRIVATE, _FIXED, _ANONYMOUS, _NORESERVE, _POPULATE = 0x01, 0x02, 0x10, 0x20, 0x4000, 0x8000
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 LEFTOVERS = 0xFFFF_FFFF
@@ -47,7 +47,7 @@ def live(
         order = os.read(channel, MAX_COMMAND)
         if order:
             calls, places = _load(
-                setup, program, order, channel, {"in": (inputs, _READ), "out": (outputs, _READ | _WRITE)}
+                setup, program, order, channel, {"in": (inputs, READ), "out": (outputs, READ | WRITE)}
             )
             os.write(channel, LOADED + struct.pack(f"<{len(places)}Q", *places))
             serve(channel, channel, calls)
@@ -67,15 +67,15 @@ def _load(
     buffers = {}
     for number in sorted(wanted, key=wanted.__getitem__):  # so that no buffer's place tells another's
         kind, wire = setup["buffers"][number]
-        buffers[number] = _map(*sources[kind], *wire)
+        buffers[number] = map_region(*sources[kind], *wire)
     if order[:8] == SCRUBBED:
         for buffer in buffers.values():
-            _touch(buffer)
+            touch(buffer)
     _give_away(channel, program)
     libraries = [_open(name) for name in setup["libraries"]]
     addresses = {number: buffer.data for number, buffer in buffers.items()}
     calls = {n: _bind(libraries, setup["calls"][n], setup["plans"], addresses) for n in numbers}
-    calls[LEFTOVERS] = [(_leave, (buffer,)) for buffer in buffers.values() if buffer.protection & _WRITE]
+    calls[LEFTOVERS] = [(_leave, (buffer,)) for buffer in buffers.values() if buffer.protection & WRITE]
     return calls, [place for library in libraries for place in _places(library)]
 
 
@@ -102,7 +102,7 @@ def _places(library: ctypes.CDLL) -> list[int]:
     return [base, _tls_address((ctypes.c_size_t * 2)(module.value, 0))]
 
 
-class _Buffer(NamedTuple):
+class Mapped(NamedTuple):
     base: int
     length: int
     data: int
@@ -110,22 +110,22 @@ class _Buffer(NamedTuple):
     protection: int
 
 
-def _map(fd: int, protection: int, start: int, length: int, data: int, nbytes: int) -> _Buffer:
+def map_region(fd: int, protection: int, start: int, length: int, data: int, nbytes: int) -> Mapped:
     """Map a region with a page on either side that faults."""
     hole = libc.mmap(0, length + 2 * _PAGE, 0, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
     base = libc.mmap(hole + _PAGE, length, protection, _SHARED | _FIXED, fd, start)
-    return _Buffer(base, length, base + data, nbytes, protection)
+    return Mapped(base, length, base + data, nbytes, protection)
 
 
-def _touch(buffer: _Buffer) -> None:
+def touch(buffer: Mapped) -> None:
     """Make every page present, so that no first touch is clocked; what an earlier sample wrote there is wiped out."""
-    writable = bool(buffer.protection & _WRITE)
+    writable = bool(buffer.protection & WRITE)
     libc.populate(buffer.base, buffer.length, writable)
     if writable:
         ctypes.memset(buffer.base, 0xFF, buffer.length)
 
 
-def _leave(buffer: _Buffer) -> None:
+def _leave(buffer: Mapped) -> None:
     """What a used output may hold before a call: large numbers of either sign, in every floating-point format."""
     ctypes.memset(buffer.data, _LARGE[os.urandom(1)[0] % 2], buffer.nbytes)
 
@@ -134,7 +134,7 @@ def _scratch(nbytes: int) -> int:
     rounded = -(-nbytes // 64) * 64
     length = -(-rounded // _PAGE) * _PAGE
     hole = libc.mmap(0, length + 2 * _PAGE, 0, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
-    base = libc.mmap(hole + _PAGE, length, _READ | _WRITE, _PRIVATE | _ANONYMOUS | _FIXED | _POPULATE, -1, 0)
+    base = libc.mmap(hole + _PAGE, length, READ | WRITE, _PRIVATE | _ANONYMOUS | _FIXED | _POPULATE, -1, 0)
     ctypes.memset(base, 0xFF, length)
     return base + length - rounded
 

@@ -36,7 +36,7 @@ def but(certificate: Certificate, **changes: Any) -> Certificate:
         ({"accuracy_deterministic": False}, "differ in bits"),
         ({"speed_win": False, "speed_speedup_low": 0.9}, "not faster by the rule"),
         ({"speed_speedup_low": 1.02}, "within 2 % of the threshold 1.010"),
-        ({"trust": "host"}, "trust level host: the candidate's code ran beside the clock"),
+        ({"trust": "host"}, "trust level host: the candidate's own host code ran in the measured process"),
         ({"trust": "device-only"}, "trust level device-only is not that of a kernel written in c"),
         ({"kernel_backend": "cuda"}, "trust level native is not that of a kernel written in cuda"),
         ({"kernel_abilities": ["reads a clock (rdtsc)"]}, "its machine code reads a clock (rdtsc)"),
