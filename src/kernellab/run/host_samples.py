@@ -23,7 +23,7 @@ from kernellab.run.worker import ClockedProcess
 from kernellab.sandbox.job import Job
 from kernellab.tasks.spec import Array
 
-LOAD_S = 300.0
+LOAD_S = 120.0
 _FIRST_CALL_S = 8.0
 """Beyond what a call may take: a fresh process sets up what libraries set up once."""
 _LEFTOVER = 0x7B

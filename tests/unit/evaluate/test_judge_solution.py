@@ -68,6 +68,11 @@ def test_every_shape_and_distribution_is_judged(judge: SolutionJudge, folder: Pa
     assert found.data()["verdict"]["judged"]
 
 
+def test_a_record_alone_is_problem_enough(judge: SolutionJudge, folder: Path) -> None:
+    with SolutionJudge(SETTINGS, judge.locator, [str(folder)]) as opened:
+        assert opened.judge(folder / "honest.py").status == "passed"
+
+
 def test_what_turns_on_inputs_that_it_has_seen_is_rejected(judge: SolutionJudge, folder: Path) -> None:
     assert judge.judge(folder / "remembers.py").status == "rejected"
 
@@ -102,5 +107,5 @@ def test_a_large_constant_in_the_problems_code_is_refused_in_words(folder: Path)
         "relu(x)", "relu(x @ self.table)"
     )
     (folder / "constant.py").write_text(text)
-    with pytest.raises(TaskRefused):
+    with pytest.raises(TaskRefused, match="large tensor in its code"):
         SolutionJudge(SETTINGS, f"{folder / 'constant.py'}:Model", [])
