@@ -3,7 +3,7 @@
 An error is counted in ULP of the scale (see ops/pairs.py). The budget is the larger of 4 ULP plus the square root of the
 terms of the largest sum on the path, and four times the error of an honest implementation in the graph's own types. What was
 never rounded must be equal. Where a graph rounds to short types between its operators, scales are too generous to see a
-wrong result: there the root mean square of all errors is held against the honest one's as well.
+wrong result: there the root mean square of the errors of every block of neighbours is held against the honest one's as well.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from kernellab.graph.rounding import inner_eps, narrowing
 REFERENCE_FACTOR = 4.0
 MEAN_FACTOR = 4.0
 """How much larger than the honest one's a root mean square error may be."""
-FEWEST = 16
-"""Elements from which such a mean says something."""
+_FLUSHED = TINY["float32"] / EPS["float32"]
+"""The least scale of what was computed: below it float32 has fewer bits, or none where subnormals are flushed to zero."""
+BLOCK, FEWEST = 64, 16
+"""Elements of which such a mean is taken, and from how many on it says something."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,12 @@ class Judged:
 
 
 def rms(error: Any) -> float:
-    return float(error.pow(2).mean().sqrt()) if error.numel() else 0.0
+    """The largest root mean square of a block of neighbours: a tile that is wrong is not lost among all that is right."""
+    squares = error.reshape(-1).pow(2)
+    whole = squares.numel() // BLOCK * BLOCK
+    means = [squares[:whole].reshape(-1, BLOCK).mean(1)] if whole else []
+    means += [squares[whole:].mean().reshape(1)] if squares.numel() - whole >= FEWEST else []
+    return max((float(m.max().sqrt()) for m in means), default=0.0)
 
 
 def accepted(judged: Judged, got: Any) -> Any:
@@ -170,6 +177,8 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
     magnitude = result.abs()
     scale = magnitude if scale is None else scale.expand(result.shape)
     scale = scale.where(~scale.isnan(), magnitude)
+    if not answer.exact:
+        scale = scale.clamp(min=_FLUSHED).where(result != 0, scale)
     scale = scale.where(result.isfinite(), scale.new_zeros(()))
     return Pair(result, scale, terms, answer.exact, choice, answer.whole)
 

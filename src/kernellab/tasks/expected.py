@@ -18,7 +18,7 @@ class Expected:
 
     `also` marks the elements of an exact output that are right although they differ: rounding leaves the decision open (two
     places hold the maximum, say). `floor_ulp` is the least budget that any inputs leave; 0: by the task's own `reduction`.
-    `most_rms_ulp`: what the root mean square of all errors may be, where a bound on each element is too generous.
+    `most_rms_ulp`: what the root mean square of a block's errors may be, where a bound on each element is too generous.
     """
 
     value: Array

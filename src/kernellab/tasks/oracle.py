@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.scale import BLOCK, FEWEST
 from kernellab.tasks.dtypes import is_float, is_short, limits, widen
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
@@ -184,8 +185,12 @@ def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, 
 
 
 def rms_ulp(got: Array, expected: Array, scale: Array) -> float:
-    """The root mean square of all errors, in ULPs of the scale."""
-    return float(np.sqrt(np.mean(np.square(_each_error(got, expected, scale)[1]))))
+    """The largest root mean square of the errors of a block of neighbours, in ULPs of the scale (graph/scale.rms)."""
+    squares = np.square(_each_error(got, expected, scale)[1]).reshape(-1)
+    whole = squares.size // BLOCK * BLOCK
+    means = [squares[:whole].reshape(-1, BLOCK).mean(1).max()] if whole else []
+    means += [squares[whole:].mean()] if squares.size - whole >= FEWEST else []
+    return float(np.sqrt(max(means, default=0.0)))
 
 
 def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array]:

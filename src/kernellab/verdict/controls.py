@@ -184,8 +184,11 @@ def _sane_scale(expected: Expected) -> bool:
     if not finite.any():
         return True
     value = np.abs(expected.value[finite])
-    width = (expected.high.astype(np.float64) - expected.low.astype(np.float64))[finite]
-    return bool(np.median(width) <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
+    width = float(np.median((expected.high.astype(np.float64) - expected.low.astype(np.float64))[finite]))
+    if math.isfinite(expected.most_rms_ulp):  # neighbours together are held closer than each of them
+        typical = math.sqrt(float(np.mean(np.square(expected.scale[finite]))))
+        width = min(width, 2 * expected.most_rms_ulp * limits(expected.low.dtype).eps * typical)
+    return bool(width <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
 
 
 def _decided(value: Array, also: Callable[[Array], Array]) -> bool:

@@ -124,7 +124,9 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
 def _explain_drift(name: str, got: Array, expected: Expected) -> Mismatch:
     absolute, ulps = errors(got, expected)
     found = rms_ulp(got, expected.value, expected.scale)
-    reason = f"{name}: off by {found:.3g} ULP in the mean of all elements, allowed are {expected.most_rms_ulp:.3g}"
+    reason = (
+        f"{name}: off by {found:.3g} ULP in the mean of a block of elements, allowed are {expected.most_rms_ulp:.3g}"
+    )
     return Mismatch("wrong-output", reason, _finite(absolute), _finite(ulps), found / expected.most_rms_ulp)
 
 

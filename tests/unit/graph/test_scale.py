@@ -13,7 +13,7 @@ from tests.unit.graph.modules import CASES  # noqa: E402
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.ops import table as operators  # noqa: E402
-from kernellab.graph.scale import judge  # noqa: E402
+from kernellab.graph.scale import judge, propagate, rms  # noqa: E402
 
 _PRECISE = [name for name, case in CASES.items() if case.precise]
 
@@ -145,3 +145,29 @@ def test_short_floats_are_counted_in_their_own_ulp() -> None:
     (verdict,) = judge(record, {"x": x})
     assert verdict.accepts(x.softmax(-1))
     assert not verdict.accepts(x.softmax(-1) * 1.2)
+
+
+def test_a_wrong_tile_is_not_lost_among_what_is_right() -> None:
+    error = torch.ones(64 * 200, dtype=torch.float64)
+    assert rms(error) == 1.0
+    error[64 * 7 : 64 * 8] = 40.0
+    assert rms(error) == 40.0
+    assert rms(torch.cat([torch.ones(64), 9 * torch.ones(20)])) == 9.0
+    assert rms(torch.cat([torch.ones(64), 9 * torch.ones(3)])) == 1.0, "too few to say anything"
+    assert rms(torch.zeros(0)) == 0.0
+
+
+def test_what_underflows_on_the_way_may_be_flushed_to_zero() -> None:
+    """silu(-95) * 1e3 in float32: exp(-95) has no bits left there, in float64 it has all of them."""
+    record = capture_object(lambda x, y: torch.nn.functional.silu(x) * y, [torch.randn(3, 4), torch.randn(3, 4)])
+    x, y = torch.full((3, 4), -95.0), torch.full((3, 4), 1000.0)
+    (judged,) = judge(record, dict(zip([i.name for i in record.inputs], (x, y), strict=True)))
+    assert judged.accepts(torch.zeros(3, 4))
+    assert not judged.accepts(torch.full((3, 4), -1e-30))
+
+
+def test_a_zero_that_was_decided_stays_decided() -> None:
+    """relu of what is clearly negative: nothing about it is open, and a mask of it neither."""
+    record = capture_object(lambda x: (torch.relu(x * 1.5 + 0.25) > 0), [torch.randn(3, 4)])
+    (pair,), _ = propagate(record, {record.inputs[0].name: torch.full((3, 4), -2.0)})
+    assert float(pair.scale.max()) == 0.0

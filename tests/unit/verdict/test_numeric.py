@@ -185,5 +185,5 @@ def test_errors_that_are_each_allowed_may_be_too_many_together() -> None:
     assert not within(all_off, wanted)
     fault = explain("y", all_off, wanted, 0)
     assert fault.cause == "wrong-output"
-    assert fault.reason == "y: off by 4 ULP in the mean of all elements, allowed are 2"
+    assert fault.reason == "y: off by 4 ULP in the mean of a block of elements, allowed are 2"
     assert fault.excess == 2.0
