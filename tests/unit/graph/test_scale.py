@@ -168,6 +168,6 @@ def test_what_underflows_on_the_way_may_be_flushed_to_zero() -> None:
 
 def test_a_zero_that_was_decided_stays_decided() -> None:
     """relu of what is clearly negative: nothing about it is open, and a mask of it neither."""
-    record = capture_object(lambda x: (torch.relu(x * 1.5 + 0.25) > 0), [torch.randn(3, 4)])
+    record = capture_object(lambda x: torch.relu(x * 1.5 + 0.25) > 0, [torch.randn(3, 4)])
     (pair,), _ = propagate(record, {record.inputs[0].name: torch.full((3, 4), -2.0)})
     assert float(pair.scale.max()) == 0.0
