@@ -25,6 +25,8 @@ ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
     "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "TMPDIR": namespaces.SCRATCH,
 }  # fmt: skip
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+"""What is confined has no business there; and a library that has looked for one may not be forked."""
 _BOOT = (
     "import sys, json; a = json.loads(sys.argv[1]); sys.path[:] = a['path'];"
     "from kernellab.sandbox.zygote import main; main(a['tier'], a['fd'], a['preload'], a['trees'], a['self_exe'])"

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kernellab.sandbox import libc, syscalls
-from kernellab.sandbox.host import ENVIRONMENT
+from kernellab.sandbox.host import ENVIRONMENT, NO_GPU
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import Profile
 
@@ -426,7 +426,7 @@ def _memfd(_: Target) -> str:
 
 @_attack("finds variables of the laboratory in its environment", "run", "build")
 def _environment(_: Target) -> str:
-    if strange := sorted(set(os.environ) - set(ENVIRONMENT)):
+    if strange := sorted(set(os.environ) - set(ENVIRONMENT) - set(NO_GPU)):
         raise GotThrough(f"found {', '.join(strange)}"[:200])
     return f"{len(os.environ)} variables, all on the list"
 

@@ -13,13 +13,11 @@ from typing import Literal
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.sandbox import landlock
-from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.host import NO_GPU, Sandbox
 from kernellab.sandbox.syscalls import AUDIT_ARCH, machine
 from kernellab.sandbox.zygote import LANDLOCKED, Tier
 
 ORDER: tuple[Tier, ...] = ("T1", "T2", "T3")
-_NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
-"""What is confined has no business there; and a library that has looked for one may not be forked."""
 
 
 def open_sandbox(
@@ -28,19 +26,19 @@ def open_sandbox(
 ) -> Sandbox:  # fmt: skip
     """Start a zygote in the wanted tier; "auto" takes the strongest that works. Jobs may read `trees` as well."""
     if wanted == "none":
-        return Sandbox("T0", preload, trees, self_exe, _NO_GPU)
+        return Sandbox("T0", preload, trees, self_exe, NO_GPU)
     if machine() not in AUDIT_ARCH:
         raise EnvironmentFault(f"the sandbox does not know the processor architecture {machine()}",
                                "use x86_64 or aarch64, or --sandbox none for kernels you trust")  # fmt: skip
     if wanted != "auto":
-        return Sandbox(wanted, preload, trees, self_exe, _NO_GPU)
+        return Sandbox(wanted, preload, trees, self_exe, NO_GPU)
     reasons = []
     for tier in ORDER:
         if tier in LANDLOCKED and landlock.abi() == 0:
             reasons.append(f"{tier}: this kernel has no Landlock")
             continue
         try:
-            return Sandbox(tier, preload, trees, self_exe, _NO_GPU)
+            return Sandbox(tier, preload, trees, self_exe, NO_GPU)
         except EnvironmentFault as fault:
             reasons.append(f"{tier}: {fault.what}")
     raise EnvironmentFault("no sandbox tier works on this machine (" + "; ".join(reasons) + ")",
