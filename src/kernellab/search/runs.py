@@ -310,6 +310,9 @@ def _end(run: ExperimentRun, results: list[AnyResult], extras: dict[str, Any] | 
             trial = run.archive.trials[result.trial]
             assert isinstance(trial, MeasuredTrial)
             _write_best(run, trial, result)
+        else:  # a winner that more trials did not confirm again is none any more
+            for kind in (".py", ".json"):
+                (run.folder / f"{best_name(in_order(result.dims, run.task))}{kind}").unlink(missing_ok=True)
     run.append(kinds.END, End(results=results, **({"extras": extras} if extras else {})))
     opened = run.opened
     outcome = Outcome(run.folder, opened.tier, opened.trust, run.ledger.root, tuple(results), extras or {})
