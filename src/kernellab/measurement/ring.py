@@ -47,7 +47,7 @@ class Answer:
         if self.exact:
             return all(got.tobytes() == wanted.tobytes() for got, (wanted, _) in pairs)
         with np.errstate(invalid="ignore"):  # bfloat16 warns of every NaN it compares
-            return all(bool(np.all((got >= low) & (got <= high))) for got, (low, high) in pairs)
+            return all((got >= low).all() and (got <= high).all() for got, (low, high) in pairs)
 
 
 class Ring(Slots):

@@ -246,11 +246,11 @@ class Samples:
 
     def _start(self, calls: Sequence[int], how: bytes) -> _Sample:
         """Have a new process made, and tell it to load for these calls. Nobody waits for either here."""
-        self._retire(_PREPARED - 1)
         sample = _Sample(*self._nest.fork(), frozenset(calls))
-        self._samples.append(sample)
         with contextlib.suppress(OSError):  # a process that could not be made shows when its first word is read
             sample.channel.send(how + struct.pack(f"<{len(calls)}I", *calls))
+        self._retire(_PREPARED - 1)  # only now: the new one need not wait until the old one is gone
+        self._samples.append(sample)
         return sample
 
     def _loaded(self, sample: _Sample) -> _Sample:

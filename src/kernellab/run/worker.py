@@ -21,10 +21,10 @@ from typing import NoReturn, Protocol
 
 from kernellab.core.records import Cause
 from kernellab.run.base import Sample, WorkerFault
-from kernellab.sandbox.freeze import STOP_S, states
+from kernellab.sandbox.accounts import OWN_THREAD, cpu_s, queued_s, states, switches
+from kernellab.sandbox.freeze import STOP_S
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
-_OWN_BOOKS = "/proc/thread-self/schedstat"
 _HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
 _LAG_S = 10e-3  # the CPU clock of a thread that runs elsewhere is as old as the last timer tick, 100 a second or more
 
@@ -51,7 +51,6 @@ class ClockedProcess:
         self._poll = select.poll()
         self._poll.register(replies, select.POLLIN)
         self._tasks = f"/proc/{process.pid}/task"
-        self._cpu_clock = (~process.pid << 3) | 2  # the kernel's name for another process's CPU clock
         self._threads = threads
         self._trusted = trusted
         self._still = False  # its CPU clock is exact only while it is stopped
@@ -73,13 +72,13 @@ class ClockedProcess:
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
         waited = self._waits()
-        before, started = self._cpu_s() if self._still else float("inf"), time.perf_counter()
+        before, started = cpu_s(self.process.pid) if self._still else float("inf"), time.perf_counter()
         self.process.resume()
         with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
             os.write(self._commands, message)
         ready = self._poll.poll(timeout_s * 1000)
         reply = self._read() if ready else b""
-        used = self._cpu_s()  # before the clock: what it uses from here on comes after the reply
+        used = cpu_s(self.process.pid)  # before the clock: what it uses from here on comes after the reply
         ended = time.perf_counter()
         if reply != token:
             self._broken(reply, bool(ready), timeout_s, "during a call")
@@ -93,9 +92,9 @@ class ClockedProcess:
         self._stop("being loaded")
 
     def _stop(self, since: str) -> None:
-        used = self._cpu_s()
+        used = cpu_s(self.process.pid)
         if not self.process.stop():
-            more, found = self._cpu_s() - used, "".join(sorted(states(self.process.pid)))
+            more, found = cpu_s(self.process.pid) - used, "".join(sorted(states(self.process.pid)))
             self.process.kill()
             reason = f"could not be stopped within {STOP_S:g} s of {since}"
             raise WorkerFault(
@@ -118,7 +117,7 @@ class ClockedProcess:
         if self._threads == 1:
             return 0.0
         with contextlib.suppress(OSError, ValueError, IndexError):
-            return self._waited() + _run_delay(_OWN_BOOKS)
+            return self._waited() + queued_s(OWN_THREAD)
         return 0.0
 
     def _refuse_more(self, seconds: float, used: float, most: float, late: float, waited: float) -> None:
@@ -127,7 +126,7 @@ class ClockedProcess:
         `used` was read from its CPU clock at the reply, while it may have been running; `most` is all that its threads can
         have used by then, where that is known. It stood still `late` after that; somebody had `waited` for a processor.
         """
-        now, threads = self._cpu_s(), self._threads
+        now, threads = cpu_s(self.process.pid), self._threads
         more = min(max(now - most, now - used - threads * _LAG_S), threads * late) - threads * waited
         if more > _LOST_S + _LOST_SHARE * seconds + _HIDDEN_S and not self._trusted:
             self.process.kill()
@@ -156,22 +155,16 @@ class ClockedProcess:
         self.process.kill()
         raise WorkerFault(*describe(self.process.status or 0, when, self.process.log()))
 
-    def _cpu_s(self) -> float:
-        try:
-            return time.clock_gettime(self._cpu_clock)
-        except OSError:
-            return 0.0
-
     def _waited(self) -> float:
         """How long its threads have waited for a processor."""
         threads = os.listdir(self._tasks) if self._threads > 1 else [str(self.process.pid)]
-        return sum(_run_delay(f"{self._tasks}/{t}/schedstat") for t in threads)
+        return sum(queued_s(f"{self._tasks}/{t}") for t in threads)
 
     def books(self) -> Books:
         """From the kernel, never from the worker."""
         try:
-            waited, switched = self._waited(), _switches(f"/proc/{self.process.pid}/status")
-            return Books(time.clock_gettime(self._cpu_clock), waited, _run_delay(_OWN_BOOKS), switched)
+            waited, switched = self._waited(), switches(f"/proc/{self.process.pid}")
+            return Books(cpu_s(self.process.pid), waited, queued_s(OWN_THREAD), switched)
         except (OSError, ValueError, IndexError):
             return Books(0.0, 0.0, 0.0, 0)
 
@@ -269,17 +262,6 @@ class Worker:
         self._process.close()
         for fd in self._fds:
             os.close(fd)
-
-
-def _switches(path: str) -> int:
-    """How often a process lost the processor without giving it up."""
-    with open(path, "rb") as file:
-        return int(file.read().rpartition(b"nonvoluntary_ctxt_switches:")[2].split()[0])
-
-
-def _run_delay(path: str) -> float:
-    with open(path, "rb") as file:
-        return int(file.read().split()[1]) * 1e-9
 
 
 def describe(status: int, when: str, log: str) -> tuple[Cause, str]:

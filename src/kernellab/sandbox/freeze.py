@@ -6,10 +6,11 @@ that undoes the stop. Whoever asks learns within the limit that the process is s
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Literal
+
+from kernellab.sandbox.accounts import cpu_s, queued_s, states
 
 Outcome = Literal["stopped", "ended", "running"]
 STOP_S = 2.0
@@ -26,7 +27,7 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
     One that does nothing is waited for as long again, and one that does nothing because others have the processor for
     longer: that is the machine's fault.
     """
-    began, used, queued = time.monotonic(), _cpu_s(pid), _queued_s(pid)
+    began, used, queued = time.monotonic(), cpu_s(pid), -1.0
     signal_stop()
     pause = _PAUSE_S
     while True:
@@ -36,7 +37,8 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
         if found <= {"T", "Z", "X"}:
             return "stopped"
         late = time.monotonic() - began
-        if late > within_s and _goes_on(late, within_s, _cpu_s(pid) - used, _queued_s(pid) - queued):
+        queued = _queued_s(pid) if queued < 0 else queued  # most have stopped by now, and are not asked
+        if late > within_s and _goes_on(late, within_s, cpu_s(pid) - used, _queued_s(pid) - queued):
             return "running"
         time.sleep(pause)  # it may need the very processor that we are on
         pause = min(2 * pause, _LONGEST_S)
@@ -49,39 +51,8 @@ def _goes_on(late: float, within_s: float, used: float, queued: float) -> bool:
 
 
 def _queued_s(pid: int) -> float:
-    """How long its first thread has waited for a processor."""
+    """Of its first thread; 0 where nobody tells."""
     try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[1]) * 1e-9
+        return queued_s(f"/proc/{pid}")
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-def _cpu_s(pid: int) -> float:
-    try:
-        return time.clock_gettime((~pid << 3) | 2)  # the kernel's name for another process's CPU clock
-    except OSError:
-        return 0.0
-
-
-def states(pid: int) -> set[str]:
-    """One letter for each kind of state that a thread of the process is in; empty when it is gone."""
-    folder = f"/proc/{pid}/task"
-    try:
-        threads = os.listdir(folder)
-    except (FileNotFoundError, ProcessLookupError):
-        return set()
-    return {state for thread in threads if (state := _state(f"{folder}/{thread}/stat"))}
-
-
-def _state(path: str) -> str:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    try:
-        return os.read(fd, 512).rpartition(b")")[2][1:2].decode()
-    except ProcessLookupError:
-        return ""
-    finally:
-        os.close(fd)

@@ -12,7 +12,7 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
-from kernellab.sandbox.freeze import states
+from kernellab.sandbox.accounts import states
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import ORDER
 from kernellab.sandbox.zygote import NAMESPACED

@@ -17,7 +17,7 @@ from kernellab.run import cpu
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, WorkerFault
 from kernellab.run.samples import Samples
-from kernellab.sandbox.freeze import states
+from kernellab.sandbox.accounts import states
 from kernellab.sandbox.host import Sandbox
 from kernellab.search.gauntlet import builtin_folder
 from kernellab.tasks.load import load_task

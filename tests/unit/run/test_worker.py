@@ -85,7 +85,7 @@ def test_who_spins_while_the_laboratory_gets_no_processor_is_not_accused(
     """Several threads may wait for work by spinning; the kernel's books say that this side waited all the while."""
     clocked._threads = 2
     waited = chain(repeat(0.0, 2), repeat(1000.0))
-    monkeypatch.setattr(worker, "_run_delay", lambda _: next(waited))
+    monkeypatch.setattr(worker, "queued_s", lambda _: next(waited))
     assert clocked.command([0], 60) > 0.1, "and all of it belongs to the sample"
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kernellab.sandbox.freeze import _goes_on, _queued_s, freeze, states
+from kernellab.sandbox.accounts import states
+from kernellab.sandbox.freeze import _goes_on, _queued_s, freeze
 
 SPINS = "print('on', flush=True)\nwhile True: pass"
 TWO = (
