@@ -49,10 +49,12 @@ def test_two_on_one_processor_stand_in_line_and_are_thrown_off(spinning: subproc
 def test_who_is_gone_has_no_state_and_no_time() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    assert states(process.pid) == set() and cpu_s(process.pid) == 0.0
+    assert states(process.pid) == set()
+    assert cpu_s(process.pid) == 0.0
     with pytest.raises(OSError):
         queued_s(f"/proc/{process.pid}")
 
 
 def test_this_thread_has_an_account_too() -> None:
-    assert queued_s(OWN_THREAD) >= 0.0 and switches(OWN_THREAD) >= 0
+    assert queued_s(OWN_THREAD) >= 0.0
+    assert switches(OWN_THREAD) >= 0
