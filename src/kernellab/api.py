@@ -11,7 +11,6 @@ from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
 from kernellab.evaluate.judge_solution import Judgement, SolutionJudge, solution_text
-from kernellab.graph.live import name_of
 from kernellab.propose.models.opening import check_locator
 from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
@@ -22,7 +21,6 @@ from kernellab.search.scientist.estimate import Forecast, estimate
 from kernellab.study.conduct import Report, run_study
 from kernellab.study.library import find
 from kernellab.study.mine.miner import Analysis, mine_run
-from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import load_task
 from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
@@ -30,7 +28,6 @@ from kernellab.tasks.modules.live import locate_object, with_inputs
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
-from kernellab.tasks.suites import find_problem
 from kernellab.verdict.check_task import Checked, check_task
 
 Asked = str | Callable[..., Any]
@@ -57,7 +54,7 @@ def optimize(
     **settings: Any,
 ) -> Outcome:
     """Search for the fastest verified kernel of a task: a built-in name, the path of a task file, or a PyTorch module
-    (FILE.py:Class, or the module or function itself with `example_inputs`), for which `candidates` or a model must be given.
+    (FILE.py:Class, or the module or function itself with `example_inputs`), for which kernels are generated from its graph.
 
     `dtype` (f32, bf16, f16) picks the variant of a built-in task. `profile`: say what bounds the best kernels.
     `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
@@ -66,8 +63,6 @@ def optimize(
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, proposer, sampler, compiler, sandbox, ...
     """
     asked = question(science or {}, pytorch, templates)
-    if not candidates and not asked.science.model and warm_start is None:
-        refuse_without_kernels(task)
     task = locate(task, dtype, wishes, example_inputs)
     chosen = [_shape(task, s) for s in shapes]
     extra = [read_candidate(c) for c in candidates]
@@ -251,16 +246,6 @@ def judge(
     solution_text(file)
     with SolutionJudge(chosen, problem, [folder], wishes or AS_IT_IS, listener) as judge_of:
         return judge_of.judge(file, timed)
-
-
-def refuse_without_kernels(task: Asked) -> None:
-    """A module has no recipes: said before it is captured, which takes seconds."""
-    if not isinstance(task, str) or (task not in TASKS and (is_record(task) or find_problem(task) is not None)):
-        name = task if isinstance(task, str) else name_of(task)
-        raise UsageError(
-            f"{name} is a PyTorch module: there are no recipes for it, and no candidates were given",
-            "give a kernel of your own with --candidate FILE, or a model that writes them with --model NAME",
-        )
 
 
 def _shape(task: str, shape: Dims | str) -> Dims:

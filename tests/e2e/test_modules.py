@@ -60,11 +60,21 @@ def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(klab
     assert klab("audit", run).code != 0
 
 
-def test_a_module_without_kernels_is_told_so_before_it_is_captured(klab: Klab, tmp_path: Path) -> None:
-    module = tmp_path / "net.py"
+def test_a_module_gets_kernels_from_its_graph(klab: Klab, tmp_path: Path) -> None:
+    module, run = tmp_path / "net.py", tmp_path / "run"
     module.write_text(_MODULE)
-    done = klab("run", f"{module}:Model", "--out", tmp_path / "run", "--json")
-    done.failed(2, "there are no recipes for it, and no candidates were given", "--candidate FILE")
+    options = ("--device", "cpu", "--effort", "quick", "--trials", 2, "--out", run, "--json")
+    done = klab("run", f"{module}:Model", *options)
+    assert done.json["status"] in ("better", "nothing-better", "busy"), done.err
+    assert klab("audit", run).code == 0
+    assert "generated from its graph" in klab("show", run, "--trial", 0, "--json").out
+
+
+def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, tmp_path: Path) -> None:
+    module = tmp_path / "net.py"
+    module.write_text(_MODULE.replace("return x * self.gain", "return x.sort(1).values * self.gain"))
+    done = klab("run", f"{module}:Model", "--device", "cpu", "--out", tmp_path / "run", "--json")
+    done.failed(2, "none can be generated: there is no rule for aten.sort", "--candidate FILE")
     assert not (tmp_path / "run").exists()
 
 

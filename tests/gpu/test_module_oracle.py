@@ -18,6 +18,7 @@ from kernellab.tasks.modules.importing import Wishes  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.oracle import expect  # noqa: E402
 from kernellab.tasks.spec import Task  # noqa: E402
+from kernellab.verdict.controls import prove  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 GRAPHS = [graphs.linear(terms=512), graphs.maximum(), graphs.total(), graphs.masked(), graphs.fixed()]
@@ -61,3 +62,9 @@ def test_where_the_device_has_no_room_the_processor_answers() -> None:
     for one, other in zip(here, there, strict=True):
         np.testing.assert_array_equal(one.low, other.low)
         np.testing.assert_array_equal(one.value, other.value)
+
+
+@pytest.mark.parametrize("record", [graphs.linear(terms=512), graphs.total()])
+def test_a_task_on_the_device_proves_its_judge(record: GraphRecord) -> None:
+    """The two devices round float64 sums differently, which is no second answer of the reference."""
+    assert prove(module_task(graphs.module_record(record, Wishes())).on("cuda")) > 0

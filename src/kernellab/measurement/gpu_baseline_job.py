@@ -97,7 +97,9 @@ class Server:
         import torch._dynamo
 
         torch._dynamo.config.cache_size_limit = 64
-        return self._torch.compile(self._function, mode=WAYS[self._way], dynamic=False, fullgraph=True)
+        straight = getattr(self._function, "straight", None)
+        function = straight(*self._calls[0][: self._inputs]) if straight else self._function
+        return self._torch.compile(function, mode=WAYS[self._way], dynamic=False, fullgraph=True)
 
     def _warm_up(self, names: list[str]) -> None:
         """The first call of every variant. A setting of knobs that fails is told when it is asked for, and takes no other

@@ -35,6 +35,7 @@ from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea, Listed
 from kernellab.propose.carve import carve
+from kernellab.propose.generated import generated_candidates
 from kernellab.propose.recipe import builtin_candidates, with_defaults
 from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
 from kernellab.search.loop import Budget, search_shape
@@ -147,13 +148,13 @@ def run_search(
     if question.pytorch:
         check_pytorch(question.pytorch, task)
     if warm is None and needs_some:
-        _refuse_nothing(task, candidates)
+        _refuse_nothing(task, settings.device, candidates)
     chosen = list({dims_label(d): d for d in (tuple(shapes) or task.tune)}.values())
     borrowed = {str(warm): read_trials(warm)} if warm is not None else {}
     with OpenTask(settings, task, locator, emit) as opened:
         candidates += carried_over(opened, chosen, candidates, borrowed)
         if needs_some:
-            _refuse_nothing(task, candidates)
+            _refuse_nothing(task, settings.device, candidates)
         started = partial(ExperimentRun.start, opened, folder, chosen, candidates, "search")
         with started(science=question.data(), files=question.files()) as run:
             keep_templates(folder, question.templates)
@@ -185,10 +186,12 @@ def _measured(run: ExperimentRun, shapes: Sequence[Dims], done: Mapping[str, Any
     return results
 
 
-def _refuse_nothing(task: Task, candidates: Sequence[Candidate]) -> None:
+def _refuse_nothing(task: Task, device: str, candidates: Sequence[Candidate]) -> None:
     if not candidates:
+        why_not = generated_candidates(task, device).why_not
+        more = f", and none can be generated: {why_not}" if why_not else ""
         raise UsageError(
-            f"there are no candidates for task '{task.name}'",
+            f"there are no candidates for task '{task.name}'{more}",
             "put SOURCE and launch() into the task file ('klab init' shows how), or give --candidate FILE or --model NAME",
         )
 
@@ -196,13 +199,15 @@ def _refuse_nothing(task: Task, candidates: Sequence[Candidate]) -> None:
 def known_candidates(
     locator: str, settings: Settings, extra: Sequence[Candidate]
 ) -> tuple[Task, Settings, list[Candidate]]:
-    """The task on the device that suits it, and every candidate there is for it: built in, its own, and the given ones."""
+    """The task on the device that suits it, and every candidate there is for it: built in, its own, the given ones, and
+    those that are generated from its graph."""
     task = load_task(locator)
     own = [*_own_candidate(locator), *extra]
     builtin = [device for device in devices() if builtin_candidates(task.name, device)]
     settings = choose_device(settings, own, builtin, task.name)
     task = task.on(settings.device)
-    return task, settings, [*builtin_candidates(task.name, settings.device), *own]
+    generated = generated_candidates(task, settings.device).candidates
+    return task, settings, [*builtin_candidates(task.name, settings.device), *own, *generated]
 
 
 def carried_over(

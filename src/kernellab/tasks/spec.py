@@ -18,6 +18,7 @@ from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.hardware import memory_bytes
 from kernellab.core.ids import digest
 from kernellab.core.targets import sizes_key
+from kernellab.graph.record import GraphRecord
 from kernellab.tasks.dtypes import DTYPES, SMALL_INTEGERS, in_float32, is_float, is_short, np_dtype, split_name
 from kernellab.tasks.expected import Array, Oracle
 from kernellab.tasks.tunable import Tunable
@@ -89,9 +90,10 @@ IEEE = "ieee"
 
 @dataclass(frozen=True)
 class Captured:
-    """Of a task made from a captured graph: who computes what is expected, the digest of the record that says everything
-    about it, and the graph in words."""
+    """Of a task made from a captured graph: the graph, who computes what is expected, the digest of the record that says
+    everything about it, and the graph in words."""
 
+    graph: GraphRecord
     oracle: Oracle
     digest: str
     text: str
@@ -171,6 +173,15 @@ class Task:
         # `plain` excuses one running sum over everything, which no kernel of such a device does
         shaped = replace(self, tune=sizes.tune, held_out=sizes.held_out, edge=sizes.edge, plain=None)
         return replace(shaped, captured=captured)
+
+    def by_processor(self) -> Task:
+        """The same shapes, with the oracle on the processor: two devices round float64 sums differently, and a proof
+        compares every bit."""
+        return (
+            replace(self, captured=replace(self.captured, oracle=self.captured.oracle.on("cpu")))
+            if self.captured
+            else self
+        )
 
     @property
     def family(self) -> str:

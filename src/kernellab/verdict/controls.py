@@ -52,6 +52,7 @@ def examine(task: Task, seed: int = 0) -> Proof:
     on a weight, the proof remarks on it. For a hand-written task both are reasons to refuse.
     """
     remarks: list[str] = []
+    task = task.by_processor()
     _honest_model(task)
     drawn = []
     for number, case in enumerate(screen_cases(task)):

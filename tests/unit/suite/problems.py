@@ -41,7 +41,7 @@ def get_inputs():
 """
 
 
-SOFTMAX = plain("torch.softmax(x, 1)")
+SOFTMAX = plain("torch.softmax(x.sort(1).values, 1)")  # no kernels are generated for a sort
 PROBLEMS = {
     "1_scaled": SCALED,
     "2_softmax": SOFTMAX,

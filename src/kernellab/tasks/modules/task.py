@@ -51,10 +51,10 @@ def module_task(record: ModuleRecord) -> Task:
         sizes={} if larger == shapes else {ON_GPU: _sizes(larger)},
         distributions=draws(graph, record.distributions),
         baselines={"torch": partial(_into, _programs(graph), graph)},
-        gpu_baselines={"torch": partial(_on_device, _programs(graph), graph, record.precision)},
+        gpu_baselines={"torch": OnDevice(_programs(graph), graph, record.precision)},
         bytes_moved=partial(_least_bytes, (*read, *outputs)),
         precision=record.precision,
-        captured=Captured(oracle, record.digest, text(graph)),
+        captured=Captured(graph, oracle, record.digest, text(graph)),
     )
 
 
@@ -114,10 +114,34 @@ def _written(torch: Any, out: Any, value: Any) -> None:
         out.copy_(value.reshape(out.shape))
 
 
-def _on_device(programs: Callable[..., Program], graph: GraphRecord, precision: str, *inputs: Any) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class OnDevice:
     """The same on a GPU, with torch's switches set to the task's contract."""
-    torch = need_torch()
-    loose = precision != "ieee"
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = loose
-    given = list(tensors(graph, inputs).values())
-    return programs(tuple(tuple(v.shape) for v in given), "cuda")(*given)
+
+    programs: Callable[..., Program]
+    graph: GraphRecord
+    precision: str
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        self._set_switches()
+        given = list(tensors(self.graph, inputs).values())
+        return self.programs(tuple(tuple(v.shape) for v in given), "cuda")(*given)
+
+    def straight(self, *inputs: Any) -> Callable[..., Any]:
+        """For inputs of these shapes, as code that torch.compile can read: nothing in it is looked up or decided."""
+        self._set_switches()
+        torch = need_torch()
+        given = list(tensors(self.graph, inputs).values())
+        program = self.programs(tuple(tuple(v.shape) for v in given), str(given[0].device.type))
+        flags = tuple(i.type.dtype == "bool" for i in self.graph.inputs)
+        single = tuple(not i.type.extents for i in self.graph.inputs)
+
+        def run(*buffers: Any) -> Any:
+            values = [b.to(torch.bool) if flag else b for b, flag in zip(buffers, flags, strict=True)]
+            return program(*[v.reshape(()) if one else v for v, one in zip(values, single, strict=True)])
+
+        return run
+
+    def _set_switches(self) -> None:
+        torch = need_torch()
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.precision != "ieee"

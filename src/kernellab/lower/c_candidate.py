@@ -1,0 +1,73 @@
+"""Fused kernels as a candidate file in C, such as a person could have written and can edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernellab.lower.about import about
+from kernellab.lower.emit_c import CWriter, prelude
+from kernellab.lower.fusion import Fusion
+from kernellab.lower.inline import Store
+from kernellab.lower.names import FusionNames, safe, size_lines
+from kernellab.lower.tensors import KernelText, Written, quoted, spaced
+from kernellab.lower.values import Reduce, walk
+
+_FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-ffp-contract=fast")
+"""None that lets a compiler change the order of operations: (x - top) - log(sum) is not x - (top + log(sum))."""
+_WHY = {
+    "nest": "everything between two stores is computed where it is used, so that memory is passed over as seldom as can be.",
+    "lanes": "a block of the last axis goes through each reduction together: sums stay in registers, and reads are rows.",
+}
+
+
+def c_candidates(fusion: Fusion) -> list[Written]:
+    """One for each way to run over the last axis that makes a difference to it."""
+    found = [_written(fusion, "nest", frozenset())]
+    columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
+    if columns:
+        found.append(_written(fusion, "lanes", columns))
+    return found
+
+
+def _in_lanes(stores: Sequence[Store]) -> bool:
+    """Whether blocks of the last axis can go through the reductions together: every one depends on it."""
+    if not stores[0].axes:
+        return False
+    lane = stores[0].axes[-1]
+    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    return bool(reductions) and all(lane in v.free and not v.how.startswith("arg") for v in reductions)
+
+
+def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
+    names = FusionNames(fusion)
+    kernels = [
+        CWriter(f"step{number}" if number else "kernel", stores, names.tensors, number in lanes).kernel()
+        for number, stores in enumerate(names.kernels(fusion))
+    ]
+    source = prelude([k.text for k in kernels], names.real) + "\n" + "\n\n".join(k.text for k in kernels)
+    space = _space(source)
+    flags = ", ".join(f'"{flag}"' for flag in _FLAGS)
+    text = "\n".join([
+        f'"""{about(fusion, _WHY[form])}"""', "", f"FLAGS = [{flags}]", f"SPACE = {spaced(space)}", "",
+        f'SOURCE = r"""\n{source}\n"""', "", "", _launch(fusion, names, kernels, space), "",
+    ])  # fmt: skip
+    return Written(f"{form}_{safe(fusion.graph.record.name, set()).lower()}", text)
+
+
+def _space(source: str) -> dict[str, list[int | str]]:
+    space: dict[str, list[int | str]] = {}
+    if "LANES" in source:
+        space["LANES"] = [16, 32, 64, 8, 128]
+    if "MATH_poly" in source:
+        space["MATH"] = ["poly", "libm"]
+    return space
+
+
+def _launch(
+    fusion: Fusion, names: FusionNames, kernels: Sequence[KernelText], space: dict[str, list[int | str]]
+) -> str:
+    params = [f"{name}={quoted(choices[0])}" for name, choices in space.items()]
+    lines = [f"def launch({', '.join([*names.inputs, *names.outputs, *params])}):"]
+    lines += size_lines(fusion.graph.record, names, {s for k in kernels for s in k.sizes})
+    lines += [f'    kernel("{k.name}")({", ".join([*k.tensors, *k.sizes])})' for k in kernels]
+    return "\n".join(lines)

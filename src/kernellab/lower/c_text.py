@@ -1,0 +1,125 @@
+"""Loop form -> C: expressions, types, and the functions that a vector unit can run.
+
+exp() is written as a polynomial, because a call into the library in a loop keeps a compiler from using vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from kernellab.lower.axes import Index, Looked, Quotient, Remainder, Term
+from kernellab.lower.sizes import ONE, Size
+from kernellab.lower.values import Number, Value
+
+TYPES = {
+    "float32": "float", "float64": "double", "float16": "_Float16", "bfloat16": "unsigned short", "int64": "long long",
+    "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char", "bool": "unsigned char",
+}  # fmt: skip
+KINDS = {"float": "real", "int": "long", "bool": "int"}
+_BINARY = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "and": "&&", "or": "||",
+}  # fmt: skip
+_WORDS = "exp2 expm1 log log2 log10 log1p sqrt sin cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow"
+_LIBRARY = frozenset(_WORDS.split())
+
+EXP = """\
+/* e^x to 2 ULP, without a branch: 2^n times a polynomial of what is left, n in two halves so that neither overflows */
+static inline float exp_poly(float x) {
+    x = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
+    float n = rintf(x * 1.44269504f), r = x - n * 0.693359375f + n * 2.12194440e-4f, low, high;
+    float p = 0x1.6ab80ep-10f;
+    p = p * r + 0x1.126e7cp-7f;
+    p = p * r + 0x1.5558a2p-5f;
+    p = p * r + 0x1.555408p-3f;
+    p = p * r + 0x1.fffffap-2f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int half = (int)n >> 1, first = (half + 127) << 23, second = ((int)n - half + 127) << 23;
+    __builtin_memcpy(&low, &first, sizeof low);
+    __builtin_memcpy(&high, &second, sizeof high);
+    return p * low * high;
+}
+"""
+BFLOAT16 = """\
+static inline float from_bf16(unsigned short bits) {
+    unsigned wide = (unsigned)bits << 16;
+    float value;
+    __builtin_memcpy(&value, &wide, sizeof value);
+    return value;
+}
+static inline unsigned short to_bf16(float value) {
+    unsigned bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    if (value != value) return 0x7fc0;
+    return (unsigned short)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+"""
+
+
+def number_text(value: Number, real: str) -> str:
+    plain = value.value
+    if value.kind != "float":
+        return str(int(plain))
+    if math.isinf(plain) or math.isnan(plain):
+        return {math.inf: "INFINITY", -math.inf: "-INFINITY"}.get(plain, "NAN")
+    text = repr(float(plain))
+    text = text if "." in text or "e" in text else f"{text}.0"
+    return f"{text}f" if real == "float" else text
+
+
+def call_text(function: str, args: list[str], kinds: list[str], real: str) -> str:
+    """A function of texts. Those that stand in brackets need none around them."""
+    suffix = "f" if real == "float" else ""
+    if function in _BINARY:
+        return f"({args[0]} {_BINARY[function]} {args[1]})"
+    if function in ("max", "min"):
+        sign = ">" if function == "max" else "<"
+        return f"({args[0]} {sign} {args[1]} ? {args[0]} : {args[1]})"
+    if function == "where":
+        return f"({args[0]} ? {args[1]} : {args[2]})"
+    if function in ("float", "int"):
+        return f"({KINDS[function]})({args[0]})"
+    if function == "exp":
+        return f"EXP({args[0]})"
+    simple: dict[str, str] = {
+        "neg": f"(-{args[0]})", "not": f"(!{args[0]})", "rsqrt": f"(1 / sqrt{suffix}({args[0]}))",
+        "isnan": f"({args[0]} != {args[0]})", "isinf": f"isinf({args[0]})", "round": f"rint{suffix}({args[0]})",
+        "abs": f"fabs{suffix}({args[0]})" if kinds[0] == "float" else f"labs({args[0]})",
+    }  # fmt: skip
+    if function in simple:
+        return simple[function]
+    if function in _LIBRARY:
+        return f"{function}{suffix}({', '.join(args)})"
+    raise KeyError(function)
+
+
+def index_text(index: Index, look: Callable[[Value], str], divide: str = "/") -> str:
+    """As arithmetic over axes and sizes. Quotients are of numbers that are not negative, or the caller guards them."""
+    parts = [_term_text(term, factor, look, divide) for term, factor in index.terms]
+    if index.offset != Size.of(0) or not parts:
+        parts.append(size_text(index.offset, divide))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _term_text(term: Term, factor: Size, look: Callable[[Value], str], divide: str) -> str:
+    if isinstance(term, Looked):
+        name = look(term.value)
+    elif isinstance(term, Quotient | Remainder):
+        sign = divide if isinstance(term, Quotient) else "%"
+        name = f"({index_text(term.of, look, divide)}) {sign} {factor_text(term.by, divide)}"
+        name = f"({name})"
+    else:
+        name = term.name
+    if factor == ONE:
+        return name
+    return f"-{name}" if factor == -ONE else f"{name} * {factor_text(factor, divide)}"
+
+
+def size_text(size: Size, divide: str = "/") -> str:
+    return size.text.replace("//", divide)
+
+
+def factor_text(size: Size, divide: str = "/") -> str:
+    return size.factor_text.replace("//", divide)

@@ -1,0 +1,285 @@
+"""Loop form -> Triton functions.
+
+`flat`: a program has a block of elements, in the order of memory, and makes each by itself, with a loop for what is reduced.
+`row`: a program has a row, whole, in registers. `row_loop`: a program goes over its row in pieces, once for each reduction
+and once more for the result, however long it is. `tile` and `tile_loop`: the same for many rows at a time, where neighbours
+in memory are of different rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from kernellab.lower.axes import Axis
+from kernellab.lower.c_text import factor_text, index_text
+from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.rows import Rows
+from kernellab.lower.scope import Scope
+from kernellab.lower.sizes import times_text
+from kernellab.lower.tensors import KernelText, Tensor
+from kernellab.lower.triton_text import call_text, number_text
+from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
+
+Form = Literal["flat", "row", "row_loop", "tile", "tile_loop"]
+_WHOLE, _TILES = ("row", "tile"), ("tile", "tile_loop")
+_START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
+_INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
+_UNROLLED = 64
+"""Steps of nested loops that are written out; more take a compiler too long."""
+
+
+class TritonWriter:
+    def __init__(
+        self, name: str, stores: Sequence[Store], tensors: dict[str, Tensor], form: Form, rows: Rows | None
+    ) -> None:
+        self._name, self._tensors, self._form = name, tensors, form
+        self._rows = rows if form != "flat" else None
+        self._stores = tuple(self._rows.stores if self._rows else stores)
+        self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
+        self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
+        self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
+        self._uses = Counter(c for v in walk(*(s.value for s in self._stores)) for c in v.children())
+        self._uses.update(s.value for s in self._stores)
+        self._count = 0
+
+    def kernel(self) -> KernelText:
+        made = [tensor_name(s.tensor) for s in self._stores]
+        loads = [v for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)]
+        read = list(dict.fromkeys(v.tensor for v in loads if v.tensor not in made))
+        body = self._flat() if self._form == "flat" else self._row() if self._form in _WHOLE else self._row_loop()
+        symbols = {s for t in self._tensors.values() for e in t.shape for s in e.symbols}
+        sizes = tuple(sorted({n for n in re.findall(r"[A-Za-z_]\w*", body) if n in symbols}))
+        params = ", ".join([*read, *made, *(f"{s}: tl.constexpr" for s in sizes), "BLOCK: tl.constexpr"])
+        params += ", LANES: tl.constexpr" if self._lane else ""
+        return KernelText(self._name, f"@triton.jit\ndef {self._name}({params}):\n{body}", (*read, *made), sizes)
+
+    # --- forms
+
+    def _flat(self) -> str:
+        axes = self._stores[0].axes
+        top = Scope(None, axes)
+        top.add("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        top.add(f"mask = at < {times_text(a.extent for a in axes)}")
+        self._decode(top, "at", axes)
+        for store in self._stores:
+            self._store(store, top)
+        return top.python(1)
+
+    def _row(self) -> str:
+        """One block for the whole row: every value of it stays in registers."""
+        assert self._rows is not None
+        top = Scope(None, (*self._rows.chosen, *self._rows.along))
+        self._chosen(top)
+        self._piece(top, "")
+        for store in self._stores:
+            self._store(store, top)
+        return top.python(1)
+
+    def _row_loop(self) -> str:
+        assert self._rows is not None
+        top = Scope(None, self._rows.chosen)
+        self._chosen(top)
+        rows, points = [s for s in self._stores if self._along(s)], [s for s in self._stores if not self._along(s)]
+        for store in points:
+            self._store(store, top)
+        if rows:
+            loop = self._pieces(top)
+            for store in rows:
+                self._store(store, loop)
+            top.add(loop)
+        return top.python(1)
+
+    def _along(self, store: Store) -> bool:
+        assert self._rows is not None
+        return any(a in store.axes for a in self._rows.along)
+
+    def _pieces(self, scope: Scope) -> Scope:
+        assert self._rows is not None
+        length = times_text(a.extent for a in self._rows.along)
+        loop = Scope(scope, self._rows.along, f"for first in range(0, {length}, BLOCK):")
+        self._piece(loop, "first + ")
+        return loop
+
+    def _piece(self, scope: Scope, first: str) -> None:
+        """The places along the row, and which of them there are."""
+        assert self._rows is not None
+        scope.add(f"at = {first}tl.arange(0, BLOCK){'[:, None]' if self._lane else ''}")
+        inside = f"at < {times_text(a.extent for a in self._rows.along)}"
+        scope.add(f"mask = ({inside}) & there" if self._lane else f"mask = {inside}")
+        self._decode(scope, "at", self._rows.along)
+
+    def _chosen(self, scope: Scope) -> None:
+        """The program's row, or its rows beside each other."""
+        assert self._rows is not None
+        if not self._rows.chosen:
+            return
+        scope.add("row = tl.program_id(0).to(tl.int64)")
+        if self._lane is None:
+            self._decode(scope, "row", self._rows.chosen)
+            return
+        extent = self._lane.extent.factor_text
+        scope.add(f"blocks = tl.cdiv({extent}, LANES)")
+        scope.add(f"{self._lane.name} = (row % blocks) * LANES + tl.arange(0, LANES)[None, :]")
+        scope.add(f"there = {self._lane.name} < {extent}")
+        if self._rows.chosen[:-1]:
+            scope.add("row = row // blocks")
+            self._decode(scope, "row", self._rows.chosen[:-1])
+
+    def _decode(self, scope: Scope, whole: str, axes: Sequence[Axis]) -> None:
+        """Each axis from a number that counts all of them."""
+        for number, axis in reversed(list(enumerate(axes))):
+            if number == 0:
+                scope.add(f"{axis.name} = {whole}")
+            else:
+                extent = axis.extent.factor_text
+                scope.add(f"{axis.name} = {whole} % {extent}")
+                scope.add(f"{whole}_{number} = {whole} // {extent}")
+                whole = f"{whole}_{number}"
+
+    # --- values
+
+    def _masked(self, free: frozenset[Axis], extra: str = "") -> str:
+        """Which elements there are of something that depends on these axes."""
+        own = "mask" if free & self._block else "there" if self._lane in free else ""
+        return " & ".join(part for part in (own, extra) if part)
+
+    def _store(self, store: Store, scope: Scope) -> None:
+        tensor = self._tensors[tensor_name(store.tensor)]
+        where = index_text(store.index[0], lambda v: self._text(v, scope), "//")
+        value = self._text(store.value, scope)
+        mask = self._masked(frozenset(store.axes))
+        scope.add(f"tl.store({tensor.name} + {where}, {value}{f', mask={mask}' if mask else ''})")
+
+    def _text(self, value: Value, scope: Scope) -> str:
+        if isinstance(value, Number):
+            return number_text(value)
+        known = scope.known(value)
+        if known is not None:
+            return known
+        if isinstance(value, Reduce):
+            return self._reduced(value, scope)
+        if isinstance(value, Guard):
+            return self._guarded(value, scope)
+        home = scope.home(value)
+        text = self._plain(value, home)
+        if home is scope and self._uses[value] < 2 and not isinstance(value, Load | Place):
+            return text
+        return self._named(value, home, text)
+
+    def _named(self, value: Value, home: Scope, text: str) -> str:
+        name = self._fresh("v")
+        home.add(f"{name} = {text}")
+        return home.name(value, name)
+
+    def _plain(self, value: Value, home: Scope) -> str:
+        if isinstance(value, Load):
+            return self._loaded(value, home)
+        if isinstance(value, Place):
+            return f"({index_text(value.indices()[0], lambda v: self._text(v, home), '//')})"
+        assert isinstance(value, Apply)
+        texts = [self._text(c, home) for c in value.children()]
+        return call_text(value.function, texts, [c.kind for c in value.children()])
+
+    def _loaded(self, value: Load, home: Scope) -> str:
+        where = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
+        mask = self._masked(value.free, home.condition())
+        more = f", mask={mask}, other=0" if mask else ""
+        dtype = self._tensors[value.tensor].dtype
+        cast = {"bool": " != 0"}.get(dtype, ".to(tl.float64)" if dtype == "float64" else ".to(tl.float32)")
+        cast = cast if value.kind != "int" else ".to(tl.int64)"
+        return f"tl.load({value.tensor} + {where}{more}){cast}"
+
+    def _guarded(self, value: Guard, scope: Scope) -> str:
+        """Loads inside the bounds alone; then whichever belongs there."""
+        home = scope.home(value)
+        tests = []
+        for index, extent in value.bounds:
+            text = self._fresh("at")
+            home.add(f"{text} = {index_text(index, lambda v: self._text(v, home), '//')}")
+            tests.append(f"({text} >= 0) & ({text} < {factor_text(extent, '//')})")
+        inside = self._fresh("inside")
+        home.add(f"{inside} = {' & '.join(tests)}")
+        branch, other = Scope(home, (), branch=True, only=inside), Scope(home, (), branch=True)
+        found = f"tl.where({inside}, {self._text(value.body, branch)}, {self._text(value.other, other)})"
+        home.lines += [*branch.lines, *other.lines]
+        return self._named(value, home, found)
+
+    def _reduced(self, value: Reduce, scope: Scope) -> str:
+        if self._rows is not None:
+            return self._along_row(value, scope)
+        return self._looped(value, scope)
+
+    def _along_row(self, value: Reduce, scope: Scope) -> str:
+        if self._form in _WHOLE:
+            body = self._text(value.body, scope)
+            return self._named(value, scope, self._over_block(value, f"tl.where(mask, {body}, {self._start(value)})"))
+        home = scope.home(value)
+        name = self._fresh("acc")
+        kind = "tl.float32" if value.kind == "float" else "tl.int64"
+        home.add(f"{name} = tl.full({self._shape}, {self._start(value)}, {kind})")
+        loop = self._pieces(home)
+        body = self._text(value.body, loop)
+        loop.add(f"{name} = {self._joined(value, name, f'tl.where(mask, {body}, {self._start(value)})')}")
+        home.add(loop)
+        return self._named(value, home, self._over_block(value, name))
+
+    def _over_block(self, value: Reduce, text: str) -> str:
+        keep = ", keep_dims=True" if self._lane else ""
+        if value.how == "prod":
+            return f"tl.reduce({text}, 0, _product{keep})"
+        return f"tl.{value.how}({text}, axis=0{keep})"
+
+    def _looped(self, value: Reduce, scope: Scope) -> str:
+        """Each element for itself, by loops."""
+        home = scope.home(value)
+        name = self._fresh("acc")
+        vector = bool(value.free & self._block)
+        kind = "tl.float32" if value.body.kind == "float" else "tl.int64"
+        start = self._start(value) if not value.how.startswith("arg") else self._start(value, value.how[3:])
+        home.add(f"{name} = tl.full([BLOCK], {start}, {kind})" if vector else f"{name} = tl.full([], {start}, {kind})")
+        place = ""
+        if value.how.startswith("arg"):
+            place = self._fresh("at")
+            home.add(f"{place} = tl.zeros([BLOCK], tl.int64)" if vector else f"{place} = tl.full([], 0, tl.int64)")
+        inner, loops, unrolled = home, [], 1
+        for axis in value.axes:
+            count = axis.extent.number
+            short = count is not None and unrolled * count <= _UNROLLED
+            unrolled *= count if short and count else 1
+            steps = f"{'tl.static_range' if short else 'range'}({axis.extent.text})"
+            inner = Scope(inner, (axis,), f"for {axis.name} in {steps}:")
+            loops.append(inner)
+        body = self._text(value.body, inner)
+        if place:
+            found = self._fresh("v")
+            inner.add(f"{found} = {body}")
+            sign = ">" if value.how == "argmax" else "<"
+            inner.add(f"{place} = tl.where({found} {sign} {name}, {_mixed(value.axes)}, {place})")
+            inner.add(f"{name} = tl.{value.how[3:]}imum({name}, {found})")
+        else:
+            inner.add(f"{name} = {self._joined(value, name, body)}")
+        for outer, each in zip([home, *loops], loops, strict=False):
+            outer.add(each)
+        return home.name(value, place or name)
+
+    def _joined(self, value: Reduce, name: str, found: str) -> str:
+        if value.how in ("sum", "prod"):
+            return f"{name} {'+' if value.how == 'sum' else '*'} {found}"
+        return f"tl.{value.how}imum({name}, {found})"
+
+    def _start(self, value: Reduce, how: str = "") -> str:
+        return (_START if value.body.kind == "float" else _INT_START)[how or value.how]
+
+    def _fresh(self, letter: str) -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+
+def _mixed(axes: tuple[Axis, ...]) -> str:
+    text = axes[0].name
+    for axis in axes[1:]:
+        text = f"({text}) * {axis.extent.factor_text} + {axis.name}"
+    return text

@@ -1,0 +1,145 @@
+"""Which nodes of a graph are stored, and which are written into the kernels that use them.
+
+Everything is written in its place at first. A node whose work would then be done much more often than it has elements is
+stored instead, the most wasteful first, until there is none. Each stored node and each output is a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kernellab.graph.record import GraphRecord
+from kernellab.lower.axes import Axis
+from kernellab.lower.inline import Graph, Inliner, Key, Store
+from kernellab.lower.rows import rows_of
+from kernellab.lower.scope import Scope
+from kernellab.lower.site import NotLowered
+from kernellab.lower.values import Apply, Load, Number, Place, Reduce, Value, walk
+
+_WASTE = 4.0
+"""Storing an element and reading it back costs about so many operations."""
+_NOTICED = 0.02
+"""Of all work: less is not worth a kernel of its own."""
+_COSTS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 4.0, "sqrt": 4.0, "rsqrt": 5.0, "max": 1.0, "min": 1.0, "where": 1.0,
+          "float": 0.5, "int": 0.5, "neg": 0.5, "abs": 0.5, "lt": 0.5, "gt": 0.5, "le": 0.5, "ge": 0.5}  # fmt: skip
+_FUNCTION = 12.0
+_MOST_CUTS = 200
+Model = Callable[[Sequence[Store], Mapping[str, int]], "Counter[Value]"]
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Kernels in order; each makes tensors of one shape."""
+
+    graph: Graph
+    kernels: tuple[tuple[Store, ...], ...]
+    sizes: Mapping[str, int]
+    work: float
+    """Operations, roughly, at the sizes it was made for."""
+
+
+def fuse(record: GraphRecord, sizes: Mapping[str, int], model: Model | None = None) -> Fusion:
+    """`model`: how often each value is computed, on the machine that it is for."""
+    model = model or evaluated
+    graph = Graph(record)
+    outputs = [(o.ref.ref, o.ref.part) for o in record.outputs]
+    cuts = frozenset(k for k in outputs if k[0] in graph.nodes)
+    for _ in range(_MOST_CUTS):
+        found, waste, work = _kernels(graph, cuts, sizes, model)
+        worst = max(waste, key=lambda k: waste[k], default=None)
+        if worst is None or waste[worst] < _NOTICED * work:
+            return Fusion(graph, tuple(found), sizes, work)
+        cuts |= {worst}
+    raise NotLowered("a graph whose work cannot be kept from being done again and again")
+
+
+def _kernels(
+    graph: Graph, cuts: frozenset[Key], sizes: Mapping[str, int], model: Model
+) -> tuple[list[tuple[Store, ...]], dict[Key, float], float]:
+    """The kernels, and for each node that is not stored how much work is done more than once."""
+    order = {n.name: i for i, n in enumerate(graph.record.nodes)}
+    found = []
+    evaluations: Counter[Key] = Counter()
+    cost: dict[Key, float] = {}
+    work = 0.0
+    for key in sorted(cuts, key=lambda k: (order[k[0]], k[1])):
+        inliner = Inliner(graph, cuts)
+        stores = tuple(inliner.stores([key]))
+        found.append(stores)
+        times = model(stores, sizes)
+        work += sum(times[v] * _own(v, sizes) for v in times)
+        for node, value in inliner.written():
+            if node not in cuts and value in times:
+                evaluations[node] += times[value]
+                cost[node] = max(cost.get(node, 0.0), _cost(value, sizes))
+    waste = {}
+    for node, times_made in evaluations.items():
+        elements = math.prod(e.at(sizes) for e in graph.shape(node))
+        waste[node] = cost[node] * (times_made - elements) - _WASTE * elements
+    return found, {k: w for k, w in waste.items() if w > 0}, work
+
+
+def evaluated(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value]:
+    """How often each value is computed, when each is computed in the outermost loop that it can be in."""
+    times: Counter[Value] = Counter()
+    scope = Scope(None, ())
+    for axis in stores[0].axes:
+        scope = Scope(scope, (axis,))
+    for store in stores:
+        _visit(store.value, scope, times, sizes)
+    return times
+
+
+def evaluated_apart(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value]:
+    """The same where every element is made for itself, unless all reductions run along a row."""
+    rows = rows_of(stores)
+    if rows is not None:
+        order = (*rows.chosen, *(a for a in rows.along if a in stores[0].axes))
+        return evaluated([replace(s, axes=order) for s in stores], sizes)
+    times: Counter[Value] = Counter()
+    scope = Scope(None, stores[0].axes)
+    for store in stores:
+        _visit(store.value, scope, times, sizes)
+    return times
+
+
+def _visit(value: Value, scope: Scope, times: Counter[Value], sizes: Mapping[str, int]) -> None:
+    if scope.known(value) is not None:
+        return
+    home = scope.home(value)
+    home.name(value, "done")
+    times[value] += _points(home.bound, sizes)
+    inner = home
+    if isinstance(value, Reduce):
+        for axis in value.axes:
+            inner = Scope(inner, (axis,))
+    for child in value.children():
+        _visit(child, inner, times, sizes)
+
+
+def _points(axes: frozenset[Axis], sizes: Mapping[str, int]) -> int:
+    return math.prod(a.extent.at(sizes) for a in axes)
+
+
+def _own(value: Value, sizes: Mapping[str, int]) -> float:
+    """The operations of a value itself, what it is made of aside."""
+    if isinstance(value, Reduce):
+        return float(_points(frozenset(value.axes), sizes))
+    if isinstance(value, Apply):
+        return _COSTS.get(value.function, _FUNCTION)
+    return 0.0 if isinstance(value, Number | Place) else 1.0
+
+
+def _cost(value: Value, sizes: Mapping[str, int]) -> float:
+    """The operations that computing a node once more costs: those between its value and what it is made from."""
+    whole = 0.0
+    bound: frozenset[Axis] = value.free
+    for part in walk(value):
+        if isinstance(part, Load) and not part.free - bound:
+            continue
+        inner = part.free - bound
+        whole += _own(part, sizes) * _points(frozenset(inner), sizes)
+    return whole

@@ -1,0 +1,104 @@
+"""Names that C and Python can have, for the tensors and sizes of fused kernels; and where a launch finds the sizes."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from kernellab.graph.record import GraphRecord
+from kernellab.lower.fusion import Fusion
+from kernellab.lower.inline import Key, Store, tensor_name
+from kernellab.lower.merge import flat
+from kernellab.lower.rebuild import Names, rebuilt
+from kernellab.lower.site import NotLowered
+from kernellab.lower.sizes import Size
+from kernellab.lower.tensors import Tensor
+
+_RESERVED = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm main l first "
+    "lanes real block LANES EXP MATH NULL INFINITY NAN I exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan tanh erf asin "
+    "acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton "
+    "libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE"
+)
+_WORDS = frozenset(_RESERVED.split())
+_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oi]*|step\d+|from_bf16|to_bf16|exp_poly")
+
+
+class FusionNames:
+    """Names that C and Python can have, for tensors and sizes."""
+
+    def __init__(self, fusion: Fusion) -> None:
+        record = fusion.graph.record
+        taken: set[str] = {s.name for s in record.symbols}
+        self._names: dict[str, str] = {}
+        self.inputs = [self._new(i.name, taken) for i in record.inputs]
+        keys: list[Key] = [(o.ref.ref, o.ref.part) for o in record.outputs]
+        if len(set(keys)) < len(keys) or any(k[0] not in fusion.graph.nodes for k in keys):
+            raise NotLowered("an output that is an input, or comes twice")
+        self.outputs = [self._new(tensor_name(k), taken, "out" if n == 0 else f"out{n}") for n, k in enumerate(keys)]
+        stored = [s.tensor for stores in fusion.kernels for s in stores if s.tensor not in keys]
+        self.scratch = [self._new(tensor_name(k), taken) for k in stored]
+        self.tensors = {
+            name: Tensor(name, _stored_as(fusion, key, key in stored), tuple(fusion.graph.shape(key)))
+            for key in fusion.graph.types
+            if (name := self._names.get(tensor_name(key))) is not None
+        }
+        self.real = "double" if any(t.dtype == "float64" for t in self.tensors.values()) else "float"
+
+    def _new(self, name: str, taken: set[str], wanted: str = "") -> str:
+        self._names[name] = found = safe(wanted or name, taken)
+        taken.add(found)
+        return found
+
+    def add(self, tensor: Tensor) -> None:
+        """One more tensor between kernels."""
+        self.tensors[tensor.name] = tensor
+        self.scratch.append(tensor.name)
+
+    def kernels(self, fusion: Fusion) -> list[list[Store]]:
+        """With these names, and every element by its place in memory."""
+        shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
+        return [flat([self._store(s) for s in stores], shapes) for stores in fusion.kernels]
+
+    def _store(self, store: Store) -> Store:
+        value = rebuilt(store.value, Names(self._names))
+        return Store((self._names[tensor_name(store.tensor)], 0), store.index, value, store.axes)
+
+
+def _stored_as(fusion: Fusion, key: Key, scratch: bool) -> str:
+    """Between kernels floats are kept in full: rounding them again would cost what fusion gains."""
+    dtype = fusion.graph.types[key].dtype
+    return "float32" if scratch and dtype in ("float16", "bfloat16") else dtype
+
+
+def safe(name: str, taken: set[str]) -> str:
+    found = re.sub(r"\W", "_", name).strip("_") or "t"
+    found = f"t{found}" if found[0].isdigit() else found
+    while found in taken or found in _WORDS or keyword.iskeyword(found) or _OURS.fullmatch(found):
+        found += "_"
+    return found
+
+
+def size_lines(record: GraphRecord, names: FusionNames, used: set[str]) -> list[str]:
+    """The lines of a launch that read sizes from the inputs, and those that make scratch buffers."""
+    used = used | {s for t in names.scratch for e in names.tensors[t].shape for s in e.symbols}
+    lines = [f"    {s.name} = {_where(record, s.name, names)}" for s in record.symbols if s.name in used]
+    for name in names.scratch:
+        tensor = names.tensors[name]
+        shape = ", ".join(e.text for e in tensor.shape) or "1"
+        lines.append(f'    {name} = scratch(({shape},), "{_scratch_type(tensor)}")')
+    return lines
+
+
+def _scratch_type(tensor: Tensor) -> str:
+    return "uint8" if tensor.dtype == "bool" else tensor.dtype
+
+
+def _where(record: GraphRecord, symbol: str, names: FusionNames) -> str:
+    """A size, from the shape of an input that has it."""
+    for entry, name in zip(record.inputs, names.inputs, strict=True):
+        for dim, extent in enumerate(entry.type.extents):
+            if Size.of(extent) == Size.of(symbol):
+                return f"{name}.shape[{dim}]"
+    raise NotLowered(f"the size {symbol}, which no input shows as it is")

@@ -1,0 +1,50 @@
+"""Kernels whose reductions all run along one row: some axes choose the row, the others lie along it.
+
+Softmax, norms, sums: every reduction depends on the row alone, and runs over axes as long as those along it. Then one
+program can have a row, read it once and do everything with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kernellab.lower.axes import Axis
+from kernellab.lower.inline import Store
+from kernellab.lower.rebuild import Axes, Change, rebuilt
+from kernellab.lower.values import Reduce, Value, reduce, walk
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`stores` with every reduction over the axes `along` themselves. Where `along` are no axes of the stores, each row
+    makes one element."""
+
+    chosen: tuple[Axis, ...]
+    along: tuple[Axis, ...]
+    stores: tuple[Store, ...]
+
+
+def rows_of(stores: Sequence[Store]) -> Rows | None:
+    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    axes = stores[0].axes
+    inside = {a for v in reductions for a in v.axes}
+    if not reductions or any(a in inside for v in reductions for a in v.free):
+        return None
+    chosen = tuple(a for a in axes if any(a in v.free for v in reductions))
+    along = tuple(a for a in axes if a not in chosen) or reductions[0].axes
+    wanted = [a.extent for a in along]
+    if any([a.extent for a in v.axes] != wanted or v.how.startswith("arg") for v in reductions):
+        return None
+    change = _Along(along)
+    return Rows(chosen, along, tuple(replace(s, value=rebuilt(s.value, change)) for s in stores))
+
+
+class _Along(Change):
+    """Every reduction over the same axes."""
+
+    def __init__(self, along: tuple[Axis, ...]) -> None:
+        self._along = along
+
+    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
+        return reduce(how, self._along, rebuilt(body, Axes(dict(zip(axes, self._along, strict=True)))))

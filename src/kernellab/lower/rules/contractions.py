@@ -1,0 +1,220 @@
+"""Sums of products: matrix products, convolutions, pooling windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernellab.lower.axes import Index, Quotient, digits
+from kernellab.lower.rules.pointwise import add, div, f, mul
+from kernellab.lower.rules.reductions import over
+from kernellab.lower.site import NotLowered, Rule, Site
+from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.values import Value, apply, guard, number, place
+
+
+def _product(site: Site, a: Any, b: Any, one: list[Index | None], other: list[Index | None]) -> Value:
+    """Sum over the index that is None in both."""
+    depth = site.shape_of(a)[one.index(None)]
+
+    def at(inner: list[Index]) -> Value:
+        x = site.at(a, [inner[0] if i is None else i for i in one])
+        y = site.at(b, [inner[0] if i is None else i for i in other])
+        return mul(apply(site.kind, x), apply(site.kind, y))
+
+    return over(site, "sum", [depth], at, "k")
+
+
+def matmul(site: Site) -> Value:
+    a, b = site.arg(0), site.arg(1)
+    return _product(site, a, b, *_matrix_index(site, a, b, site.index))
+
+
+def _matrix_index(
+    site: Site, a: Any, b: Any, index: tuple[Index, ...]
+) -> tuple[list[Index | None], list[Index | None]]:
+    ranks = len(site.shape_of(a)), len(site.shape_of(b))
+    if ranks == (1, 1):
+        return [None], [None]
+    if ranks == (2, 1):
+        return [index[0], None], [None]
+    *batch, row, column = index
+    if len(batch) + 2 != max(ranks) or ranks[0] != ranks[1]:
+        raise NotLowered("a product of tensors of different ranks")
+    return [*batch, row, None], [*batch, None, column]
+
+
+def add_product(site: Site) -> Value:
+    base, a, b = site.arg(0), site.arg(1), site.arg(2)
+    alpha, beta = site.node.kwargs.get("alpha", 1), site.node.kwargs.get("beta", 1)
+    found = _product(site, a, b, *_matrix_index(site, a, b, site.index))
+    found = found if alpha == 1 else mul(found, f(alpha))  # type: ignore[arg-type]
+    more = site.float_operand(base)
+    return add(found, more if beta == 1 else mul(more, f(beta)))  # type: ignore[arg-type]
+
+
+def linear(site: Site) -> Value:
+    x, weight, bias = site.arg(0), site.arg(1), site.arg(2, "bias")
+    found = _product(site, x, weight, [*site.index[:-1], None], [site.index[-1], None])
+    return found if bias is None else add(found, apply("float", site.at(bias, [site.index[-1]])))
+
+
+def _spread(value: Any, count: int) -> list[int]:
+    listed = list(value) if isinstance(value, list) else [value]
+    return listed * count if len(listed) == 1 else listed
+
+
+def convolution(site: Site) -> Value:
+    x, weight, bias, stride, padding, dilation, transposed, _, groups = (site.arg(i) for i in range(9))
+    found = (_transposed if transposed else _convolved)(site, x, weight, stride, padding, dilation, groups)
+    return found if bias is None else add(found, apply("float", site.at(bias, [site.index[1]])))
+
+
+def _convolved(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
+    sample, channel, *where = site.index
+    filters, inside, *window = site.shape_of(weight)
+    own = site.shape_of(x)
+    group = _group(channel, filters, groups)
+
+    def at(inner: list[Index]) -> Value:
+        steps = [_spread(v, len(where)) for v in (stride, dilation, padding)]
+        places = [
+            spot.times(Size.of(s)) + k.times(Size.of(d)).shifted(-Size.of(p))
+            for spot, k, s, d, p in zip(where, inner[1:], *steps, strict=True)
+        ]
+        value = apply("float", site.at(x, [sample, group.times(inside) + inner[0], *places]))
+        value = guard(tuple(zip(places, own[2:], strict=True)), value, number(0.0))
+        return mul(value, apply("float", site.at(weight, [channel, *inner])))
+
+    return over(site, "sum", [inside, *window], at, "k")
+
+
+def _group(channel: Index, filters: Size, groups: int) -> Index:
+    if groups == 1:
+        return Index()
+    each = filters.over(Size.of(groups))
+    if each is None:
+        raise NotLowered("groups that do not divide the filters")
+    return digits(channel, [Size.of(groups), each])[0]
+
+
+def _transposed(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
+    """Each output gathers from the inputs that reach it: where the distance is a multiple of the stride."""
+    sample, channel, *where = site.index
+    inside, filters, *window = site.shape_of(weight)
+    own = site.shape_of(x)
+    each = inside.over(Size.of(groups))
+    if each is None:
+        raise NotLowered("groups that do not divide the channels")
+    group = _group(channel, filters * Size.of(groups), groups)
+    local = channel if groups == 1 else digits(channel, [Size.of(groups), filters])[1]
+
+    def at(inner: list[Index]) -> Value:
+        places, bounds, hit = [], [], None
+        for at_, k, s, d, p, extent in zip(
+            where, inner[1:], *(_spread(v, len(where)) for v in (stride, dilation, padding)), own[2:], strict=True
+        ):
+            far = (at_ + k.times(Size.of(-d))).shifted(Size.of(p))
+            spot = far if s == 1 else Index.of(Quotient(far, Size.of(s)))
+            if s != 1:
+                exact = apply("eq", place(spot.times(Size.of(s))), place(far))
+                hit = exact if hit is None else apply("and", hit, exact)
+            places.append(spot)
+            bounds.append((spot, extent))
+        value = apply("float", site.at(x, [sample, group.times(each) + inner[0], *places]))
+        value = guard(tuple(bounds), value, number(0.0))
+        value = value if hit is None else apply("where", hit, value, number(0.0))
+        return mul(value, apply("float", site.at(weight, [group.times(each) + inner[0], local, *inner[1:]])))
+
+    return over(site, "sum", [each, *window], at, "k")
+
+
+def _window(site: Site, count: int, first: int) -> tuple[list[int], list[int], list[int]]:
+    size = _spread(site.arg(first, "kernel_size"), count)
+    stride = _spread(site.arg(first + 1, "stride") or size, count)
+    return size, stride, _spread(site.arg(first + 2, "padding", 0), count)
+
+
+def average_pool(site: Site) -> Value:
+    source = site.arg(0)
+    own = site.shape_of(source)
+    count = len(own) - 2 if site.node.op.split(".")[1][8] != "1" else 1
+    size, stride, padding = _window(site, count, 1)
+    ceil, include, divisor = (
+        site.arg(4, "ceil_mode", False),
+        site.arg(5, "count_include_pad", True),
+        site.arg(6, "divisor_override"),
+    )
+    if ceil:
+        raise NotLowered("a pool that rounds its size up")
+    outer, where = list(site.index[:-count]), site.index[-count:]
+
+    def places(inner: list[Index]) -> list[Index]:
+        return [
+            at.times(Size.of(s)) + k.shifted(Size.of(-p))
+            for at, k, s, p in zip(where, inner, stride, padding, strict=True)
+        ]
+
+    def bounds(inner: list[Index]) -> tuple[tuple[Index, Size], ...]:
+        return tuple(zip(places(inner), own[-count:], strict=True))
+
+    def at(inner: list[Index]) -> Value:
+        return guard(bounds(inner), apply("float", site.at(source, [*outer, *places(inner)])), number(0.0))
+
+    extents = [Size.of(s) for s in size]
+    total = over(site, "sum", extents, at, "k")
+    if divisor is not None:
+        return div(total, f(divisor))
+    if include or not any(padding):
+        return div(total, apply("float", place(Index.of(product_of(extents)))))
+    return div(total, over(site, "sum", extents, lambda inner: guard(bounds(inner), f(1), f(0)), "n"))
+
+
+def max_pool(site: Site) -> Value:
+    source = site.arg(0)
+    if site.part:
+        raise NotLowered("the places that max pooling hands on")
+    own = site.shape_of(source)
+    count = int(site.node.op.split(".")[1][8])
+    size, stride, padding = _window(site, count, 1)
+    dilation, ceil = _spread(site.arg(4, "dilation", 1), count), site.arg(5, "ceil_mode", False)
+    if ceil:
+        raise NotLowered("a pool that rounds its size up")
+    outer, where = list(site.index[:-count]), site.index[-count:]
+
+    def at(inner: list[Index]) -> Value:
+        places = [
+            i.times(Size.of(s)) + k.times(Size.of(d)).shifted(Size.of(-p))
+            for i, k, s, d, p in zip(where, inner, stride, dilation, padding, strict=True)
+        ]
+        inside = tuple(zip(places, own[-count:], strict=True))
+        return guard(inside, site.at(source, [*outer, *places]), number(float("-inf")))
+
+    return over(site, "max", [Size.of(s) for s in size], at, "k")
+
+
+def adaptive_average(site: Site) -> Value:
+    """Windows of one size, where the output's size divides the input's."""
+    source = site.arg(0)
+    own, made = site.shape_of(source), site.shape
+    count = 1 if "1d" in site.node.op else 3 if "3d" in site.node.op else 2
+    each = [a.over(b) if b != ONE else a for a, b in zip(own[-count:], made[-count:], strict=True)]
+    if any(e is None for e in each):
+        raise NotLowered("adaptive windows of different sizes")
+    extents: list[Size] = [e for e in each if e is not None]
+    outer, where = list(site.index[:-count]), site.index[-count:]
+
+    def at(inner: list[Index]) -> Value:
+        places = [i.times(e) + k for i, k, e in zip(where, inner, extents, strict=True)]
+        return apply("float", site.at(source, [*outer, *places]))
+
+    return div(over(site, "sum", extents, at, "k"), apply("float", place(Index.of(product_of(extents)))))
+
+
+RULES: dict[str, Rule] = {
+    "mm": matmul, "bmm": matmul, "mv": matmul, "dot": matmul, "matmul": matmul, "addmm": add_product,
+    "baddbmm": add_product, "addmv": add_product, "linear": linear, "convolution": convolution,
+    "avg_pool1d": average_pool, "avg_pool2d": average_pool, "avg_pool3d": average_pool,
+    "max_pool1d_with_indices": max_pool, "max_pool2d_with_indices": max_pool, "max_pool3d_with_indices": max_pool,
+    "_adaptive_avg_pool2d": adaptive_average, "_adaptive_avg_pool3d": adaptive_average,
+    "adaptive_avg_pool1d": adaptive_average,
+}  # fmt: skip

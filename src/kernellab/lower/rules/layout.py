@@ -1,0 +1,255 @@
+"""Moving elements: another index, and nothing computed."""
+
+from __future__ import annotations
+
+from kernellab.graph.record import Ref
+from kernellab.lower.axes import Index, Looked, digits, linear
+from kernellab.lower.site import NotLowered, Rule, Site, dims
+from kernellab.lower.sizes import ONE, ZERO, Size
+from kernellab.lower.values import Value, apply, guard, number
+
+
+def view(site: Site) -> Value:
+    source = site.arg(0)
+    return site.at(source, digits(linear(site.index, site.shape), site.shape_of(source)))
+
+
+def permute(site: Site) -> Value:
+    order = [d % len(site.index) for d in site.arg(1)]
+    index = [Index()] * len(order)
+    for place, dim in enumerate(order):
+        index[dim] = site.index[place]
+    return site.at(site.arg(0), index)
+
+
+def transpose(site: Site) -> Value:
+    rank = len(site.index)
+    a, b = (site.arg(1) % rank, site.arg(2) % rank) if len(site.node.args) > 2 else (rank - 2, rank - 1)
+    index = list(site.index)
+    if rank > 1:
+        index[a], index[b] = index[b], index[a]
+    return site.at(site.arg(0), index)
+
+
+def unsqueeze(site: Site) -> Value:
+    dim = site.arg(1) % len(site.index)
+    return site.at(site.arg(0), [i for d, i in enumerate(site.index) if d != dim])
+
+
+def squeeze(site: Site) -> Value:
+    """Whichever dims went, they had one element."""
+    source = site.arg(0)
+    left = iter(site.index)
+    listed = site.arg(1)
+    own = site.shape_of(source)
+    gone = set(dims(listed, len(own))) if listed is not None else set(range(len(own)))
+    return site.at(source, [Index() if d in gone and e == ONE else next(left) for d, e in enumerate(own)])
+
+
+def same(site: Site) -> Value:
+    return site.at(site.arg(0), site.index)
+
+
+def expand(site: Site) -> Value:
+    return site.operand(site.arg(0))
+
+
+def _start(value: object, extent: Size, default: Size) -> Size:
+    """Where a slice begins or ends, clipped to the extent as far as can be told."""
+    if value is None:
+        return default
+    size = Size.of(value)  # type: ignore[arg-type]
+    if size.number is not None and size.number < 0:
+        size = extent + size
+    if size.at_least(extent):
+        return extent
+    return size
+
+
+def slice_(site: Site) -> Value:
+    source, dim = site.arg(0), site.arg(1, "dim", 0)
+    own = site.shape_of(source)
+    dim %= len(own)
+    start = _start(site.arg(2, "start"), own[dim], ZERO)
+    step = Size.of(site.arg(4, "step", 1))
+    index = list(site.index)
+    index[dim] = index[dim].times(step).shifted(start)
+    return site.at(source, index)
+
+
+def select(site: Site) -> Value:
+    source, dim, which = site.arg(0), site.arg(1), site.arg(2)
+    own = site.shape_of(source)
+    dim %= len(own)
+    index = list(site.index)
+    index.insert(dim, Index.of(_start(which, own[dim], ZERO)))
+    return site.at(source, index)
+
+
+def split(site: Site) -> Value:
+    """The parts before this one take their lengths."""
+    source, sizes, dim = site.arg(0), site.arg(1), site.arg(2, "dim", 0)
+    rank = len(site.index)
+    index = list(site.index)
+    each = [sizes] * site.part if isinstance(sizes, int | Size) else sizes[: site.part]
+    before = ZERO
+    for size in each:
+        before = before + Size.of(size)
+    index[dim % rank] = index[dim % rank].shifted(before)
+    return site.at(source, index)
+
+
+def cat(site: Site) -> Value:
+    """One guard inside the other: the tensor whose turn it is."""
+    tensors: list[Ref] = site.node.args[0]  # type: ignore[assignment]
+    dim = site.arg(1, "dim", 0) % len(site.index)
+    parts, before = [], ZERO
+    for ref in tensors:
+        index = list(site.index)
+        index[dim] = index[dim].shifted(-before)
+        extent = site.shape_of(ref)[dim]
+        parts.append((index[dim], extent, ref, index))
+        before = before + extent
+    whole = apply(site.kind, site.at(parts[-1][2], parts[-1][3]))
+    for position, extent, ref, index in reversed(parts[:-1]):
+        whole = guard(((position, extent),), apply(site.kind, site.at(ref, index)), whole)
+    return whole
+
+
+def pad(site: Site) -> Value:
+    source, amounts, fill = site.arg(0), site.arg(1), site.arg(2, "value", 0)
+    own, index, bounds = site.shape_of(source), list(site.index), []
+    for number_, extent in enumerate(reversed(own)):
+        if 2 * number_ < len(amounts):
+            dim = len(own) - 1 - number_
+            index[dim] = index[dim].shifted(-Size.of(amounts[2 * number_]))
+            bounds.append((index[dim], extent))
+    other = number(float(fill) if site.kind == "float" else int(fill) if site.kind == "int" else bool(fill))
+    return guard(tuple(bounds), site.at(source, index), other)
+
+
+def flip(site: Site) -> Value:
+    source = site.arg(0)
+    own, index = site.shape_of(source), list(site.index)
+    for dim in dims(site.arg(1), len(own)):
+        index[dim] = index[dim].times(Size.of(-1)).shifted(own[dim] - ONE)
+    return site.at(source, index)
+
+
+def repeat(site: Site) -> Value:
+    source = site.arg(0)
+    own = site.shape_of(source)
+    index = site.index[len(site.index) - len(own) :]
+    found = []
+    for i, extent, whole in zip(index, own, site.shape[len(site.index) - len(own) :], strict=True):
+        times = whole.over(extent)
+        if times is None:
+            raise NotLowered("repeat by an unknown count")
+        found.append(i if times == ONE else digits(i, [times, extent])[1])
+    return site.at(source, found)
+
+
+def gather(site: Site) -> Value:
+    source, dim, where = site.arg(0), site.arg(1), site.arg(2)
+    own = site.shape_of(source)
+    index = list(site.index)
+    index[dim % len(own)] = _looked(site.at(where, site.index), own[dim % len(own)])
+    return site.at(source, index)
+
+
+def index_select(site: Site) -> Value:
+    source, dim, where = site.arg(0), site.arg(1), site.arg(2)
+    own = site.shape_of(source)
+    dim %= len(own)
+    index = list(site.index)
+    index[dim] = _looked(site.at(where, [site.index[dim]]), own[dim])
+    return site.at(source, index)
+
+
+def embedding(site: Site) -> Value:
+    table, where = site.arg(0), site.arg(1)
+    row = _looked(site.at(where, site.index[:-1]), site.shape_of(table)[0])
+    return site.at(table, [row, site.index[-1]])
+
+
+def indexed(site: Site) -> Value:
+    """x[a, b]: tensors of indices for the first dims, which go together."""
+    source, wheres = site.arg(0), site.node.args[1]
+    own = site.shape_of(source)
+    assert isinstance(wheres, list)
+    listed = [w for w in wheres if w is not None]
+    if any(w is None for w in wheres[: len(listed)]) or any(not isinstance(w, Ref) for w in listed):
+        raise NotLowered("indices with gaps between them")
+    if any(site.kind_of(w) == "bool" for w in listed):  # type: ignore[arg-type]
+        raise NotLowered("a mask as an index")
+    rank = len(site.index) - (len(own) - len(listed))
+    head = site.index[:rank]
+    index = [_looked(site.operand(w, head), extent) for w, extent in zip(listed, own, strict=False)]
+    return site.at(source, [*index, *site.index[rank:]])
+
+
+def _looked(value: Value, extent: Size) -> Index:
+    """An index from data; negative ones count from the end."""
+    whole = apply("where", apply("lt", value, number(0)), apply("add", value, _size(extent)), value)
+    return Index(((Looked(whole, extent), ONE),))
+
+
+def _size(extent: Size) -> Value:
+    from kernellab.lower.values import place
+
+    return place(Index.of(extent))
+
+
+def full(site: Site) -> Value:
+    given = site.arg(1, "fill_value", 0)
+    return _as(site, given)
+
+
+def constant(value: int) -> Rule:
+    return lambda site: _as(site, value)
+
+
+def _as(site: Site, value: object) -> Value:
+    if isinstance(value, Ref):
+        return apply(site.kind, site.operand(value, ()))
+    cast = {"float": float, "int": int, "bool": bool}[site.kind]
+    return number(cast(value))
+
+
+def arange(site: Site) -> Value:
+    from kernellab.lower.values import place
+
+    given = [site.arg(i) for i in range(len(site.node.args))]
+    start, step = (0, 1) if len(given) == 1 else (given[0], given[2] if len(given) > 2 else 1)
+    if not isinstance(start, int | Size) or not isinstance(step, int):
+        raise NotLowered("a range of fractions")
+    return apply(site.kind, place(site.index[0].times(Size.of(step)).shifted(Size.of(start))))
+
+
+def triangle(upper: bool) -> Rule:
+    def rule(site: Site) -> Value:
+        from kernellab.lower.values import place
+
+        x, diagonal = site.at(site.arg(0), site.index), Size.of(site.arg(1, "diagonal", 0))
+        row, column = place(site.index[-2].shifted(diagonal)), place(site.index[-1])
+        kept = apply("le", row, column) if upper else apply("ge", row, column)
+        return apply("where", kept, x, number(0.0) if x.kind == "float" else number(0))
+
+    return rule
+
+
+_VIEWS = "view reshape _unsafe_view _reshape_copy view_copy"
+_SAME = "clone alias alias_copy detach contiguous lift_fresh_copy copy"
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(_VIEWS.split(), view),
+    **dict.fromkeys(_SAME.split(), same),
+    "permute": permute, "permute_copy": permute, "transpose": transpose, "transpose_copy": transpose, "t": transpose,
+    "unsqueeze": unsqueeze, "unsqueeze_copy": unsqueeze, "squeeze": squeeze, "squeeze_copy": squeeze,
+    "expand": expand, "expand_copy": expand, "slice": slice_, "slice_copy": slice_, "select": select,
+    "select_copy": select, "split": split, "split_with_sizes": split, "split_copy": split, "split_with_sizes_copy": split,
+    "cat": cat, "constant_pad_nd": pad, "flip": flip, "repeat": repeat,
+    "gather": gather, "index_select": index_select, "embedding": embedding, "index": indexed,
+    "full": full, "full_like": full, "zeros": constant(0), "ones": constant(1), "zeros_like": constant(0),
+    "ones_like": constant(1), "scalar_tensor": lambda s: _as(s, s.arg(0)), "arange": arange,
+    "tril": triangle(False), "triu": triangle(True),
+}  # fmt: skip

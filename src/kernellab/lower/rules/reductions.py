@@ -1,0 +1,327 @@
+"""Sums, means, extremes and what is made of them: norms, softmax, scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kernellab.graph.record import Ref
+from kernellab.lower.axes import Axis, Index, digits, linear
+from kernellab.lower.rules.pointwise import add, div, exp, f, mul, sub
+from kernellab.lower.site import NotLowered, Rule, Site, dims
+from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.values import Value, apply, number, place, reduce
+
+Body = Callable[[list[Index]], Value]
+
+
+def over(site: Site, how: str, extents: Sequence[Size], body: Body, hint: str = "r") -> Value:
+    """A reduction over fresh axes of these extents."""
+    indices: list[Index] = []
+    axes: tuple[Axis, ...] = ()
+    for count, extent in enumerate(extents):
+        index, made = site.fresh(f"{hint}{count}", extent)
+        indices.append(index)
+        axes += made
+    return reduce(how, axes, body(indices)) if axes else body(indices)
+
+
+def _whole(site: Site, source: Ref, gone: Sequence[int], keep: bool, index: Sequence[Index]) -> list[Index | None]:
+    """The index in the source that an index of the result belongs to; None for each dim that is reduced."""
+    rank = len(site.shape_of(source))
+    left = iter(index)
+    found: list[Index | None] = []
+    for dim in range(rank):
+        if dim in gone:
+            found.append(None)
+            if keep:
+                next(left)
+        else:
+            found.append(next(left))
+    return found
+
+
+def _filled(pattern: Sequence[Index | None], inner: list[Index]) -> list[Index]:
+    left = iter(inner)
+    return [next(left) if i is None else i for i in pattern]
+
+
+class _Reduced:
+    """(x, dims, keepdim) as most reductions have them."""
+
+    def __init__(self, site: Site, dim: Any, keep: bool) -> None:
+        self.site, self.source = site, site.arg(0)
+        own = site.shape_of(self.source)
+        self.gone = dims(dim, len(own))
+        self.extents = [own[d] for d in self.gone]
+        self.pattern = _whole(site, self.source, self.gone, keep, site.index)
+
+    @property
+    def count(self) -> Value:
+        return apply("float", place(Index.of(product_of(self.extents))))
+
+    def over(self, how: str, body: Callable[[Value], Value] = lambda v: v, hint: str = "r") -> Value:
+        return over(
+            self.site, how, self.extents,
+            lambda inner: body(self.site.at(self.source, _filled(self.pattern, inner))), hint,
+        )  # fmt: skip
+
+    def mean(self, body: Callable[[Value], Value] = lambda v: v, hint: str = "m") -> Value:
+        return div(self.over("sum", lambda v: body(apply("float", v)), hint), self.count)
+
+    def variance(self, correction: float) -> Value:
+        mean = self.mean()
+        squares = self.over("sum", lambda v: _square(sub(apply("float", v), mean)), "v")
+        return div(squares, sub(self.count, f(correction)) if correction else self.count)
+
+
+def _square(x: Value) -> Value:
+    return mul(x, x)
+
+
+def _as_given(site: Site) -> _Reduced:
+    dim = site.arg(1, "dim")
+    if isinstance(dim, bool):
+        raise NotLowered(f"{site.node.op} with {site.node.args}")
+    return _Reduced(site, dim, bool(site.arg(2, "keepdim", False)))
+
+
+def total(site: Site) -> Value:
+    found = _as_given(site)
+    return found.over("sum", lambda v: apply(site.kind, v))
+
+
+def mean(site: Site) -> Value:
+    return _as_given(site).mean()
+
+
+def extreme(how: str) -> Rule:
+    return lambda site: _as_given(site).over(how)
+
+
+def extreme_at(how: str) -> Rule:
+    """max.dim: the value and the first place of it."""
+
+    def rule(site: Site) -> Value:
+        return _as_given(site).over(how if site.part == 0 else f"arg{how}")
+
+    return rule
+
+
+def arg(how: str) -> Rule:
+    def rule(site: Site) -> Value:
+        source, dim = site.arg(0), site.arg(1, "dim")
+        if dim is None:
+            own = site.shape_of(source)
+            return over(site, how, [product_of(own)], lambda inner: site.at(source, digits(inner[0], own)))
+        return _as_given(site).over(how)
+
+    return rule
+
+
+def variance(site: Site) -> Value:
+    dim = site.arg(1, "dim")
+    correction = site.arg(2, "correction", 1)
+    if isinstance(correction, bool):
+        correction = int(correction)
+    found = _Reduced(site, dim, bool(site.node.kwargs.get("keepdim", False)))
+    if site.part == 1:
+        return found.mean()
+    return found.variance(1.0 if correction is None else float(correction))
+
+
+def norm(site: Site) -> Value:
+    order = float(site.arg(1, "ord", 2))
+    found = _Reduced(site, site.arg(2, "dim"), bool(site.arg(3, "keepdim", False)))
+    if order == 2:
+        return apply("sqrt", found.over("sum", lambda v: _square(apply("float", v))))
+    if order == 1:
+        return found.over("sum", lambda v: apply("abs", v))
+    if order == float("inf"):
+        return found.over("max", lambda v: apply("abs", v))
+    raise NotLowered(f"a norm of order {order}")
+
+
+def any_all(how: str) -> Rule:
+    def rule(site: Site) -> Value:
+        found = _as_given(site).over(how, lambda v: apply("int", apply("ne", apply("float", v), f(0))))
+        return apply("ne", found, number(0))
+
+    return rule
+
+
+def layer_norm(site: Site) -> Value:
+    source, shape, weight, bias, eps = (site.arg(i) for i in range(5))
+    own = site.shape_of(source)
+    inner = list(range(len(own) - len(shape), len(own)))
+    index = list(site.index)
+    pattern: list[Index | None] = [None if d in inner else index[d] for d in range(len(own))]
+    return _normalised(site, source, pattern, [own[d] for d in inner], index, eps, site.part, (weight, bias), inner)
+
+
+def _normalised(
+    site: Site, source: Ref, pattern: list[Index | None], extents: list[Size], index: list[Index], eps: float,
+    part: int, affine: tuple[Any, Any], channels: list[int],
+) -> Value:  # fmt: skip
+    """(x - mean) / deviation over the dims that the pattern leaves open, then weight and bias of the channels."""
+
+    def at(inner: list[Index]) -> Value:
+        return apply("float", site.at(source, _filled(pattern, inner)))
+
+    count = apply("float", place(Index.of(product_of(extents))))
+    mean = div(over(site, "sum", extents, at, "m"), count)
+    if part == 1:
+        return mean
+    spread = div(over(site, "sum", extents, lambda inner: _square(sub(at(inner), mean)), "v"), count)
+    deviation = apply("rsqrt", add(spread, f(eps)))
+    if part == 2:
+        return deviation
+    x = apply("float", site.at(source, index))
+    return _affine(site, mul(sub(x, mean), deviation), affine, [index[d] for d in channels])
+
+
+def _affine(site: Site, y: Value, affine: tuple[Any, Any], index: list[Index]) -> Value:
+    weight, bias = affine
+    y = y if weight is None else mul(y, apply("float", site.at(weight, index)))
+    return y if bias is None else add(y, apply("float", site.at(bias, index)))
+
+
+def group_norm(site: Site) -> Value:
+    source, weight, bias, _, channels, _, groups, eps = (site.arg(i) for i in range(8))
+    own = site.shape_of(source)
+    each = Size.of(channels).over(Size.of(groups))
+    if each is None:
+        raise NotLowered("groups that do not divide the channels")
+    extents = [each, *own[2:]]
+    index = list(site.index)
+    if site.part:
+        sample, group = index
+    else:
+        sample, group = index[0], digits(index[1], [Size.of(groups), each])[0]
+
+    def at(inner: list[Index]) -> Value:
+        return apply("float", site.at(source, [sample, group.times(each) + inner[0], *inner[1:]]))
+
+    count = apply("float", place(Index.of(product_of(extents))))
+    mean = div(over(site, "sum", extents, at, "m"), count)
+    if site.part == 1:
+        return mean
+    spread = div(over(site, "sum", extents, lambda inner: _square(sub(at(inner), mean)), "v"), count)
+    deviation = apply("rsqrt", add(spread, f(eps)))
+    if site.part == 2:
+        return deviation
+    x = apply("float", site.at(source, index))
+    return _affine(site, mul(sub(x, mean), deviation), (weight, bias), [index[1]])
+
+
+def batch_norm_given(site: Site) -> Value:
+    """With statistics that are inputs."""
+    source, weight, bias, mean, var, _, eps = (site.arg(i) for i in range(7))
+    if site.part:
+        raise NotLowered("statistics that batch norm hands on")
+    channel = [site.index[1]]
+    x = apply("float", site.at(source, site.index))
+    deviation = apply("rsqrt", add(apply("float", site.at(var, channel)), f(eps)))
+    y = mul(sub(x, apply("float", site.at(mean, channel))), deviation)
+    return _affine(site, y, (weight, bias), channel)
+
+
+def batch_norm(site: Site) -> Value:
+    """With the batch's own statistics."""
+    source, weight, bias = (site.arg(i) for i in range(3))
+    eps = site.arg(len(site.node.args) - 1)
+    own = site.shape_of(source)
+    channel = site.index[0] if site.part else site.index[1]
+    pattern: list[Index | None] = [None, channel, *(None for _ in own[2:])]
+    return _normalised(site, source, pattern, [own[0], *own[2:]], list(site.index), eps, site.part, (weight, bias), [1])
+
+
+def rms_norm(site: Site) -> Value:
+    source, shape, weight, eps = (site.arg(i) for i in range(4))
+    own = site.shape_of(source)
+    inner = range(len(own) - len(shape), len(own))
+    pattern: list[Index | None] = [None if d in inner else site.index[d] for d in range(len(own))]
+    extents = [own[d] for d in inner]
+
+    def at(index: list[Index]) -> Value:
+        return apply("float", site.at(source, _filled(pattern, index)))
+
+    count = apply("float", place(Index.of(product_of(extents))))
+    squares = over(site, "sum", extents, lambda index: _square(at(index)), "m")
+    factor = apply("rsqrt", add(div(squares, count), f(2.0**-23 if eps is None else eps)))
+    if site.part == 1:
+        return factor
+    x = apply("float", site.at(source, site.index))
+    return _affine(site, mul(x, factor), (weight, None), [site.index[d] for d in inner])
+
+
+class _Soft:
+    """Along one dim: its largest element, and the sum of the exponentials below it."""
+
+    def __init__(self, site: Site, dim: int, index: Sequence[Index]) -> None:
+        self._site, self._source = site, site.arg(0)
+        own = site.shape_of(self._source)
+        self._pattern: list[Index | None] = [None if d == dim % len(own) else i for d, i in enumerate(index)]
+        self._extents = [own[dim % len(own)]]
+        self.top = over(site, "max", self._extents, self._at, "t")
+        self.sum = over(site, "sum", self._extents, lambda inner: exp(sub(self._at(inner), self.top)), "s")
+
+    def _at(self, inner: list[Index]) -> Value:
+        return apply("float", self._site.at(self._source, _filled(self._pattern, inner)))
+
+
+def softmax(site: Site) -> Value:
+    soft = _Soft(site, site.arg(1), site.index)
+    return div(exp(sub(site.float_operand(site.arg(0)), soft.top)), soft.sum)
+
+
+def log_softmax(site: Site) -> Value:
+    soft = _Soft(site, site.arg(1), site.index)
+    return sub(sub(site.float_operand(site.arg(0)), soft.top), apply("log", soft.sum))
+
+
+def logsumexp(site: Site) -> Value:
+    source, listed = site.arg(0), site.arg(1)
+    own = site.shape_of(source)
+    gone = dims(listed, len(own))
+    if len(gone) != 1:
+        raise NotLowered("logsumexp over several dims")
+    pattern = _whole(site, source, gone, bool(site.arg(2, "keepdim", False)), site.index)
+    soft = _Soft(site, gone[0], [Index() if i is None else i for i in pattern])
+    return add(apply("log", soft.sum), soft.top)
+
+
+def cumulative(how: str) -> Rule:
+    """As a sum over everything before: right, and slow; a scan is a form of its own."""
+
+    def rule(site: Site) -> Value:
+        source, dim = site.arg(0), site.arg(1) % len(site.index)
+        own = site.shape_of(source)
+
+        def at(inner: list[Index]) -> Value:
+            index = [inner[0] if d == dim else i for d, i in enumerate(site.index)]
+            x = apply(site.kind, site.at(source, index))
+            neutral = number({"sum": 0.0, "prod": 1.0}[how] if site.kind == "float" else {"sum": 0, "prod": 1}[how])
+            return apply("where", apply("le", place(inner[0]), place(site.index[dim])), x, neutral)
+
+        return over(site, how, [own[dim]], at)
+
+    return rule
+
+
+def product_all(site: Site) -> Value:
+    return _as_given(site).over("prod", lambda v: apply(site.kind, v))
+
+
+RULES: dict[str, Rule] = {
+    "sum": total, "mean": mean, "prod": product_all, "var": variance, "var_mean": variance, "linalg_vector_norm": norm,
+    "amax": extreme("max"), "amin": extreme("min"), "max": extreme("max"), "min": extreme("min"),
+    "max.dim": extreme_at("max"), "min.dim": extreme_at("min"), "argmax": arg("argmax"), "argmin": arg("argmin"),
+    "any": any_all("max"), "all": any_all("min"),
+    "native_layer_norm": layer_norm, "native_group_norm": group_norm, "_fused_rms_norm": rms_norm,
+    "_native_batch_norm_legit_no_training": batch_norm_given, "_native_batch_norm_legit": batch_norm,
+    "_native_batch_norm_legit_functional": batch_norm,
+    "_softmax": softmax, "_log_softmax": log_softmax, "logsumexp": logsumexp,
+    "cumsum": cumulative("sum"), "cumprod": cumulative("prod"),
+}  # fmt: skip
+__all__ = ["ONE", "RULES", "linear", "over"]

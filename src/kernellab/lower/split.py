@@ -1,0 +1,81 @@
+"""One long reduction as two: parts of it first, each by a program of its own, then the parts together.
+
+For results of few elements that each take many: losses, norms of everything, statistics. With one program an element most of
+a GPU would stand idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernellab.lower.axes import Axis, Index
+from kernellab.lower.inline import Store
+from kernellab.lower.rebuild import Change, Made, rebuilt
+from kernellab.lower.rows import rows_of
+from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.tensors import Tensor
+from kernellab.lower.values import Reduce, Value, guard, load, number, reduce, walk
+
+PARTS = Size.of("PARTS")
+_ALIGNED = 1024
+"""Parts begin at multiples of this, so that vectors can be read."""
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
+
+
+def can_split(stores: Sequence[Store]) -> bool:
+    """One reduction of floats over one axis, to one element a row."""
+    rows = rows_of(stores)
+    reductions = {v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)}
+    if rows is None or len(stores) != 1 or len(reductions) != 1 or len(rows.along) != 1:
+        return False
+    return rows.along[0] not in stores[0].axes and reductions.pop().kind == "float"
+
+
+def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
+    """What makes the parts, what joins them, and the tensor between."""
+    (whole,) = {v for v in walk(store.value) if isinstance(v, Reduce)}
+    along = whole.axes[0]
+    chunk = Size.of(f"({along.extent.text} + {_ALIGNED} * PARTS - 1) // ({_ALIGNED} * PARTS)") * Size.of(_ALIGNED)
+    part, inner = Axis("part", PARTS), Axis("inner", chunk)
+    spot = Index.of(part).times(chunk) + Index.of(inner)
+    body = rebuilt(whole.body, _Placed(along, spot))
+    body = guard(((spot, along.extent),), body, number(_NEUTRAL[whole.how]))
+    row = Index()
+    for axis, stride in zip(store.axes, _strides(store.axes), strict=True):
+        row = row + Index.of(axis).times(stride)
+    where = row.times(PARTS) + Index.of(part)
+    tensor = Tensor(name, "float32", (*(a.extent for a in store.axes), PARTS))
+    made = Store((name, 0), (where,), reduce(whole.how, (inner,), body), (*store.axes, part))
+    joined = reduce(whole.how, (part,), load(name, (where,), "float"))
+    return made, replace(store, value=rebuilt(store.value, _Instead(whole, joined))), tensor
+
+
+def _strides(axes: Sequence[Axis]) -> list[Size]:
+    return [product_of(a.extent for a in axes[i + 1 :]) for i in range(len(axes))]
+
+
+class _Placed(Change):
+    """An index in place of an axis."""
+
+    def __init__(self, axis: Axis, spot: Index) -> None:
+        self._axis, self._spot = axis, spot
+
+    def index(self, index: Index, made: Made) -> Index:
+        found = Index((), index.offset)
+        for term, factor in index.terms:
+            if term == self._axis:
+                found = found + self._spot.times(factor)
+            else:
+                found = found + super().index(Index(((term, ONE),)), made).times(factor)
+        return found
+
+
+class _Instead(Change):
+    """Another value in place of a reduction."""
+
+    def __init__(self, old: Reduce, new: Value) -> None:
+        self._old, self._new = old, new
+
+    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
+        return self._new if axes == self._old.axes else super().reduced(how, axes, body)

@@ -1,0 +1,44 @@
+"""What a kernel reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernellab.lower.sizes import Size
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A buffer: an input, an output, or scratch between kernels."""
+
+    name: str
+    dtype: str
+    shape: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text of a candidate, and a name for it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """One function, and what to call it with."""
+
+    name: str
+    text: str
+    tensors: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def spaced(space: dict[str, list[int | str]]) -> str:
+    """A SPACE as it stands in a file."""
+    inner = ", ".join(f'"{name}": [{", ".join(quoted(c) for c in choices)}]' for name, choices in space.items())
+    return "{" + inner + "}"
+
+
+def quoted(choice: int | str) -> str:
+    return f'"{choice}"' if isinstance(choice, str) else str(choice)

@@ -1,0 +1,54 @@
+"""Small functions, one for each form of kernel, with inputs whose sizes fill no block."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from kernellab.graph.live import capture_object
+from kernellab.graph.record import GraphRecord
+
+
+def pointwise(x: Any, y: Any) -> Any:
+    return torch.nn.functional.gelu(x) * y + torch.nn.functional.leaky_relu(y)
+
+
+def rows(x: Any) -> Any:
+    return torch.log_softmax(x * 0.5, -1)
+
+
+def columns(x: Any) -> Any:
+    return x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)
+
+
+def loss(x: Any, y: Any) -> Any:
+    return ((x - y) ** 2).mean()
+
+
+def window(x: Any) -> Any:
+    return torch.nn.functional.max_pool2d(x, 3, 2, 1)
+
+
+def chain(a: Any, b: Any) -> Any:
+    return torch.softmax(torch.relu(a @ b), -1)
+
+
+def table(x: Any) -> Any:
+    return x * torch.tensor([1.0, -2.0, 0.5, 3.0, 0.25])
+
+
+SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
+    "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
+    "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
+    "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
+}  # fmt: skip
+
+
+@cache
+def record_of(name: str) -> GraphRecord:
+    subject, shapes = SUBJECTS[name]
+    torch.manual_seed(0)
+    return capture_object(subject, tuple(torch.rand(s) for s in shapes), name)

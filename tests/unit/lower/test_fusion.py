@@ -1,0 +1,114 @@
+"""Fused kernels compute what its graph computes: the loop form evaluated by NumPy beside the graph evaluated by torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.unit.graph.conftest import record_of  # noqa: E402
+from tests.unit.graph.modules import CASES  # noqa: E402
+from tests.unit.lower.meaning import computed  # noqa: E402
+from torch import nn  # noqa: E402
+
+from kernellab.graph.evaluate import evaluate  # noqa: E402
+from kernellab.graph.live import capture_object  # noqa: E402
+from kernellab.graph.record import GraphRecord, sizes_from  # noqa: E402
+from kernellab.lower.fusion import evaluated, evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.site import NotLowered  # noqa: E402
+
+WITHOUT = {
+    "norms": "groups that do not divide the channels", "products": "no rule for aten._cdist_forward",
+    "pools": "adaptive windows of different sizes", "resampled": "no rule for aten.upsample_nearest2d",
+    "scans": "no rule for aten.cummax", "reductions": "a norm of order 3", "sorts": "no rule for aten.topk",
+    "layouts": "no rule for aten.fmod", "gathers": "no rule for aten.remainder",
+}  # fmt: skip
+"""What has no rule, and what is said of it."""
+
+
+def inputs_of(record: GraphRecord, seed: int = 0) -> dict[str, Any]:
+    generator = torch.Generator().manual_seed(seed)
+    found = {}
+    for entry in record.inputs:
+        shape = entry.type.shape(record.example)
+        if entry.type.is_float:
+            found[entry.name] = torch.rand(shape, generator=generator, dtype=torch.float64) + 0.5
+        elif entry.type.dtype == "bool":
+            found[entry.name] = torch.rand(shape, generator=generator) > 0.5
+        else:
+            found[entry.name] = torch.randint(0, 2, shape, generator=generator)
+    return found
+
+
+def agree(record: GraphRecord, model: Any) -> None:
+    given = inputs_of(record)
+    wanted = evaluate(record, given)
+    arrays = {name: tensor.numpy() for name, tensor in given.items()}
+    sizes = sizes_from(record, {n: t.shape for n, t in arrays.items()})
+    found = computed(fuse(record, sizes, model), arrays, sizes)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, np.asarray(other.double()), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fused_kernels_compute_what_the_graph_computes(name: str) -> None:
+    """Whichever machine they are for; what has no rule is told in words."""
+    record = record_of(name)
+    try:
+        agree(record, evaluated)
+        agree(record, evaluated_apart)
+    except NotLowered as err:
+        assert WITHOUT.get(name, "?") in str(err)
+
+
+def captured(subject: Any, *inputs: Any) -> GraphRecord:
+    return capture_object(subject, inputs, "subject")
+
+
+def test_work_that_would_be_done_again_for_each_element_is_stored() -> None:
+    """(a @ b) @ c written in one place would compute a @ b anew for every column."""
+    chain = captured(lambda a, b, c: (a @ b) @ c, torch.rand(32, 48), torch.rand(48, 40), torch.rand(40, 24))
+    agree(chain, evaluated)
+    assert len(fuse(chain, chain.example).kernels) == 2
+
+
+def test_a_softmax_is_one_kernel() -> None:
+    record = captured(lambda x: torch.softmax(x * 2 + 1, -1), torch.rand(8, 33))
+    agree(record, evaluated)
+    assert len(fuse(record, record.example).kernels) == 1
+
+
+def test_reshapes_that_cut_through_axes_split_them() -> None:
+    """Group norm sees channels as groups; a view of it as something else again."""
+    layer = nn.GroupNorm(4, 16)
+    record = captured(lambda x: layer(x).reshape(x.shape[0], 8, -1).transpose(1, 2) * 2, torch.rand(3, 16, 5, 4))
+    agree(record, evaluated)
+    agree(record, evaluated_apart)
+
+
+def test_padding_slices_and_joins() -> None:
+    def subject(x: Any, y: Any) -> Any:
+        joined = torch.cat([x[:, 1:], torch.nn.functional.pad(y, (2, 1)), x.flip(1)], 1)
+        return joined.unsqueeze(1).expand(-1, 3, -1) * torch.arange(3.0)[:, None]
+
+    record = captured(subject, torch.rand(4, 7), torch.rand(4, 5))
+    agree(record, evaluated)
+
+
+def test_lookups_and_masks() -> None:
+    table = nn.Embedding(11, 6)
+    record = captured(
+        lambda i, m: torch.where(m, table(i).sum(-1), -1.0), torch.randint(0, 11, (5, 4)), torch.rand(5, 4) > 0.5
+    )
+    agree(record, evaluated)
+
+
+@pytest.mark.parametrize("options", [{"stride": 2, "padding": 1}, {"dilation": 2}, {"groups": 2}], ids=str)
+@pytest.mark.parametrize("kind", [nn.Conv2d, nn.ConvTranspose2d])
+def test_convolutions_both_ways(kind: Any, options: dict[str, int]) -> None:
+    layer = kind(4, 6, 3, **options)
+    record = captured(lambda x: layer(x), torch.rand(2, 4, 9, 8))
+    agree(record, evaluated)

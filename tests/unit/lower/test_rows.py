@@ -1,0 +1,66 @@
+"""Which kernels are rows, which reductions can be split, which axes become one."""
+
+from __future__ import annotations
+
+from kernellab.lower.axes import Axis, Index, linear
+from kernellab.lower.inline import Store
+from kernellab.lower.merge import flat
+from kernellab.lower.rows import rows_of
+from kernellab.lower.sizes import Size
+from kernellab.lower.split import can_split, split
+from kernellab.lower.values import Reduce, apply, load, number, reduce, walk
+
+M, N = Size.of("m"), Size.of("n")
+ROW, COLUMN, R, S = Axis("i", M), Axis("j", N), Axis("r", N), Axis("s", N)
+SHAPES = {"x": (M, N), "y": (M, N), "z": (M,)}
+
+
+def x(row: Axis, column: Axis):  # type: ignore[no-untyped-def]
+    return load("x", (Index.of(row), Index.of(column)), "float")
+
+
+def store(tensor: str, value, *axes: Axis) -> Store:  # type: ignore[no-untyped-def]
+    return Store((tensor, 0), tuple(Index.of(a) for a in axes), value, axes)
+
+
+def softmax() -> Store:
+    top = reduce("max", (R,), x(ROW, R))
+    total = reduce("sum", (S,), apply("exp", apply("sub", x(ROW, S), top)))
+    return store("y", apply("div", apply("exp", apply("sub", x(ROW, COLUMN), top)), total), ROW, COLUMN)
+
+
+def test_softmax_is_rows_and_reads_each_once() -> None:
+    rows = rows_of([softmax()])
+    assert rows is not None
+    assert (rows.chosen, rows.along) == ((ROW,), (COLUMN,))
+    values = list(walk(rows.stores[0].value))
+    assert {v.axes for v in values if isinstance(v, Reduce)} == {(COLUMN,)}
+    assert sum(v is x(ROW, COLUMN) for v in values) == 1
+
+
+def test_a_reduction_over_something_else_is_no_row() -> None:
+    other = Axis("k", Size.of("k"))
+    product = reduce("sum", (other,), apply("mul", x(ROW, other), x(other, COLUMN)))
+    assert rows_of([store("y", apply("div", product, reduce("max", (R,), x(ROW, R))), ROW, COLUMN)]) is None
+    assert rows_of([store("y", x(ROW, COLUMN), ROW, COLUMN)]) is None
+
+
+def test_a_sum_over_everything_is_split_and_joined() -> None:
+    whole = store("z", apply("mul", reduce("sum", (R,), x(ROW, R)), number(2.0)), ROW)
+    (one,) = flat([whole], SHAPES)
+    assert can_split([one])
+    first, second, between = split(one, "part")
+    assert between.shape == (M, Size.of("PARTS"))
+    assert [a.name for a in first.axes] == ["i", "part"]
+    (joined,) = [v for v in walk(second.value) if isinstance(v, Reduce)]
+    assert [a.name for a in joined.axes] == ["part"]
+    assert not can_split(flat([softmax()], SHAPES))
+
+
+def test_neighbouring_axes_become_one_where_no_place_changes() -> None:
+    (one,) = flat([store("y", apply("exp", x(ROW, COLUMN)), ROW, COLUMN)], SHAPES)
+    assert [a.extent for a in one.axes] == [M * N]
+    transposed = load("t", (Index.of(COLUMN), Index.of(ROW)), "float")
+    (two,) = flat([store("y", transposed, ROW, COLUMN)], {**SHAPES, "t": (N, M)})
+    assert len(two.axes) == 2
+    assert two.index[0] == linear([Index.of(ROW), Index.of(COLUMN)], [M, N])
