@@ -143,3 +143,6 @@ def test_our_own_judge_passes_it(klab: Klab, exported: tuple[Path, Path]) -> Non
     done = klab("judge", folder / "model_new.py", "--problem", f"{problem}:Model", "--json")
     assert done.code == 0, done.out + done.err
     assert done.json["status"] == "passed"
+    (built,) = done.json["built"]["files"]
+    assert built.startswith("cache/klab_net/")
+    assert built.endswith(".so")  # what its runs load: there is no compiler in them

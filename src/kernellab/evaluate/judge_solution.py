@@ -31,7 +31,7 @@ from kernellab.measurement.host_rig import HostRig
 from kernellab.measurement.rig import threads_cpus
 from kernellab.run.base import WorkerFault
 from kernellab.run.host import JOB, HostDevice, Problem, arguments_of
-from kernellab.run.host_build import BUILD_JOB, Caches, build_solution, compiles
+from kernellab.run.host_build import BUILD_JOB, Caches, build_solution, compiles, refuse_torch_compile
 from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.targets.base import platform
@@ -116,6 +116,7 @@ class SolutionJudge:
                              built=caches.hashes if caches else None)  # fmt: skip
 
         try:
+            refuse_torch_compile(text)
             caches = self._compiled(file, text) if compiles(text) else None
             device = self._device(file, caches)
             verdict = self._verdict(device, built, cases, seed)

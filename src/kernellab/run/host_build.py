@@ -8,6 +8,7 @@ Not covered: what the files hold. It is the solution's, as its text is.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -27,7 +28,11 @@ _LIMITS = Limits(
     wall_s=1800.0, cpu_s=1800, memory=24 << 30, file_size=256 << 20, files=512, processes=512, scratch=1 << 30
 )
 _MOST_BYTES, _MOST_FILES, _MOST_NAMES = 192 << 20, 400, 24 << 10
-_SIGNS = ("cpp_extension", "torch.compile", "triton", "subprocess", "os.system", "inductor")
+_SIGNS = ("cpp_extension", "subprocess", "os.system")
+_NO_TORCH_COMPILE = (
+    "it uses torch.compile, which looks for its compiler in every process anew, and there is none where a solution is "
+    "judged; write the kernel with load_inline, or as C"
+)
 _NAME = re.compile(r"[\w.+,@=~-]{1,160}", re.ASCII)
 
 
@@ -58,6 +63,19 @@ class Caches:
 def compiles(text: str) -> bool:
     """Whether a solution looks as if it needs a build. One that is not recognised fails in its runs, as it would without."""
     return any(sign in text for sign in _SIGNS)
+
+
+def refuse_torch_compile(text: str) -> None:
+    """NotLoaded for a text that calls it: in a run it would fail, and look like a crash of the solution's own."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return  # told when it is imported
+    used = any(isinstance(n, ast.Attribute) and n.attr == "compile" and ast.unparse(n.value) == "torch" for n in nodes)
+    named = any(isinstance(n, ast.ImportFrom) and n.module == "torch" and "compile" in {a.name for a in n.names}
+                for n in nodes)  # fmt: skip
+    if used or named:
+        raise NotLoaded("crash", _NO_TORCH_COMPILE)
 
 
 def build_solution(sandbox: Sandbox, setup: Mapping[str, Any], shapes: Sequence[Mapping[str, Any]]) -> Caches:

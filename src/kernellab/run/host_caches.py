@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 _FOLDERS = {
-    "XDG_CACHE_HOME": "cache", "TORCH_EXTENSIONS_DIR": "extensions", "TORCHINDUCTOR_CACHE_DIR": "inductor",
-    "TRITON_CACHE_DIR": "triton",
+    "XDG_CACHE_HOME": "cache", "TORCH_EXTENSIONS_DIR": "extensions",
 }  # fmt: skip
 _MARK = "cpp_extension"
 HEAD = 8
@@ -25,7 +24,7 @@ def set_folders() -> None:
     """Caches lie under the job's scratch folder, which is the home as well."""
     here = os.getcwd()
     os.environ |= {name: os.path.join(here, folder) for name, folder in _FOLDERS.items()}
-    os.environ |= {"HOME": here, "USER": "solution", "MAX_JOBS": "2", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    os.environ |= {"HOME": here, "USER": "solution", "MAX_JOBS": "2"}
     tools = os.path.dirname(sys.executable)
     if tools not in os.environ["PATH"].split(":"):
         os.environ["PATH"] += f":{tools}"
