@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,10 +50,29 @@ def test_there_are_enough_of_each_kind() -> None:
     assert (kinds.count("cheat") >= 14, kinds.count("honest") >= 5) == (True, True)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def cases() -> list[Any]:
+    """Torch's own builders compile for half a minute on a machine that does nothing else."""
+    slow = {file: "cpp_extension" in file.read_text() for file in FILES}
+    return [pytest.param(f, marks=[pytest.mark.slow] if slow[f] else [], id=f.stem) for f in FILES]
+
+
+@pytest.mark.parametrize("file", cases())
 def test_cheats_are_rejected_and_honest_solutions_pass(judges: Judges, file: Path) -> None:
     status, reason = judges.status(file)
     assert status == _WANTED[file.stem.partition("_")[0]], reason
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cheat_build_behaves", "0.03125 instead of"),
+        ("cheat_build_keeps_answers", "instead of"),
+        ("cheat_build_leaves_helper", "0.0 instead of"),
+        ("cheat_inline_thread", "0.0 instead of"),
+    ],
+)
+def test_what_was_arranged_in_the_build_is_judged_by_its_later_outputs(judges: Judges, name: str, words: str) -> None:
+    assert words in judges.status(FOLDER / f"{name}.py")[1]
 
 
 @pytest.mark.slow

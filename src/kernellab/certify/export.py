@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernellab.build.base import Candidate
@@ -22,7 +22,10 @@ from kernellab.certify.write_package import package_files
 from kernellab.core.errors import UsageError
 from kernellab.ledger.disk import access_fault
 from kernellab.search.experiment_run import task_of
+from kernellab.tasks.modules.importing import source_of
+from kernellab.tasks.modules.record import ModuleRecord, read_module_record
 from kernellab.tasks.spec import Task, dims_label
+from kernellab.tasks.suites import find_problem
 
 
 @dataclass(frozen=True)
@@ -35,15 +38,25 @@ class Exported:
 
 
 def export(
-    paths: Sequence[Path], wanted: str, out: Path, runs: Sequence[Path] = (), unreviewed: bool = False
+    paths: Sequence[Path],
+    wanted: str,
+    out: Path,
+    runs: Sequence[Path] = (),
+    unreviewed: bool = False,
+    problem: str = "",
 ) -> Exported:
-    """Check everything, write into a folder aside, and move it into place when it is whole."""
+    """Check everything, write into a folder aside, and move it into place when it is whole.
+
+    `problem`: the module that was certified, for a run that has no text of it.
+    """
     form = next((f for f in FORMS if f == wanted), None)
     if form is None:
         raise UsageError(f"there is no form '{wanted}'", f"--as takes {', '.join(FORMS)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already", "choose another --out")
     order = take_order(paths, runs, unreviewed)
+    if problem:
+        order = _with_problem(order, problem)
     package, files = package_files(order, form)
     _place(out, files)
     return Exported(out, form, package, tuple(sorted(files)), order.reviewed)
@@ -53,17 +66,30 @@ def take_order(paths: Sequence[Path], runs: Sequence[Path] = (), unreviewed: boo
     """The certificates, each held against its run and its reviews."""
     if not paths:
         raise UsageError("no certificate is given", "name one or more files that 'klab certify' wrote")
-    reviewed = True
+    reviewed, module = True, None
     tasks: list[Task] = []
     variants: list[Variant] = []
     for number, path in enumerate(dict.fromkeys(p.resolve() for p in paths)):
         certificate = read_certificate(path)
-        proof, task = _evidence(path, certificate, runs)
+        proof, task, module = _evidence(path, certificate, runs)
         reviewed &= _reviewed(path, certificate, proof.folder, unreviewed)
         tasks.append(task)
         variants.append(Variant(number, certificate, Candidate(proof.source, certificate.kernel.name)))
     _refuse_mixture(variants)
-    return Order(tasks[0], tuple(variants), reviewed)
+    return Order(tasks[0], tuple(variants), reviewed, module)
+
+
+def _with_problem(order: Order, locator: str) -> Order:
+    """The text is held against the certified graph when it is written."""
+    found = find_problem(locator)
+    if order.module is None or found is None:
+        which = locator if order.module is not None else order.task.name
+        raise UsageError(
+            f"'{which}' is no PyTorch module", "--problem names the module that was certified: FILE.py:Model"
+        )
+    source = source_of(found, order.module.graph)
+    origin = order.module.origin.model_copy(update={"source": source})
+    return replace(order, module=order.module.model_copy(update={"origin": origin}))
 
 
 def _reviewed(path: Path, certificate: Certificate, folder: Path, unreviewed: bool) -> bool:
@@ -78,18 +104,15 @@ def _reviewed(path: Path, certificate: Certificate, folder: Path, unreviewed: bo
     return history.state == "promoted"
 
 
-def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tuple[Proof, Task]:
+def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tuple[Proof, Task, ModuleRecord | None]:
     given = next((r for r in runs if _is_of(r, certificate)), runs[0] if len(runs) == 1 else None)
     folder = need_run(path, certificate, given)
     proof = prove_certificate(certificate, folder)
-    task, _ = task_of(folder)
+    task, locator = task_of(folder)
     task = task.on(proof.genesis.settings.device)
     if task.fingerprint() != certificate.subject.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one that was certified", "certify the trial again")
-    if task.captured:
-        raise UsageError(f"'{task.name}' is a PyTorch module: packages hold tasks with a NumPy reference",
-                         "take the kernel's source from the run folder's best-*.py")  # fmt: skip
-    return proof, task
+    return proof, task, read_module_record(locator) if task.captured else None
 
 
 def _is_of(folder: Path, certificate: Certificate) -> bool:

@@ -18,8 +18,8 @@ _LEFT_OUT = ("SPACE", "TASKS", "FLAGS")
 _LAB_OPTIONS = ("--gpu-architecture=", "--ptxas-options=", "--include-path=")
 
 
-def plain_module(text: str, certificate: Certificate, buffers: int) -> str:
-    """The text of kernel_N.py."""
+def plain_module(text: str, certificate: Certificate, buffers: int, imports: bool = True) -> str:
+    """The text of kernel_N.py. Without `imports`, what stands for the laboratory is above it in the same file."""
     tree = ast.parse(text)
     launch = _launch_of(tree, certificate.kernel.name)
     names = [a.arg for a in (*launch.args.posonlyargs, *launch.args.args)][:buffers]
@@ -37,7 +37,7 @@ def plain_module(text: str, certificate: Certificate, buffers: int) -> str:
             (launch, ast.unparse(_OnTensors(names).visit(_launch_of(ast.parse(text), certificate.kernel.name))))
         )
         edited = _edited(text, edits)
-    return _with_runtime(edited, certificate)
+    return _with_runtime(edited, certificate, imports)
 
 
 def _instead(node: ast.Attribute, names: Sequence[str]) -> str:
@@ -111,7 +111,7 @@ def _edited(text: str, edits: list[tuple[ast.stmt | ast.Attribute, str]]) -> str
     return b"".join(lines).decode()
 
 
-def _with_runtime(text: str, certificate: Certificate) -> str:
+def _with_runtime(text: str, certificate: Certificate, imports: bool) -> str:
     """The one import that stands for the laboratory, after the docstring; the compiled kernels at the end."""
     tree = ast.parse(text)
     head = tree.body[0] if tree.body and ast.get_docstring(tree) is not None else None
@@ -120,7 +120,7 @@ def _with_runtime(text: str, certificate: Certificate) -> str:
     compiled = export_of(certificate.kernel.backend).compiled
     names = ["Kernels"] if compiled else []
     names += [n for n in ("dtype_of", "scratch") if f"{n}(" in text]
-    if names:
+    if names and imports:
         lines.insert(at, f"\nfrom ._launch import {', '.join(names)}\n")
     whole = "".join(lines).rstrip() + "\n"
     if compiled:

@@ -7,9 +7,10 @@ from typing import Literal, get_args
 
 from kernellab.build.base import Candidate
 from kernellab.certify.certificate import Certificate
+from kernellab.tasks.modules.record import ModuleRecord
 from kernellab.tasks.spec import Task
 
-Form = Literal["module", "torch-op", "c"]
+Form = Literal["module", "torch-op", "c", "kernelbench"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 
@@ -29,6 +30,8 @@ class Order:
     task: Task
     variants: tuple[Variant, ...]
     reviewed: bool
+    module: ModuleRecord | None = None
+    """What the task was made from, where that is a PyTorch module."""
 
     @property
     def backend(self) -> str:

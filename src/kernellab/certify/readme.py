@@ -54,7 +54,7 @@ def readme_facts(
             *_abilities(order),
             *_place_notes(order),
         ],
-        "use_language": "c" if form == "c" else "python",
+        "use_language": {"c": "c", "kernelbench": "sh"}.get(form, "python"),
         "use": _use(form, interface, order.backend),
         "test_command": test_command,
     }
@@ -66,6 +66,8 @@ def _kind(form: Form, backend: str) -> str:
             "A C library: one header, plain functions. `make` builds it; for several variants it needs `objcopy` too."
         )
     export = export_of(backend)
+    if form == "kernelbench":
+        return f"A solution for KernelBench's evaluator: `ModelNew` in `model_new.py`, over {export.way}."
     arrays = "NumPy arrays" if export.runner == "host" else "torch tensors"
     what = f"A Python module ({arrays} in and out)" if form == "module" else (
         "A torch operator with a fake implementation, so that torch.compile takes it whole, and derivatives,")  # fmt: skip
@@ -94,6 +96,8 @@ def _range(certificate: Certificate, task: Task) -> str:
 def _fallback(form: Form, expression: bool) -> str:
     if form == "c":
         return "The function returns 1 and leaves the outputs alone: call an implementation of your own."
+    if form == "kernelbench":
+        return "The problem's own code answers: at other shapes, dtypes and devices, and where gradients are asked for."
     if expression:
         return "The reference's torch expression answers (`reference.py`), on the CPU too."
     return "The reference answers (`reference.py`): float64 NumPy, rounded once; slow, and right."
@@ -140,6 +144,8 @@ def _use(form: Form, interface: Interface, backend: str) -> str:
         facts = interface.c_facts()
         return (f'#include "{package}.h"\n\nif ({package}_covers({facts["dim_arguments"]}))\n'
                 f'    {package}({facts["arguments"]}, work);   /* link with lib{package}.a -lm */')  # fmt: skip
+    if form == "kernelbench":
+        return "klab judge model_new.py --problem problem.py:Model    # or KernelBench's own evaluator"
     if form == "torch-op":
         return f"import {package}, torch\n\ny = {package}.{function}({names})    # also torch.ops.{package}.{function}"
     plain = f"import {package}\n\ny = {package}.{function}({names})"

@@ -13,13 +13,16 @@ from kernellab.certify.interface import Interface
 from kernellab.certify.known_answers import allowed_errors, known_answers
 from kernellab.certify.names import TEMPLATES
 from kernellab.certify.package_order import Form, Order, Variant
+from kernellab.certify.problem_section import section_of_module, section_of_task
 from kernellab.certify.readme import readme_facts
+from kernellab.certify.solution import literal, refuse_clashes, solution_facts, without_head
 from kernellab.core.errors import UsageError
 from kernellab.core.targets import export_of, title_of
 from kernellab.tasks.dtypes import is_short
 from kernellab.tasks.spec import Dims, dims_label, elements, in_order
 
 _LARGEST_TEST = {"module": 1 << 22, "torch-op": 1 << 17, "c": 1 << 22}
+_SOLUTION = "model_new.py"
 
 
 def package_files(order: Order, form: Form) -> tuple[str, dict[str, str]]:
@@ -27,6 +30,8 @@ def package_files(order: Order, form: Form) -> tuple[str, dict[str, str]]:
     writer = _Writer(order, form)
     if form == "c":
         return writer.interface.package, writer.c_library()
+    if form == "kernelbench":
+        return writer.interface.package, writer.solution()
     return writer.interface.package, writer.python_package()
 
 
@@ -35,6 +40,11 @@ class _Writer:
         self.order, self.form, self.task = order, form, order.task
         self._export = export_of(order.backend)
         self._on_host = self._export.runner == "host"
+        if order.task.captured and form != "kernelbench":
+            raise UsageError(f"'{order.task.name}' is a PyTorch module: packages hold tasks with a NumPy reference",
+                             "use --as kernelbench")  # fmt: skip
+        if form == "kernelbench" and len(order.variants) > 1:
+            raise UsageError("a problem of KernelBench's has one shape", "give the one certificate of that shape")
         if form == "c" and not self._on_host:
             raise UsageError(f"a {title_of(order.backend)} kernel has no C form", "use --as module or --as torch-op")
         if form == "c" and any(is_short(b.dtype) for b in (*self.task.inputs, *self.task.outputs)):
@@ -72,8 +82,7 @@ class _Writer:
         with_torch = self.form == "torch-op" or not self._on_host
         carried, expression = self.interface.reference_text(with_torch)
         facts = {**self.interface.facts(), "backend": backend, "torch": with_torch, "expression": expression,
-                 "carried": carried, "unreviewed": not self.order.reviewed, "reviewed": self.order.reviewed,
-                 "language": title_of(backend), "alignment": self._export.alignment,
+                 "carried": carried, "embedded": False, "reviewed": self.order.reviewed, **self._shared(),
                  "variants": [self._variant(v) for v in self.order.variants]}  # fmt: skip
         inside = self._inside(_LARGEST_TEST[self.form])
         least = max(v.certificate.accuracy.budget_ulp for v in self.order.variants)
@@ -98,6 +107,37 @@ class _Writer:
             "README.md": self._readme(f"python test_{name}.py    # or: pytest", expression),
             **self._certificates(f"{name}/"),
         }
+
+    def solution(self) -> dict[str, str]:
+        """KernelBench's form: one file that defines ModelNew."""
+        order, variant = self.order, self.order.variants[0]
+        section = section_of_module(order.module) if order.module is not None else section_of_task(self.task)
+        facts = {**solution_facts(order, self.interface, section), "backend": order.backend, "embedded": True,
+                 "speed": _speed(variant.certificate), **self._shared(), "variants": [self._variant(variant)]}  # fmt: skip
+        kernel = f"SOURCE = {literal(self._kernel_c(_File(variant)))}" if self._on_host else self._gpu_kernel(variant)
+        runtime = self._render("c_runtime.py" if self._on_host else "device_runtime.py", facts).strip("\n")
+        text = self._render("solution.py", {**facts, "kernel": kernel.strip("\n"), "runtime": runtime})
+        refuse_clashes(problem=section.text, kernel=kernel, runtime=runtime, solution=self._render("solution.py", {
+            **facts, "problem": "", "kernel": "", "runtime": ""}))  # fmt: skip
+        source = section.source
+        settings = {"init": source.init if source else None, "inputs": source.inputs if source else None}
+        test = f"test_{self.interface.package}.py"
+        return {
+            _SOLUTION: text,
+            test: self._render("test_solution.py", {**facts, **settings, "file": _SOLUTION}),
+            "README.md": self._readme(f"python {test}", True),
+            **self._certificates(""),
+        }
+
+    def _shared(self) -> dict[str, Any]:
+        return {"unreviewed": not self.order.reviewed, "language": title_of(self.order.backend),
+                "alignment": self._export.alignment}  # fmt: skip
+
+    def _gpu_kernel(self, variant: Variant) -> str:
+        """What starts it, then the candidate's own text, in one file."""
+        buffers = len(self.task.inputs) + len(self.task.outputs)
+        own = plain_module(variant.candidate.text, variant.certificate, buffers, imports=False)
+        return f"{without_head(self._render(self._export.launch, {}))}\n\n{without_head(own)}"
 
     def _public(self, file: str) -> dict[str, str]:
         names = [self.interface.function, *(["aligned", "empty", "prepare"] if file == "host" else [])]

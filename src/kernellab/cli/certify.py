@@ -213,16 +213,17 @@ def promote(file: CertificateFile, run: Run = None, as_json: Json = False) -> No
 
 def export(
     files: Annotated[list[Path], typer.Argument(metavar="CERT...", help="One certificate for each shape.")],
-    form: Annotated[str, typer.Option("--as", help="module, torch-op or c.")],
+    form: Annotated[str, typer.Option("--as", help="module, torch-op, c or kernelbench.")],
     out: Annotated[Path, out_option("The folder to write.")],
     run: Runs = None,
     unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Not promoted yet: export, and say so.")] = False,
+    problem: Annotated[str, typer.Option("--problem", help="The module, FILE.py:Model, for an older run.")] = "",
     as_json: Json = False,
 ) -> None:
     """Write promoted kernels as a small package that needs no kernellab."""
     from kernellab.certify.export import export as write
 
-    done = write(files, form, out, run or (), unreviewed)
+    done = write(files, form, out, run or (), unreviewed, problem)
     if as_json:
         print_json({"status": "exported", "folder": str(done.folder), "form": done.form, "package": done.package,
                     "files": list(done.files), "reviewed": done.reviewed})  # fmt: skip

@@ -19,7 +19,7 @@ from kernellab.build.parts import Made, assemble
 from kernellab.build.plan import Plan, Step
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Listener, silent
-from kernellab.core.ids import sha256_hex
+from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import Passed, Rejected, Timing, Trust, dump
 from kernellab.core.settings import Settings
 from kernellab.evaluate.evaluator import found_twice
@@ -31,6 +31,7 @@ from kernellab.measurement.host_rig import HostRig
 from kernellab.measurement.rig import threads_cpus
 from kernellab.run.base import WorkerFault
 from kernellab.run.host import JOB, HostDevice, Problem, arguments_of
+from kernellab.run.host_build import BUILD_JOB, Caches, build_solution, compiles, refuse_torch_compile
 from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.targets.base import platform
@@ -62,6 +63,8 @@ class Judgement:
     source: str
     seconds: float
     trust: Trust = "host"
+    built: dict[str, str] | None = None
+    """What it compiled before it was judged: the SHA-256 of every file that it left; None where it had no build."""
 
     def data(self) -> dict[str, Any]:
         """The object that --json ends with."""
@@ -70,6 +73,7 @@ class Judgement:
             "claim": NO_CLAIM, "verdict": dump(self.verdict) if self.verdict else None,
             "timing": dump(self.timing) if self.timing else None, "sandbox": self.tier,
             "inputs_seed": self.inputs_seed, "source": self.source, "seconds": self.seconds,
+            "built": {"digest": digest(self.built), "files": self.built} if self.built is not None else None,
         }  # fmt: skip
 
 
@@ -89,7 +93,7 @@ class SolutionJudge:
         self._settings, self.locator, self._emit = settings, located, emit
         request = _request(locator, wishes)
         own = [os.path.dirname(request.file)] if request.text is not None else []
-        self._sandbox = open_sandbox(settings.sandbox, [JOB], [*own, *(os.path.abspath(f) for f in folders)])
+        self._sandbox = open_sandbox(settings.sandbox, [JOB, BUILD_JOB], [*own, *(os.path.abspath(f) for f in folders)])
         try:
             self.problem = _problem(record, request, self._arguments(record, request))
         except BaseException:
@@ -100,17 +104,21 @@ class SolutionJudge:
         """The verdict, and a timing where that is wanted and the verdict is good. Raises only for what is not the
         solution's fault."""
         began, text = time.perf_counter(), solution_text(file)
-        device = self._device(file)
         cases, seed = all_cases(self.task), os.urandom(32)
         built = built_from(text, cases, self.task)
+        caches: Caches | None = None
 
         def told(
             status: Status, reason: str, verdict: Passed | Rejected | None = None, timing: Timing | None = None
         ) -> Judgement:
             return Judgement(status, self.task.name, reason, verdict, timing, self._sandbox.tier, seed.hex(),
-                             sha256_hex(text.encode()), time.perf_counter() - began)  # fmt: skip
+                             sha256_hex(text.encode()), time.perf_counter() - began,
+                             built=caches.hashes if caches else None)  # fmt: skip
 
         try:
+            refuse_torch_compile(text)
+            caches = self._compiled(file, text) if compiles(text) else None
+            device = self._device(file, caches)
             verdict = self._verdict(device, built, cases, seed)
         except NotLoaded as fault:
             return told("invalid", fault.reason)
@@ -145,9 +153,15 @@ class SolutionJudge:
         finally:
             setup.close()
 
-    def _device(self, file: Path) -> HostDevice:
+    def _compiled(self, file: Path, text: str) -> Caches:
+        """Build it on inputs of the same shapes that are drawn for nothing else. Raises NotLoaded."""
+        task = self.task
+        shapes = {str(d): self.problem.sizes(d) for d in (*task.edge, *task.held_out, *task.tune)}
+        return build_solution(self._sandbox, self.problem.setup(str(file.absolute()), text), list(shapes.values()))
+
+    def _device(self, file: Path, caches: Caches | None = None) -> HostDevice:
         threads = self._settings.threads
-        return HostDevice(self._sandbox, self.problem, str(file.absolute()), threads, threads_cpus(threads))
+        return HostDevice(self._sandbox, self.problem, str(file.absolute()), threads, threads_cpus(threads), caches)
 
     def _arguments(self, record: ModuleRecord, request: Request) -> tuple[dict[str, Any] | None, ...]:
         if request.text is not None:

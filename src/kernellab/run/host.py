@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Memory, Region
 from kernellab.run.cpu import cpu_name
 from kernellab.run.cuda_process import files_of
+from kernellab.run.host_build import Caches
 from kernellab.run.host_samples import HostSamples
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
@@ -33,6 +34,7 @@ from kernellab.sandbox.limits import Limits
 JOB = "kernellab.run.host_job"
 _MEMORY = 24 << 30
 _LOG_BYTES = 1 << 20
+_BUILT_FD = 7
 _DESCRIBE_S = 300.0
 _MOST_REPLY = 1 << 20
 
@@ -51,6 +53,19 @@ class Problem:
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
 
+    def setup(self, file: str, text: str) -> dict[str, Any]:
+        """What any process of a solution is told."""
+        return {"file": file, "text": text, "request": asdict(self.request), "places": self.places,
+                "arguments": self.arguments}  # fmt: skip
+
+    def sizes(self, dims: Mapping[str, int]) -> dict[str, list[dict[str, Any]]]:
+        """Shapes and dtypes of what a call gets and gives."""
+
+        def said(kinds: tuple[TensorType, ...]) -> list[dict[str, Any]]:
+            return [{"shape": list(k.shape(dims)), "dtype": k.dtype} for k in kinds]
+
+        return {"inputs": said(self.inputs), "outputs": said(self.outputs)}
+
 
 class HostDevice:
     """This machine's processors under a solution's own Python. `file`: where the solution lies, for its imports."""
@@ -60,8 +75,12 @@ class HostDevice:
     thrifty = False
     trust: Trust = "host"
 
-    def __init__(self, sandbox: Sandbox, problem: Problem, file: str, threads: int, cpus: Sequence[int]) -> None:
+    def __init__(
+        self, sandbox: Sandbox, problem: Problem, file: str, threads: int, cpus: Sequence[int],
+        caches: Caches | None = None,
+    ) -> None:  # fmt: skip
         self.name = cpu_name()
+        self._caches = caches
         self.threads = threads
         self.cpus = cpus
         self._sandbox = sandbox
@@ -77,7 +96,16 @@ class HostDevice:
         assert isinstance(inputs, Arena)
         assert isinstance(outputs, Arena)
         spawn = _Spawner(
-            self._sandbox, self._problem, self._file, built, inputs, outputs, calls, self.threads, self.cpus
+            self._sandbox,
+            self._problem,
+            self._file,
+            built,
+            inputs,
+            outputs,
+            calls,
+            self.threads,
+            self.cpus,
+            self._caches,
         )
         samples = HostSamples(spawn, inputs, outputs, calls, self.threads)
         try:
@@ -109,6 +137,7 @@ class _Spawner:
     calls: Sequence[Call]
     threads: int
     cpus: Sequence[int]
+    caches: Caches | None
 
     def __call__(self, numbers: Sequence[int], scrub: bool) -> tuple[Any, socket.socket]:
         shared = sum(r.length for n in set(numbers) for r in (*self.calls[n].inputs, *self.calls[n].outputs))
@@ -116,15 +145,21 @@ class _Spawner:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         reader = self.inputs.reader()
         try:
-            with theirs, files_of(canonical_json(self._setup(numbers, scrub))) as (setup,):
-                given = [setup, theirs.fileno(), reader, self.outputs.fd]
-                job = self.sandbox.spawn(f"{JOB}:main", "run", limits, given, threads=self.threads, cpus=self.cpus)
+            left = self.caches.data if self.caches else b""
+            with theirs, files_of(canonical_json(self._setup(numbers, scrub)), left) as (setup, built):
+                given = [setup, theirs.fileno(), reader, self.outputs.fd, built]
+                job = self.sandbox.spawn(f"{JOB}:main", "run", limits, given, threads=self.threads, cpus=self.cpus,
+                                         files=self._files())  # fmt: skip
         except BaseException:
             ours.close()
             raise
         finally:
             os.close(reader)
         return job, ours
+
+    def _files(self) -> dict[str, tuple[int, int, int]]:
+        """What the build left, by its descriptor in the job."""
+        return {name: (_BUILT_FD, *place) for name, place in self.caches.places().items()} if self.caches else {}
 
     def _setup(self, numbers: Sequence[int], scrub: bool) -> dict[str, Any]:
         problem = self.problem
@@ -135,9 +170,8 @@ class _Spawner:
             }
             for n in dict.fromkeys(numbers)
         }
-        text = self.built.timed.code.decode()
-        return {"threads": self.threads, "file": self.file, "text": text, "request": asdict(problem.request),
-                "places": problem.places, "arguments": problem.arguments, "calls": calls}  # fmt: skip
+        made = problem.setup(self.file, self.built.timed.code.decode())
+        return {**made, "threads": self.threads, "built": self.caches is not None, "calls": calls}
 
 
 def _told(region: Region, kind: TensorType, scrub: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kernellab.graph.any_device import any_device
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import SOLUTION, Request, choose, import_file, make, make_module, told
 from kernellab.run.child import FAILED, LOADED, READ, WRITE, Mapped, map_region, touch
+from kernellab.run.host_caches import use_built
 from kernellab.run.serve import serve
 from kernellab.sandbox import limits
 
@@ -30,11 +31,13 @@ _MOST_SAID = 2000
 
 
 def main(fds: list[int]) -> int:
-    """Entry: set-up, channel, inputs (read-only), outputs."""
-    setup_fd, channel, inputs, outputs = fds
+    """Entry: set-up, channel, inputs (read-only), outputs, and what a build left, which lies in the folder by now."""
+    setup_fd, channel, inputs, outputs = fds[:4]
     setup: dict[str, Any] = json.loads(os.pread(setup_fd, os.fstat(setup_fd).st_size, 0))
     need_torch().set_num_threads(setup["threads"])
     need_torch().set_grad_enabled(False)
+    if setup["built"]:
+        use_built(setup["text"])
     buffers = {
         int(number): [[_mapped(inputs, READ, one) for one in call["inputs"]],
                       [_mapped(outputs, WRITE, one) for one in call["outputs"]]]
@@ -43,10 +46,10 @@ def main(fds: list[int]) -> int:
     os.closerange(3, channel)
     limits.close_descriptors(channel + 1)
     try:
-        model, state = _made(setup)
-        calls = {n: [(_call, (model, *_bound(setup, state, *both)))] for n, both in buffers.items()}
+        model, state = made(setup)
+        calls = {n: [(call, (model, *bound(setup, state, *both)))] for n, both in buffers.items()}
     except (Exception, SystemExit) as err:  # noqa: BLE001  their code: whatever it raises is told
-        os.write(channel, FAILED + _words(err, setup).encode()[:_MOST_SAID])
+        os.write(channel, FAILED + words(err, setup).encode()[:_MOST_SAID])
         return 0
     os.write(channel, LOADED)
     serve(channel, channel, calls)
@@ -75,7 +78,7 @@ def _mapped(fd: int, protection: int, one: dict[str, Any]) -> tuple[Any, Mapped]
     return torch.frombuffer(memory, dtype=getattr(torch, one["dtype"])).reshape(one["shape"]), buffer
 
 
-def _made(setup: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def made(setup: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The solution's module, made as the problem makes its own, and its parameters and buffers by name."""
     request = Request(**setup["request"])
     problem = import_file(request.file, request.text) if request.text is not None else None
@@ -90,7 +93,7 @@ def _made(setup: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return model, state
 
 
-def _bound(setup: dict[str, Any], state: dict[str, Any], inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any, Any]:
+def bound(setup: dict[str, Any], state: dict[str, Any], inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any, Any]:
     """Where each weight goes, the arguments of forward() in their order, and the outputs."""
     weights, given = [], []
     for place, (tensor, _) in zip(setup["places"], inputs, strict=True):
@@ -117,7 +120,7 @@ def _place(state: dict[str, Any], place: str, given: Any) -> Any:
     return held
 
 
-def _call(model: Any, weights: Any, given: Any, outputs: Any) -> None:
+def call(model: Any, weights: Any, given: Any, outputs: Any) -> None:
     """One call: weights first, then forward(), then its results into our buffers."""
     for held, tensor in weights:
         held.data = tensor
@@ -152,7 +155,7 @@ def _check(number: int, found: Any, out: Any) -> None:
         )
 
 
-def _words(err: BaseException, setup: dict[str, Any]) -> str:
+def words(err: BaseException, setup: dict[str, Any]) -> str:
     return f"{err.what}; {err.fix}" if isinstance(err, TaskRefused) else told(err, setup["file"])
 
 

@@ -4,7 +4,8 @@ Covered: the run profile is an allow-list (no exec, fork, sockets, memfd; no sig
 sleeping, yielding or timers, so that no sample is made to look disturbed; no growing of a mapping over its neighbours;
 threads, and what they need to wait for each other, only when asked for). The nest profile, for the laboratory's own
 code that forks samples, adds forking and what a child needs to confine itself further. The build profile is a deny-list
-(compilers need much) without sockets, ptrace, mounts, keys, namespaces.
+(compilers need much) without sockets, ptrace, mounts, keys, namespaces. The compile profile, for a build tool that gives
+each of its compilers a process group, is the same: setpgid does nothing there and says that all is well.
 Where there is no private root (tier T2), modes, owners, times and attributes of files are refused as well: Landlock
 does not know them. Not covered: what an allowed call does with its file arguments (Landlock and the private root see
 to that).
@@ -137,9 +138,13 @@ def _nest_filter(_: str) -> bytes:
     return program + _errno(errno.EPERM)
 
 
-def build_filter(namespaced: bool) -> bytes:
-    """`namespaced`: whether a pid namespace contains signals, and a private root changes of modes, owners, times."""
+def build_filter(namespaced: bool, groups: bool = False) -> bytes:
+    """`namespaced`: whether a pid namespace contains signals, and a private root changes of modes, owners, times.
+
+    `groups`: who asks for a process group is told that it has one, and stays in the job's."""
     program = _prologue() + _load_nr() + _op(_JGE, _NEWER, 0, 1) + _errno(errno.ENOSYS)
+    if groups:
+        program += _on("setpgid", _errno(0))
     for name in _BUILD_DENIED:
         program += _on(name, _errno(errno.EPERM))
     if not namespaced:

@@ -30,7 +30,7 @@ from typing import Any, Literal
 from kernellab.sandbox import landlock, libc, limits, namespaces, scratch, seccomp
 
 Tier = Literal["T1", "T2", "T3", "T0"]
-Profile = Literal["build", "run", "nest"]
+Profile = Literal["build", "compile", "run", "nest"]
 NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
 LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
 MAX_MESSAGE = 1 << 16
@@ -249,12 +249,14 @@ def _take_descriptors(fds: list[int]) -> int:
 
 def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     """Give away what the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
-    build = request.profile == "build"
+    build = request.profile in ("build", "compile")
     folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
         namespaces.mount_scratch(request.limits.scratch)
     for name, (fd, offset, size) in request.files.items():
-        with open(os.path.join(folder, name), "wb") as file:
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
             os.sendfile(file.fileno(), fd, offset, size)
     os.chdir(folder)
     os.sched_setaffinity(0, request.cpus)
@@ -272,8 +274,8 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
 
 
 def _filter(tier: Tier, request: Request) -> bytes:
-    if request.profile == "build":
-        return seccomp.build_filter(tier in NAMESPACED)
+    if request.profile in ("build", "compile"):
+        return seccomp.build_filter(tier in NAMESPACED, groups=request.profile == "compile")
     return seccomp.nest_filter() if request.profile == "nest" else seccomp.run_filter(request.threads > 1)
 
 

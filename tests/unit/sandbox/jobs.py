@@ -27,6 +27,25 @@ def seven(_: list[int]) -> int:
     return 7
 
 
+def wants_a_group(fds: list[int]) -> None:
+    """Its child asks for a process group of its own, as build tools do for their compilers."""
+    before, (reading, writing) = os.getpgrp(), os.pipe()
+    if os.fork() == 0:
+        try:
+            os.setpgid(0, 0)
+            told = "granted"
+        except PermissionError:
+            told = "refused"
+        os.write(writing, f"{told} {os.getpgrp() == before}".encode())
+        os._exit(0)
+    _report(fds[0], os.read(reading, 100).decode())
+
+
+def reads_below(fds: list[int]) -> None:
+    with open("deep/down/placed") as file:
+        _report(fds[0], file.read())
+
+
 def prints(_: list[int]) -> None:
     print("hello from the job")
     os.write(2, b"and from its error stream\n")

@@ -204,6 +204,19 @@ def test_placed_files_are_readable_and_read_only_when_running(
     assert said(answer) == {"text": "placed before confinement", "write": writing, "create": writing}
 
 
+def test_placed_files_may_lie_in_folders(sandbox: Sandbox, answer: int) -> None:
+    with spawn(sandbox, jobs.reads_below, "run", answer, answer, files={"deep/down/placed": (4, 0, 0)}) as job:
+        job.wait()
+    assert said(answer) == ""
+
+
+@pytest.mark.parametrize(("profile", "told"), [("compile", "granted True"), ("build", "refused True")])
+def test_nobody_leaves_the_jobs_process_group(sandbox: Sandbox, profile: Profile, told: str, answer: int) -> None:
+    with spawn(sandbox, jobs.wants_a_group, profile, answer) as job:
+        job.wait()
+    assert said(answer) == told
+
+
 def test_jobs_do_not_see_each_others_scratch(sandbox: Sandbox, answer: int) -> None:
     second = os.memfd_create("second", os.MFD_CLOEXEC)
     with spawn(sandbox, jobs.leaves_a_file, "build", answer) as first:

@@ -24,7 +24,7 @@ from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.draws import KINDS, OWN
-from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups
+from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.oracle import expect, run_reference, run_trusted
@@ -122,9 +122,19 @@ def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -
     larger = wishes.shapes or (derive(graph, _ON_DEVICE) if graph.symbols else shapes)
     record = ModuleRecord(
         name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes, device_shapes=larger,
-        origin=Origin(suite=problem.suite, problem=problem.name),
+        origin=Origin(suite=problem.suite, problem=problem.name, source=source_of(problem, graph, wishes)),
     )  # fmt: skip
     return record.model_copy(update={"distributions": _usable(record)})
+
+
+def source_of(problem: Problem, graph: GraphRecord, wishes: Wishes = AS_IT_IS) -> Source | None:
+    """The problem's text, if it has one and its forward pass is what was captured."""
+    request = problem.request
+    if request.backward or (request.text is None and not request.file):
+        return None
+    text = request.text if request.text is not None else read_text(request.file)
+    return Source(text=text, name=graph.name, init=request.init, inputs=request.inputs,
+                  eval_mode=request.eval_mode or wishes.eval_mode)  # fmt: skip
 
 
 def task_name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -26,11 +26,22 @@ class ShapeGroups(Record):
     edge: tuple[dict[str, int], ...]
 
 
+class Source(Record):
+    """The text that was captured and how: what a module is made from where there is no kernel for a call."""
+
+    text: str
+    name: str
+    init: dict[str, Any] | None = None
+    inputs: dict[str, Any] | None = None
+    eval_mode: bool = False
+
+
 class Origin(Record):
-    """Where it came from, for people: no part of what is computed."""
+    """Where it came from, for people and for exports: no part of what is computed."""
 
     suite: str = ""
     problem: str = ""
+    source: Source | None = None
 
 
 class ModuleRecord(Record):
