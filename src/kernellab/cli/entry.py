@@ -20,7 +20,10 @@ def main() -> None:
 
     gc.enable()
     signal.signal(signal.SIGINT, usual)
-    commands()
+    try:
+        commands()
+    finally:
+        gc.freeze()  # the interpreter looks through everything before it ends: with torch imported, for half a second
 
 
 def _leave(*_: object) -> None:

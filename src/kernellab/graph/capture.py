@@ -28,6 +28,7 @@ from kernellab.sandbox.zygote import Tier
 
 LIMITS = Limits(wall_s=120.0, cpu_s=120, memory=24 << 30, files=256, processes=64)
 _MOST_REPLY = 48 << 20
+_HEADERS = 1 << 20
 _LOG_SHOWN = 400
 _BROKEN = "broken"
 
@@ -62,12 +63,14 @@ class Capturer:
                 os.close(fd)
 
     def witness(
-        self, request: Request, places: Sequence[str], arrays: Sequence[Any], limits: Limits = LIMITS
+        self, request: Request, places: Sequence[str], arrays: Sequence[Any], limits: Limits = LIMITS, room: int = 0
     ) -> list[Any] | str:
         """The module's own outputs in float64 for these weights and inputs, or why there are none.
 
-        `places`: where each array goes, a path such as "conv.weight", or nothing for an input.
+        `places`: where each array goes, a path such as "conv.weight", or nothing for an input. `room`: bytes that the
+        outputs take, if it is known; a file of the job's may hold them, whatever else the limits say.
         """
+        limits = replace(limits, file_size=max(limits.file_size, room + _HEADERS))
         request = request if request.text is not None else replace(request, text=read_text(request.file))
         asked = {"request": request.__dict__, "places": list(places)}
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "given", "answer", "results")]

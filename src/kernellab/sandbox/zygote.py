@@ -100,7 +100,7 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: st
     control.send(b"ready")
     try:
         _serve(tier, control, trees)
-        return
+        os._exit(0)  # taking down all that was imported would take as long as a job
     except _Forked as forked:
         request, fds = forked.request, forked.fds
     _job(tier, request, control, fds, trees)

@@ -29,7 +29,7 @@ _AMPLE, _QUICK = 4096, 1 << 20  # elements
 _MOST_ROUNDS = 128
 _ROUNDS_CAPTURED = 3  # its scale follows from rules, and what lies between input and output may be large
 _LONG = 1024  # terms: up to there the errors of TF32 do not average out below the floor of a sum so long
-_MOST_FLOORS, _MOST_ULP = 64.0, 1024.0  # half precision in disguise starts at 4096 ULP
+_MOST_FLOORS, _MOST_ULP, _MOST_FLOOR = 64.0, 1024.0, 2048.0  # half precision in disguise starts at 4096 ULP
 
 
 Drawn = tuple[Case, list[Array], list[Expected]]
@@ -240,9 +240,16 @@ def _steady(task: Task, seed: int) -> None:
         inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, dims, distribution, rng))
         expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
         for buffer, wanted in zip(task.outputs, expected, strict=True):
-            most = _MOST_FLOORS * (wanted.floor_ulp or floor_ulp(task, dims))
-            if wanted.budget_ulp > (min(most, _MOST_ULP) if task.precision == IEEE else most):
+            floor = wanted.floor_ulp or floor_ulp(task, dims)
+            if wanted.budget_ulp > steady_budget(floor, task.precision == IEEE):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
+
+
+def steady_budget(floor: float, ieee: bool) -> float:
+    """The largest budget, in ULP, that no luck is needed for. What a long sum may honestly lose (its floor: 1028 for four
+    million terms) is no luck either, as long as half precision is well above it."""
+    most = _MOST_FLOORS * floor
+    return max(min(most, _MOST_ULP), min(floor, _MOST_FLOOR)) if ieee else most
 
 
 def _sharp_in_long_sums(task: Task, seed: int) -> None:

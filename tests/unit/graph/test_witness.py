@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ torch.set_num_threads(1)
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
 from kernellab.graph.arrays import packed, unpacked  # noqa: E402
+from kernellab.graph.capture import LIMITS, Capturer  # noqa: E402
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.program import program  # noqa: E402
 from kernellab.graph.source import Request  # noqa: E402
@@ -57,3 +61,14 @@ def test_arrays_come_back_as_they_were_and_half_of_them_is_an_error() -> None:
         assert np.array_equal(before, after)
     with pytest.raises((ValueError, EOFError)):
         unpacked(data[: len(data) // 2], 3)
+
+
+def test_outputs_larger_than_a_files_usual_limit_come_back_where_their_size_is_known(tmp_path: Path) -> None:
+    """A normalisation over four million elements has outputs of a hundred megabytes at any batch."""
+    weight, x = np.arange(6.0).reshape(2, 3), np.ones((1 << 17, 3))
+    request, small = Request(str(tmp_path / "net.py"), "Model", text=_MODULE), replace(LIMITS, file_size=1 << 20)
+    with Capturer([str(tmp_path)]) as capturer:
+        found = capturer.witness(request, ["layer.weight", ""], [weight, x], small, room=8 * 2 * len(x))
+        assert not isinstance(found, str)
+        assert np.array_equal(found[0], 2 * x @ weight.T)
+        assert isinstance(capturer.witness(request, ["layer.weight", ""], [weight, x], small), str), "unknown: refused"

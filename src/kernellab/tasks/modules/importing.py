@@ -7,6 +7,7 @@ Covered: the user's code runs in the capture sandbox alone. Not covered: a file 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -71,7 +72,8 @@ class Importer:
         """A captured graph with everything else that makes it a task; the module must agree with it."""
         try:
             record = record_of(graph, problem, wishes)
-            agree(record, partial(self._capturer.witness, _asked(problem, wishes).request))
+            request, room = _asked(problem, wishes).request, _witnessed_bytes(record)
+            agree(record, partial(self._capturer.witness, request, room=room))
         except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
@@ -167,6 +169,12 @@ def _witnessed(record: ModuleRecord) -> list[Dims]:
     edges = sorted(record.shapes.edge, key=lambda dims: work(record.graph, dims))
     chosen = [edges[0], edges[-1]] if edges[0] != edges[-1] else edges[:1]
     return [dims for dims in chosen if work(record.graph, dims) <= _MOST_WITNESSED] or chosen[:1]
+
+
+def _witnessed_bytes(record: ModuleRecord) -> int:
+    """What the outputs take in float64: fixed sizes may be large at any shape."""
+    types = [output.type for output in record.graph.outputs]
+    return max(8 * sum(math.prod(found.shape(dims)) for found in types) for dims in _witnessed(record))
 
 
 def _compare(task: Task, dims: Dims, found: list[Array] | str, inputs: list[Array]) -> None:
