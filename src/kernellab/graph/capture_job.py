@@ -8,6 +8,7 @@ Not covered: the file is the user's own code; a reply made by hand would be a gr
 from __future__ import annotations
 
 import encodings.idna  # noqa: F401  what looks up a name needs it, and is then told that there is no network
+import importlib
 import json
 import logging
 import os
@@ -61,9 +62,7 @@ class _Missing(MetaPathFinder):
 def _no_progress_bars() -> None:
     """Torch makes one, unseen, where tqdm is installed; with it comes a thread, and threads get no namespaces."""
     with suppress(ImportError):
-        from tqdm import tqdm
-
-        tqdm.monitor_interval = 0
+        importlib.import_module("tqdm").tqdm.monitor_interval = 0
 
 
 def main(fds: list[int]) -> int:

@@ -44,4 +44,5 @@ def digest_of(problem: Problem) -> str:
     except OSError:
         text = ""
     request = asdict(problem.request)
-    return digest([text, request["text"], request["name"], request["init"], request["inputs"]])
+    facts = [text, request["text"], request["name"], request["init"], request["inputs"]]
+    return digest([*facts, "backward"] if problem.request.backward else facts)

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from kernellab.graph import ahead  # noqa: E402
-from kernellab.graph.capture import Capturer, parse  # noqa: E402
+from kernellab.graph import ahead
+from kernellab.graph.capture import Capturer, parse
 
 MODULE = "import torch\ndef double(x):\n    return x * 2\ndef get_inputs():\n    return [torch.randn(4, 8)]\n"
 
@@ -46,7 +46,8 @@ def test_one_that_nobody_took_is_ended(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("check",), ("check", "softmax"), ("show", "own.py:double"), ("check", "lab:rms_norm-f32", "--help")]
+    "arguments",
+    [(), ("check",), ("check", "softmax"), ("show", "own.py:double"), ("check", "lab:rms_norm-f32", "--help")],
 )
 def test_none_is_started_for_what_names_no_module(arguments: tuple[str, ...]) -> None:
     assert started(*arguments) == []

@@ -43,6 +43,16 @@ def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -
     assert np.array_equal(found, 2 * x @ weight.T)
 
 
+def test_of_a_backward_it_gives_the_gradients_that_autograd_gives_in_float64() -> None:
+    """Weights first, then inputs; the gradients that come in are given last."""
+    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 15).reshape(5, 3)
+    grad = np.cos(np.arange(10.0)).reshape(5, 2)
+    request = Request("net.py", "Model", text=_MODULE.replace('{"y": ', "(").replace("1)}", "1))"), backward=True)
+    by_weight, by_x = run(request, ["layer.weight", "", ""], [weight, x, grad])
+    assert np.allclose(by_weight, 2 * grad.T @ x, rtol=1e-14)
+    assert np.allclose(by_x, 2 * grad @ weight, rtol=1e-14)
+
+
 @pytest.mark.parametrize("record", [graphs.linear(), graphs.maximum(), graphs.total(), graphs.masked()])
 def test_a_program_computes_what_the_graph_does(record: graphs.GraphRecord) -> None:
     generator = torch.Generator().manual_seed(0)

@@ -47,7 +47,7 @@ def test_a_tier_that_starts_with_nothing_but_threads_in_the_way_says_so(
         "import threading\nthreading.Thread(target=threading.Event().wait, name='own_thread', daemon=True).start()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(EnvironmentFault, match="started threads.*own_thread"):
+    with pytest.raises(EnvironmentFault, match=r"started threads.*own_thread"):
         open_sandbox("T1", ["starts_a_thread"])
 
 

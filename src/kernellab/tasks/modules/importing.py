@@ -39,11 +39,16 @@ _MOST_WITNESSED = 1 << 22
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks of an import besides the module: its mode, the contract, shapes of their own."""
+    """What the user asks of an import besides the module: its mode, the contract, shapes of their own, its backward.
+
+    `like`: the forward of a backward, whose shapes it is to have where they fit: the two are timed together.
+    """
 
     eval_mode: bool = False
     precision: Precision = "ieee"
     shapes: ShapeGroups | None = None
+    backward: bool = False
+    like: ModuleRecord | None = None
 
 
 AS_IT_IS = Wishes()
@@ -119,14 +124,25 @@ def _asked(problem: Problem, wishes: Wishes) -> Problem:
 def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
     """A captured graph with everything derived that makes it a task."""
     name = task_name(problem.name)
-    shapes = wishes.shapes or derive(graph)
+    like = wishes.like if wishes.like is not None and _same_sizes(graph, wishes.like) else None
+    shapes = wishes.shapes or (like.shapes if like else derive(graph))
     _check_shapes(graph, shapes)
-    larger = wishes.shapes or (derive(graph, _ON_DEVICE) if graph.symbols else shapes)
+    larger = wishes.shapes or (like.device_shapes if like else derive(graph, _ON_DEVICE) if graph.symbols else shapes)
     record = ModuleRecord(
         name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes, device_shapes=larger,
         origin=Origin(suite=problem.suite, problem=problem.name),
     )  # fmt: skip
     return record.model_copy(update={"distributions": _usable(record)})
+
+
+def _same_sizes(graph: GraphRecord, like: ModuleRecord) -> bool:
+    """Whether the free sizes of two graphs mean the same: inputs that both have are of one type, and all shapes hold."""
+    types = {i.name: i.type for i in like.graph.inputs}
+    same = all(i.type == types[i.name] for i in graph.inputs if i.name in types)
+    groups = (like.shapes, like.device_shapes)
+    shapes = [dims for g in groups for dims in (*g.tune, *g.held_out, *g.edge)] if graph.symbols else []
+    names = {s.name for s in graph.symbols}
+    return same and names == {s.name for s in like.graph.symbols} and all(valid(graph, dims) for dims in shapes)
 
 
 def task_name(name: str) -> str:
