@@ -210,12 +210,12 @@ def locate(task: Asked, dtype: str, wishes: Wishes | None = None, example_inputs
     return load_task(located, dtype).name if dtype else located
 
 
-def module_wishes(eval_mode: bool = False, precision: str = "") -> Wishes | None:
-    """How a module is to be taken; None: as it is, by its dtypes' own precision."""
+def module_wishes(eval_mode: bool = False, precision: str = "", backward: bool = False) -> Wishes | None:
+    """How a module is to be taken; None: as it is, by its dtypes' own precision. `backward`: its gradients instead."""
     if precision and precision not in PRECISIONS:
         raise UsageError(f"there is no precision '{precision}'", f"use one of {', '.join(PRECISIONS)}")
     chosen = next((p for p in PRECISIONS if p == precision), PRECISIONS[0])
-    return Wishes(eval_mode, chosen) if eval_mode or precision else None
+    return Wishes(eval_mode, chosen, backward=backward) if eval_mode or precision or backward else None
 
 
 def check(

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from kernellab.cli.options import Contract, Dtype, EvalMode, Json
+from kernellab.cli.options import Backward, Contract, Dtype, EvalMode, Json
 from kernellab.cli.pages import print_json
 from kernellab.verdict.check_task import Checked, OutputScale
 
@@ -18,12 +18,13 @@ def check(
     dtype: Dtype = None,
     eval_mode: EvalMode = False,
     precision: Contract = None,
+    backward: Backward = False,
     as_json: Json = False,
 ) -> None:
     """Prove a task's judge and show what was derived for it; builds and times nothing. Exit code 2 if it is refused."""
     from kernellab import api
 
-    checked = api.check(task, dtype=dtype or "", wishes=api.module_wishes(eval_mode, precision or ""))
+    checked = api.check(task, dtype=dtype or "", wishes=api.module_wishes(eval_mode, precision or "", backward))
     if as_json:
         print_json(checked.data())
     else:

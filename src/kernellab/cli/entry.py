@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,10 +12,18 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT)
     if usual != signal.SIG_IGN:  # whoever started klab in the background may have it so
         signal.signal(signal.SIGINT, _leave)
+    from kernellab.graph.ahead import start
+
+    start(sys.argv[1:])
+    gc.disable()  # imports cause many collections, and modules are there to stay
     from kernellab.cli.app import main as commands
 
+    gc.enable()
     signal.signal(signal.SIGINT, usual)
-    commands()
+    try:
+        commands()
+    finally:
+        gc.freeze()  # the interpreter looks through everything before it ends: with torch imported, for half a second
 
 
 def _leave(*_: object) -> None:

@@ -50,6 +50,9 @@ Parameter = Annotated[list[str] | None, typer.Option("--param", help="A paramete
 CandidateFile = Annotated[Path, typer.Argument(help="A candidate file.")]
 ForTask = Annotated[str, typer.Option("--task", help="The task it is for: a name, a task file, or FILE.py:Class.")]
 EvalMode = Annotated[bool, typer.Option("--eval", help="Take a PyTorch module in evaluation mode.")]
+Backward = Annotated[
+    bool, typer.Option("--backward", help="Take a PyTorch module's gradients (of inputs and weights) as the task.")
+]
 Contract = Annotated[
     str | None, typer.Option("--precision", help="ieee, tf32, bf16 or f16: what a PyTorch module's products may cost.")
 ]

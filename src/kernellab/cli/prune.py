@@ -1,4 +1,4 @@
-"""klab prune: a run small enough to publish."""
+"""klab prune: a run, or all runs of a suite, small enough to publish."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from kernellab.cli.pages import existing, print_json
 
 
 def prune(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
-    """Remove the machine code of trials without a claim; the ledger names what was removed."""
+    """Remove the machine code of trials without a claim; the ledger names what was removed. Of a suite, in every run."""
     from kernellab.search.prune import prune as prune_run
+    from kernellab.suite.folder import is_suite
+    from kernellab.suite.prune import prune_suite
 
-    done = prune_run(existing(run_folder))
+    folder = existing(run_folder)
+    done = prune_suite(folder) if is_suite(folder) else prune_run(folder)
     if as_json:
         print_json(
             {

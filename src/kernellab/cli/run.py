@@ -13,6 +13,7 @@ from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
 from kernellab.cli.options import (
     WAIT_S,
+    Backward,
     Compiler,
     Contract,
     Device,
@@ -82,6 +83,7 @@ def run(
     vram_gb: Annotated[float | None, typer.Option(help="GPU memory for a candidate's buffers and scratch.")] = None,
     build_jobs: Annotated[int | None, typer.Option(help="Builds at a time (default on a GPU: every core).")] = None,
     eval_mode: EvalMode = False,
+    backward: Backward = False,
     precision: Contract = None,
     candidate: Annotated[list[Path] | None, typer.Option(help="A candidate file of your own; may be repeated.")] = None,
     warm_start: Annotated[Path | None, typer.Option(help="A run folder to start from.")] = None,
@@ -120,7 +122,7 @@ def run(
         "shapes": shape or (),
         "candidates": candidate or (),
         "pytorch": pytorch,
-        "wishes": api.module_wishes(eval_mode, precision or ""),
+        "wishes": api.module_wishes(eval_mode, precision or "", backward),
         "templates": templates,
         "science": {
             "model": model, "feedback": feedback, "backend": backend, "experiments": experiments, "tune": tune,

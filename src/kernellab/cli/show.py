@@ -57,8 +57,19 @@ def show(
     as_json: Json = False,
 ) -> None:
     """What a run holds: results, trials, which are confirmed, rejections and why, and what came of a scientist's
-    experiments or of a study."""
-    overview(_out, pages.existing(run_folder), status, as_json, trial)
+    experiments or of a study. Of a suite, what came of each task, in short."""
+    from kernellab.cli.suite import brief
+    from kernellab.suite.folder import is_suite
+
+    folder = pages.existing(run_folder)
+    if not is_suite(folder):
+        overview(_out, folder, status, as_json, trial)
+        return
+    if trial is not None or status is not None:
+        raise UsageError(
+            f"{folder} is a suite: its trials are in its runs", f"'klab show {folder}/runs/NAME' shows one"
+        )
+    brief(folder, as_json)
 
 
 def overview(

@@ -94,6 +94,9 @@ def run(
         Path | None,
         typer.Option("--candidates", parser=named, metavar="DIR", help="Kernels, NAME.py or NAME/*.py for each task."),
     ] = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Each problem's backward too; the report scores the two together.")
+    ] = False,
     eval_mode: EvalMode = False,
     precision: Contract = None,
     effort: Effort = None,
@@ -111,14 +114,17 @@ def run(
     from kernellab.suite.conduct import SuiteRequest, run_suite
     from kernellab.tasks.modules.importing import AS_IT_IS
     from kernellab.tasks.suites.finding import find_suite
+    from kernellab.tasks.suites.pairs import with_backward
 
     found = find_suite(name, str(path or ""), tasks)
-    known = {p.name for p in find_suite(name, str(path or "")).problems} if candidates else set()
+    whole = find_suite(name, str(path or "")) if candidates else found
+    found, whole = (with_backward(found), with_backward(whole)) if pairs else (found, whole)
+    known = {p.name for p in whole.problems}
     given = candidates_in(candidates, list(found.problems), known) if candidates else {}
     flags = {"effort": effort, "trials": trials, "device": device, "threads": threads, "compiler": compiler,
              "sandbox": sandbox}  # fmt: skip
     wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
-    asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, given)
+    asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
     with _display(as_json) as display:
         outcome = run_suite(found, asked, folder, display)
@@ -170,6 +176,23 @@ def report(
         _print(COMPARED_HEAD, compared_rows(comparison))
         for line in comparison.remarks:
             _out.print(line, style="yellow", markup=False, soft_wrap=True)
+
+
+def brief(folder: Path, as_json: bool) -> None:
+    """A suite in short: what 'klab show' prints of one. 'klab suite report' says the same at length."""
+    from kernellab.suite.score import score_suite
+    from kernellab.suite.tables import BRIEF_HEAD, SCORE_HEAD, brief_rows, score_rows
+
+    score = score_suite(folder)
+    if as_json:
+        print_json(score.data())
+        return
+    _print(BRIEF_HEAD, brief_rows(score))
+    _out.print()
+    _print(SCORE_HEAD, score_rows(score)[:1])
+    left = f", {score.left} tasks are left: klab resume {folder}" if score.left else ""
+    _out.print(f"suite {score.suite} on {score.device}, ledger root {score.root}{left}", markup=False, soft_wrap=True)
+    _out.print(f"klab suite report {folder}; a single task: klab show {folder}/runs/NAME", markup=False, soft_wrap=True)
 
 
 def resume(folder: Path, as_json: bool) -> None:

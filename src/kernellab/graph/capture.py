@@ -17,16 +17,18 @@ from pydantic import ValidationError
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
 from kernellab.core.ids import canonical_json
+from kernellab.graph.ahead import JOBS, taken
 from kernellab.graph.arrays import packed, unpacked
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.source import Request
 from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.tiers import open_sandbox
+from kernellab.sandbox.zygote import Tier
 
 LIMITS = Limits(wall_s=120.0, cpu_s=120, memory=24 << 30, files=256, processes=64)
-_JOBS = ["kernellab.graph.capture_job", "kernellab.graph.witness_job", "kernellab.graph.smaller_job"]
 _MOST_REPLY = 48 << 20
+_HEADERS = 1 << 20
 _LOG_SHOWN = 400
 _BROKEN = "broken"
 
@@ -39,7 +41,13 @@ class Capturer:
             raise EnvironmentFault(
                 "PyTorch modules need torch, which is not installed", "pip install 'kernellab[torch]'"
             )
-        self._sandbox = open_sandbox("auto", _JOBS, [os.path.abspath(f) for f in folders])
+        readable = [os.path.abspath(f) for f in folders]
+        self._sandbox = taken(readable) or open_sandbox("auto", JOBS, readable)
+
+    @property
+    def tier(self) -> Tier:
+        """How strongly the user's code is confined."""
+        return self._sandbox.tier
 
     def capture(self, request: Request, limits: Limits = LIMITS) -> GraphRecord:
         """The record, or TaskRefused with what is wrong and what to do."""
@@ -55,12 +63,14 @@ class Capturer:
                 os.close(fd)
 
     def witness(
-        self, request: Request, places: Sequence[str], arrays: Sequence[Any], limits: Limits = LIMITS
+        self, request: Request, places: Sequence[str], arrays: Sequence[Any], limits: Limits = LIMITS, room: int = 0
     ) -> list[Any] | str:
         """The module's own outputs in float64 for these weights and inputs, or why there are none.
 
-        `places`: where each array goes, a path such as "conv.weight", or nothing for an input.
+        `places`: where each array goes, a path such as "conv.weight", or nothing for an input. `room`: bytes that the
+        outputs take, if it is known; a file of the job's may hold them, whatever else the limits say.
         """
+        limits = replace(limits, file_size=max(limits.file_size, room + _HEADERS))
         request = request if request.text is not None else replace(request, text=read_text(request.file))
         asked = {"request": request.__dict__, "places": list(places)}
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "given", "answer", "results")]

@@ -8,10 +8,16 @@ Not covered: the file is the user's own code; a reply made by hand would be a gr
 from __future__ import annotations
 
 import encodings.idna  # noqa: F401  what looks up a name needs it, and is then told that there is no network
+import importlib
 import json
 import logging
 import os
+import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.abc import MetaPathFinder
+from types import ModuleType
 from typing import Any
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused
@@ -21,15 +27,42 @@ from kernellab.graph.export import capture_subject, explain, exported
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request, Subject, as_module, choose, import_file, make
 
+_NOT_NEEDED = ("torch.distributed.fsdp", "triton")
+
 
 def warm() -> None:
     """Export something small: what torch.export imports and sets up on its first use is then there for every fork."""
-    torch = need_torch()
-    with tempfile.TemporaryDirectory() as folder:  # torch makes this folder, whatever it is used for
+    with _left_out(), tempfile.TemporaryDirectory() as folder:  # torch makes this folder, whatever it is used for
+        torch = need_torch()
+        _no_progress_bars()
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
         linear = as_module(lambda x: (x @ x).relu().sum(1))
         with torch.device("meta"):
             exported(Subject(linear, (torch.ones(3, 3),)), free=True)
+
+
+@contextmanager
+def _left_out() -> Iterator[None]:
+    """Torch does without these where they are not installed. They take half a second to import, and no capture needs them;
+    the user's file may import them as ever."""
+    finder = _Missing()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Missing(MetaPathFinder):
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if name in _NOT_NEEDED:
+            raise ModuleNotFoundError(f"{name} is not needed here", name=name)
+
+
+def _no_progress_bars() -> None:
+    """Torch makes one, unseen, where tqdm is installed; with it comes a thread, and threads get no namespaces."""
+    with suppress(ImportError):
+        importlib.import_module("tqdm").tqdm.monitor_interval = 0
 
 
 def main(fds: list[int]) -> int:

@@ -6,6 +6,7 @@ its data while it is made is captured with real tensors.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,9 @@ from kernellab.graph.translate import NeedsRealTensors, translate
 
 MOST_DRAWN = 512 << 20
 """Bytes of example inputs and weights up to which they are drawn for real, to note what they hold."""
+
+_PIECE = 1 << 18
+"""Elements of a tensor that are looked at together: as float64 they fit a core's cache."""
 
 BROKEN = "broken"
 """The cause of a refusal that is the user's own code's."""
@@ -114,12 +118,16 @@ def _bytes(subject: Subject) -> int:
 
 
 def _summary(tensor: Any) -> Seen | None:
-    wide = tensor.detach().double()
-    if wide.numel() == 0 or not bool(wide.isfinite().all()):
-        return None
-    return Seen(
-        low=float(wide.min()), high=float(wide.max()), mean=float(wide.mean()), zeros=float((wide == 0).double().mean())
-    )
+    """Piece by piece: in float64 a large example would go through memory six times."""
+    low, high, total, zeros, count = math.inf, -math.inf, 0.0, 0, tensor.numel()
+    for piece in tensor.detach().reshape(-1).split(_PIECE) if count else ():
+        wide = piece.double()
+        least, most = (float(v) for v in wide.aminmax())
+        if not (math.isfinite(least) and math.isfinite(most)):
+            return None
+        low, high, total = min(low, least), max(high, most), total + float(wide.sum())
+        zeros += piece.numel() - int(piece.count_nonzero())
+    return Seen(low=low, high=high, mean=total / count, zeros=zeros / count) if count else None
 
 
 def explain(error: BaseException, file: str) -> TaskRefused:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from kernellab.core.errors import TaskRefused
 from kernellab.core.ids import canonical_json
 from kernellab.graph.any_device import any_device
 from kernellab.graph.arrays import packed, unpacked
+from kernellab.graph.backward import gradients
 from kernellab.graph.export import explain
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request, Subject, choose, example_inputs, import_file, make_module
@@ -47,7 +49,7 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
     module = import_file(request.file, request.text)
     with any_device("cpu"), torch.no_grad():
         subject = Subject(make_module(module, choose(module, request.name), request), _places(module, request))
-        return results_of(subject, places, arrays)
+        return gradients_of(subject, places, arrays) if request.backward else results_of(subject, places, arrays)
 
 
 def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:
@@ -57,6 +59,16 @@ def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[A
     found = list(result.values()) if isinstance(result, dict) else result
     found = found if isinstance(found, list | tuple) else [found]
     return [_plain(torch, t) for t in found]
+
+
+def gradients_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:
+    """What torch's autograd gives in float64. The gradients that come in are the last of the arrays."""
+    torch = need_torch()
+    given = [torch.from_numpy(a) for a in arrays]
+    network, tensors = _with_weights(subject, places, given)
+    inputs = [next(tensors) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
+    with torch.enable_grad():
+        return [_plain(torch, g) for g in gradients(Subject(network, tuple(inputs)))(inputs, list(tensors))]
 
 
 def _places(module: ModuleType, request: Request) -> tuple[Any, ...]:
@@ -70,14 +82,19 @@ def _places(module: ModuleType, request: Request) -> tuple[Any, ...]:
 
 def _filled(subject: Subject, places: list[str], given: list[Any]) -> Any:
     torch = need_torch()
+    network, tensors = _with_weights(subject, places, given)
+    inputs = [next(tensors) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
+    return network(*inputs)
+
+
+def _with_weights(subject: Subject, places: list[str], given: list[Any]) -> tuple[Any, Iterator[Any]]:
+    """The module in float64 with the weights it is given, and what else is given, in order."""
     network = subject.module.double()
     held = {**dict(network.named_parameters()), **dict(network.named_buffers())}
     for place, tensor in zip(places, given, strict=True):
         if place:
             held[place].data = tensor.to(held[place].dtype).reshape(tensor.shape)
-    tensors = iter([t for place, t in zip(places, given, strict=True) if not place])
-    inputs = [next(tensors) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
-    return network(*inputs)
+    return network, iter([t for place, t in zip(places, given, strict=True) if not place])
 
 
 def _plain(torch: Any, tensor: Any) -> Any:

@@ -46,11 +46,14 @@ def read_fault(path: Path, error: OSError) -> EnvironmentFault:
 
 def require_ledger(folder: Path) -> None:
     try:
-        found = (folder / LEDGER_FILE).is_file()
+        found, above = ((place / LEDGER_FILE).is_file() for place in (folder, folder.absolute().parent))
     except OSError as error:
         raise read_fault(folder, error) from error
     if not found:
-        raise UsageError(f"{folder} holds no ledger", fix="name the folder of a run (klab run --out FOLDER makes one)")
+        fix = "name the folder of a run (klab run --out FOLDER makes one)"
+        if above:
+            fix = f"name what lies around it, {folder.absolute().parent}, or of a suite one of its runs, {folder}/NAME"
+        raise UsageError(f"{folder} holds no ledger", fix=fix)
 
 
 def sync_folder(folder: Path) -> None:

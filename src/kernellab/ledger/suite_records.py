@@ -25,16 +25,18 @@ RAN: tuple[TaskOutcome, ...] = ("better", "busy", "nothing-better", "nothing-ver
 
 
 class SuiteItem(EntryRecord):
-    """A task that is to be run. `digest`: of its problem as it was; `candidates`: kernels that were given for it."""
+    """A task that is to be run. `digest`: of its problem as it was; `candidates`: kernels that were given for it.
+    `backward_of`: the task whose gradients it computes, and that it is scored together with."""
 
     name: str
     problem: str
     digest: str
     candidates: list[NamedSource] = Field(default_factory=list)
+    backward_of: str = ""
 
 
 class SuitePlan(EntryRecord):
-    """What was asked for. `path`: the folder of the problems, "" for a suite that has a name."""
+    """What was asked for. `path`: the folder of the problems, "" for a suite that has a name. `pairs`: with backwards."""
 
     version: int = VERSION
     suite: str
@@ -43,6 +45,7 @@ class SuitePlan(EntryRecord):
     eval_mode: bool = False
     precision: Precision = "ieee"
     budget_s: float = 0.0
+    pairs: bool = False
     tasks: list[SuiteItem]
 
 

@@ -189,6 +189,8 @@ class Sandbox:
         for job in self._discarded:
             job.close()
         self._control.close()
+        if self._starting:  # nobody had a job of it, and it would notice only when it has imported everything
+            self._process.kill()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:

@@ -23,8 +23,10 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from kernellab.sandbox import landlock, libc, limits, namespaces, scratch, seccomp
@@ -75,11 +77,14 @@ class _Forked(BaseException):
 def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: str) -> None:
     control = socket.socket(fileno=fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # imports cause many collections, and modules are there to stay
     try:
+        _check_landlock(tier)
+        _check_namespaces(tier, trees, self_exe)
         for module in (*_PRELOADED, *preload):
             importlib.import_module(module)
-        _check_landlock(tier)
         if tier in NAMESPACED:
+            _check_threads()
             namespaces.enter(trees, self_exe)
         elif os.getuid() == 0 and tier != "T0":
             namespaces.drop_to_private_uid()
@@ -90,12 +95,12 @@ def main(tier: Tier, fd: int, preload: list[str], trees: list[str], self_exe: st
     except (OSError, ImportError) as err:
         control.send(b"failed " + str(err).encode())
         return
-    gc.collect()
     gc.freeze()
+    gc.enable()
     control.send(b"ready")
     try:
         _serve(tier, control, trees)
-        return
+        os._exit(0)  # taking down all that was imported would take as long as a job
     except _Forked as forked:
         request, fds = forked.request, forked.fds
     _job(tier, request, control, fds, trees)
@@ -107,6 +112,35 @@ def _check_landlock(tier: Tier) -> None:
         raise OSError("this kernel has no Landlock")
     if tier not in NAMESPACED and tier in LANDLOCKED and version < landlock.SEES_TRUNCATION:
         raise OSError(f"this kernel's Landlock (version {version}) does not see truncation; Linux 6.2 or later does")
+
+
+def _check_namespaces(tier: Tier, trees: list[str], self_exe: str) -> None:
+    """Tried in a child that ends, so that a tier that does not work here is known before seconds of imports, not after."""
+    if tier not in NAMESPACED:
+        return
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            namespaces.enter(trees, self_exe)
+        except OSError as err:
+            os.write(write_end, str(err).encode() or b"no reason given")
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    reason = os.read(read_end, 4096)
+    os.close(read_end)
+    os.waitpid(child, 0)
+    if reason:
+        raise OSError(reason.decode(errors="replace"))
+
+
+def _check_threads() -> None:
+    """A process with several threads gets no user namespace. The kernel's own words for it say nothing of threads."""
+    names = sorted(Path(f"/proc/self/task/{task}/comm").read_text().strip() for task in os.listdir("/proc/self/task"))
+    if len(names) > 1:
+        told = [t.name for t in threading.enumerate() if t is not threading.main_thread()] or names
+        raise OSError(f"what it imports has started threads ({', '.join(told)}), and such a process gets no namespaces")
 
 
 def _serve(tier: Tier, control: socket.socket, trees: list[str]) -> None:

@@ -34,12 +34,12 @@ def check_suite(
 
 
 def judged(
-    worker: Worker, problem: Problem, device: str, wishes: Wishes, keep: Path | None = None
+    worker: Worker, problem: Problem, device: str, wishes: Wishes, keep: Path | None = None, like: str = ""
 ) -> tuple[CheckedProblem, str]:
-    """One problem, and the path of its record where one was to be kept."""
+    """One problem, and the path of its record where one was to be kept. `like`: the record of its forward, if it has one."""
     job = {
         "job": "check", "problem": plain(problem), "device": device, "eval_mode": wishes.eval_mode,
-        "precision": wishes.precision, "keep": str(keep) if keep else "",
+        "precision": wishes.precision, "keep": str(keep) if keep else "", "like": like,
     }  # fmt: skip
     try:
         reply = worker.ask(job, LIMIT_S)

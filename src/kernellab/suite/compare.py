@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kernellab.suite.score import Interval, SuiteScore, TaskScore, geomean
+from kernellab.suite.rows import TaskScore
+from kernellab.suite.score import Interval, SuiteScore, geomean
 
 
 @dataclass(frozen=True)

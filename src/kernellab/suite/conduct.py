@@ -48,6 +48,7 @@ from kernellab.targets.base import platform
 from kernellab.tasks.modules.importing import AS_IT_IS, Wishes, task_name
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.finding import Suite, find_suite
+from kernellab.tasks.suites.pairs import forward_name, with_backward
 
 RECORDS = "tasks"
 LIMIT_S = 4 * 3600.0
@@ -56,11 +57,13 @@ LIMIT_S = 4 * 3600.0
 
 @dataclass(frozen=True)
 class SuiteRequest:
-    """What a suite is run with. `budget_s`: seconds for all tasks together, 0: no limit."""
+    """What a suite is run with. `budget_s`: seconds for all tasks together, 0: no limit. `pairs`: the suite's problems are
+    followed by their backwards (tasks/suites/pairs.py)."""
 
     settings: Settings
     wishes: Wishes = AS_IT_IS
     budget_s: float = 0.0
+    pairs: bool = False
     candidates: Mapping[str, Sequence[Candidate]] = field(default_factory=dict)
 
 
@@ -81,8 +84,8 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
     names = _names(suite)
     plan = SuitePlan(
         version=VERSION, suite=suite.name, path=suite.path, device=asked.settings.device, eval_mode=asked.wishes.eval_mode,
-        precision=asked.wishes.precision, budget_s=asked.budget_s,
-        tasks=[_item(name, p, asked.candidates.get(p.name, ())) for name, p in zip(names, suite.problems, strict=True)],
+        precision=asked.wishes.precision, budget_s=asked.budget_s, pairs=asked.pairs,
+        tasks=[_item(names, p, asked.candidates.get(p.name, ())) for p in suite.problems],
     )  # fmt: skip
     if (folder / LEDGER_FILE).exists():
         known = SuiteFolder(folder)
@@ -102,6 +105,7 @@ def resume_suite(folder: Path, emit: Listener = silent, budget_s: float | None =
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return SuiteOutcome(folder, known.run.root, tuple(known.tasks.values()), ())
     suite = find_suite("" if plan.path else plan.suite, plan.path)
+    suite = with_backward(suite) if plan.pairs else suite
     settings = Settings(**known.run.start.settings.model_dump())
     with Ledger.resume(folder, load_or_create_key()) as ledger:
         ledger.write(kinds.RESUME, Resume(environment=_environment(plan.device)))
@@ -109,18 +113,23 @@ def resume_suite(folder: Path, emit: Listener = silent, budget_s: float | None =
         return _Conduct(ledger, SuiteFolder(folder), suite, settings, seconds, emit).all()
 
 
-def _names(suite: Suite) -> list[str]:
-    """What tasks and the folders of their runs are called, each once."""
-    found: list[str] = []
-    for plain in (task_name(p.name) for p in suite.problems):
+def _names(suite: Suite) -> dict[str, str]:
+    """What tasks and the folders of their runs are called, each once; by problem."""
+    found: dict[str, str] = {}
+    for problem in suite.problems:
+        plain = task_name(problem.name)
         others = (f"{plain}-{number}" for number in range(2, len(suite.problems) + 2))
-        found.append(plain if plain not in found else next(n for n in others if n not in found))
+        taken = found.values()
+        found[problem.name] = plain if plain not in taken else next(n for n in others if n not in taken)
     return found
 
 
-def _item(name: str, problem: Problem, candidates: Sequence[Candidate]) -> SuiteItem:
+def _item(names: Mapping[str, str], problem: Problem, candidates: Sequence[Candidate]) -> SuiteItem:
     given = [NamedSource(name=c.name, source=sha256_hex(c.text.encode())) for c in candidates]
-    return SuiteItem(name=name, problem=problem.name, digest=digest_of(problem), candidates=given)
+    return SuiteItem(
+        name=names[problem.name], problem=problem.name, digest=digest_of(problem), candidates=given,
+        backward_of=names.get(forward_name(problem), ""),
+    )  # fmt: skip
 
 
 def _environment(device: str) -> Environment:
@@ -236,7 +245,11 @@ class _Conduct:
         if known is not None and (not known.record or self._kept(known)):
             return known
         wishes = Wishes(self._plan.eval_mode, self._plan.precision)
-        found, path = judged(self._worker, problem, self._plan.device, wishes, self._known.folder / RECORDS)
+        like = self._checks.get(item.backward_of)
+        found, path = judged(
+            self._worker, problem, self._plan.device, wishes, self._known.folder / RECORDS,
+            like=self._record(like) if like is not None and like.record and self._kept(like) else "",
+        )  # fmt: skip
         checked, _ = self._graphs.new((found, path)) if known is None else (found, path)
         check = _recorded(item.name, checked, Path(path) if path else None)
         self._checks[item.name] = check

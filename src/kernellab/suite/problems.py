@@ -20,6 +20,7 @@ def plain(problem: Problem) -> dict[str, Any]:
         "request": asdict(problem.request),
         "on_accelerator": asdict(problem.on_accelerator) if problem.on_accelerator else None,
         "broken": [problem.broken.what, problem.broken.fix] if problem.broken else None,
+        "has_backward": problem.has_backward,
     }
 
 
@@ -28,6 +29,7 @@ def problem_of(data: dict[str, Any]) -> Problem:
     return Problem(
         Request(**data["request"]), data["name"], data["suite"],
         TaskRefused(broken[0], broken[1], "broken") if broken else None, Request(**other) if other else None,
+        data["has_backward"],
     )  # fmt: skip
 
 
@@ -44,4 +46,5 @@ def digest_of(problem: Problem) -> str:
     except OSError:
         text = ""
     request = asdict(problem.request)
-    return digest([text, request["text"], request["name"], request["init"], request["inputs"]])
+    facts = [text, request["text"], request["name"], request["init"], request["inputs"]]
+    return digest([*facts, "backward"] if problem.request.backward else facts)

@@ -21,58 +21,12 @@ from kernellab.ledger.suite_records import RAN, SuiteCheck, SuiteTask
 from kernellab.measurement.stats import median
 from kernellab.suite.audit import SuiteAudit, audit_suite
 from kernellab.suite.folder import SuiteFolder
+from kernellab.suite.pairs import PairScore, pair_score
+from kernellab.suite.rows import TaskScore
 
-AT_CEILING = 0.95
 FAST = (1.0, 1.5, 2.0)
 _EAGER = ("torch.eager", "torch")
 _RESAMPLES = 10_000
-
-
-@dataclass(frozen=True)
-class TaskScore:
-    """`speedup` and its interval are over the strongest baseline; None where nothing was verified and timed. `over_eager`:
-    its lower end times what the strongest baseline is faster than eager torch, by the medians of the calibration.
-    `of_ceiling`: the share of the memory floor that the better of kernel and strongest baseline reaches."""
-
-    task: str
-    operators: str
-    is_a: str
-    outcome: str
-    reason: str
-    reduced: bool = False
-    shape: str = ""
-    baseline: str = ""
-    speedup: float | None = None
-    speedup_low: float | None = None
-    speedup_high: float | None = None
-    over_eager: float | None = None
-    of_ceiling: float | None = None
-    run: str = ""
-    seconds: float = 0.0
-
-    @property
-    def ran(self) -> bool:
-        return self.outcome in RAN
-
-    @property
-    def verified(self) -> bool:
-        return self.speedup is not None
-
-    @property
-    def won(self) -> bool:
-        return self.outcome == "better"
-
-    @property
-    def at_ceiling(self) -> bool:
-        return self.of_ceiling is not None and self.of_ceiling >= AT_CEILING
-
-    def faster_than(self, factor: float) -> bool:
-        return self.won and self.speedup_low is not None and self.speedup_low > factor
-
-    @property
-    def counted(self) -> float:
-        """In the geometric mean."""
-        return self.speedup if self.won and self.speedup is not None else 1.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +51,8 @@ class Score:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """`ended`: False where tasks are left. `groups`: by class of operators."""
+    """`ended`: False where tasks are left. `groups`: by class of operators. `pairs`: forward and backward together, and
+    `paired` of those that have figures; None in a suite without any."""
 
     folder: Path
     suite: str
@@ -109,6 +64,8 @@ class SuiteScore:
     rows: tuple[TaskScore, ...]
     whole: Score
     groups: tuple[Score, ...]
+    pairs: tuple[PairScore, ...] = ()
+    paired: Score | None = None
 
     def row(self, task: str) -> TaskScore | None:
         return next((r for r in self.rows if r.task == task), None)
@@ -118,7 +75,8 @@ class SuiteScore:
             "status": "ok", "folder": str(self.folder), "suite": self.suite, "device": self.device,
             "ledger_root": self.root, "ended": self.ended, "left": self.left, "figures": self.figures,
             "score": asdict(self.whole), "by_operators": [asdict(g) for g in self.groups],
-            "tasks": [asdict(r) for r in self.rows],
+            "tasks": [asdict(r) for r in self.rows], "pairs": [asdict(p) for p in self.pairs],
+            "paired": asdict(self.paired) if self.paired else None,
         }  # fmt: skip
 
 
@@ -141,11 +99,19 @@ def _scored(known: SuiteFolder, report: SuiteAudit) -> SuiteScore:
     ran = [r for r in rows if r.ran]
     names = sorted({r.operators for r in ran})
     left = len(known.plan.tasks) - len(rows)
+    pairs = _pairs(known, {r.task: r for r in rows})
     return SuiteScore(
         known.folder, known.plan.suite, known.run.start.environment.device, report.root.root, known.ended, left,
         report.figures, tuple(rows), score("all", ran),
         tuple(score(name or "other", [r for r in ran if r.operators == name]) for name in names),
+        pairs, score("forward+backward", [p for p in pairs if not p.reason]) if pairs else None,
     )  # fmt: skip
+
+
+def _pairs(known: SuiteFolder, rows: dict[str, TaskScore]) -> tuple[PairScore, ...]:
+    """Of every backward task that has ended, and its forward one too."""
+    asked = [(item.backward_of, item.name) for item in known.plan.tasks if item.backward_of]
+    return tuple(pair_score(rows[one], rows[other]) for one, other in asked if one in rows and other in rows)
 
 
 def _row(known: SuiteFolder, task: SuiteTask, check: SuiteCheck) -> TaskScore:
@@ -169,17 +135,21 @@ def _figures(result: AnyResult, calibrations: dict[str, Calibration]) -> dict[st
     medians = {name: median(pairs[0]) for name, pairs in measured.baselines.items()}
     fastest = medians[measured.fastest]
     reached = measured.memory_floor_s / fastest
-    if not isinstance(result, Published):
-        return {"shape": shape, "baseline": measured.fastest, "of_ceiling": reached}
     eager = next((medians[name] for name in _EAGER if name in medians), None)
+    times = {"baseline_s": fastest, "eager_s": eager, "floor_s": measured.memory_floor_s}
+    if not isinstance(result, Published):
+        return {"shape": shape, "baseline": measured.fastest, "of_ceiling": reached, **times}
+    if result.status == "better":
+        paired = result.latency_s * result.speedup
+        times |= {"baseline_s": paired, "eager_s": eager * paired / fastest if eager is not None else None}
     return {
-        "shape": shape, "baseline": result.baseline, "speedup": result.speedup, "speedup_low": result.speedup_low,
+        **times, "shape": shape, "baseline": result.baseline, "speedup": result.speedup, "speedup_low": result.speedup_low,
         "speedup_high": result.speedup_high, "of_ceiling": max(result.of_memory_floor, reached),
         "over_eager": result.speedup_low * eager / fastest if eager is not None else None,
     }  # fmt: skip
 
 
-def score(name: str, rows: Sequence[TaskScore]) -> Score:
+def score(name: str, rows: Sequence[TaskScore | PairScore]) -> Score:
     return Score(
         name=name,
         tasks=len(rows),

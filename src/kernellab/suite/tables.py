@@ -9,12 +9,15 @@ from collections.abc import Sequence
 
 from kernellab.suite.checked import CheckedProblem
 from kernellab.suite.compare import Comparison
-from kernellab.suite.score import AT_CEILING, Score, SuiteScore, TaskScore
+from kernellab.suite.pairs import PairScore
+from kernellab.suite.rows import AT_CEILING, TaskScore
+from kernellab.suite.score import Score, SuiteScore
 
 Rows = list[list[str]]
 CHECK_HEAD = ["problem", "class", "operators", "timed at", "evidence"]
 TASK_HEAD = ["task", "operators", "outcome", "speed-up [95 %]", "over", "over eager", "of ceiling", "remark"]
 SCORE_HEAD = ["", "tasks", "verified", "> eager", "fast_1", "fast_1.5", "fast_2", "at ceiling", "geomean [95 %]"]
+BRIEF_HEAD = ["task", "outcome", "speed-up [95 %]", "over"]
 COMPARED_HEAD = ["task", "first", "second", "change", ""]
 _CSS = "body{font:15px/1.5 sans-serif;max-width:76em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}" \
     "td,th{border:1px solid #bbb;padding:.2em .5em;text-align:left}"  # fmt: skip
@@ -29,14 +32,26 @@ def check_rows(checked: Sequence[CheckedProblem]) -> Rows:
 
 
 def task_rows(score: SuiteScore) -> Rows:
-    return [
+    """Tasks, then pairs: those have the outcome "pair"."""
+    tasks = [
         [r.task, r.operators, r.outcome, ratio(r), r.baseline, _times(r.over_eager), _share(r.of_ceiling), _remark(r)]
         for r in score.rows
     ]  # fmt: skip
+    return tasks + [_pair(p) for p in score.pairs]
+
+
+def _pair(p: PairScore) -> list[str]:
+    figures = [_interval(p, "" if p.won else " (no win)"), p.baseline, _times(p.over_eager), _share(p.of_ceiling)]
+    return [f"{p.task} + backward", p.operators, "pair", *figures, p.reason and f"not scored: {p.reason}"]
+
+
+def brief_rows(score: SuiteScore) -> Rows:
+    """A task a line; of one without a run, the reason."""
+    return [[r.task, r.outcome, ratio(r) or (r.reason if not r.ran else ""), r.baseline] for r in score.rows]
 
 
 def score_rows(score: SuiteScore) -> Rows:
-    return [_score(s) for s in (score.whole, *score.groups)]
+    return [_score(s) for s in (score.whole, *score.groups, *filter(None, [score.paired]))]
 
 
 def compared_rows(comparison: Comparison) -> Rows:
@@ -52,9 +67,12 @@ def compared_rows(comparison: Comparison) -> Rows:
 
 
 def ratio(row: TaskScore) -> str:
+    return _interval(row, "" if row.won else " (busy)" if row.outcome == "busy" else " (no win)")
+
+
+def _interval(row: TaskScore | PairScore, mark: str) -> str:
     if row.speedup is None:
         return ""
-    mark = "" if row.won else " (busy)" if row.outcome == "busy" else " (no win)"
     return f"{row.speedup:.3f}x [{row.speedup_low:.3f}, {row.speedup_high:.3f}]{mark}"
 
 
@@ -70,6 +88,11 @@ def summary(score: SuiteScore) -> list[str]:
         "geomean: over the tasks that ran; no win counts as 1.0; the interval is a bootstrap over tasks",
         f"at ceiling: kernel or strongest baseline reaches {AT_CEILING:.0%} of the time that its bytes take to copy",
     ]
+    if score.pairs:
+        lines.append(
+            "pair: forward and backward one after the other, against the strongest baseline of each; without a win the "
+            "baseline stands in; the interval is that of both ends together"
+        )
     if score.left:
         lines.append(f"{score.left} tasks are left: 'klab resume {score.folder}' goes on with them")
     if any(r.reduced for r in score.rows):

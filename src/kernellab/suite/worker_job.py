@@ -27,6 +27,7 @@ from kernellab.suite.problems import problem_of
 from kernellab.suite.worker import told
 from kernellab.tasks.modules.importing import Importer, Wishes
 from kernellab.tasks.modules.locate import write_record
+from kernellab.tasks.modules.record import read_module_record
 
 
 class _Jobs:
@@ -37,10 +38,11 @@ class _Jobs:
         self._importer: Importer | None = None
 
     def check(self, job: dict[str, Any], _: Listener) -> dict[str, Any]:
-        """`keep`: the folder that a task's record is written to, or nothing."""
+        """`keep`: the folder that a task's record is written to, or nothing. `like`: a record whose shapes it is to have."""
         if self._importer is None:
             self._importer = Importer(self._folders)
-        wishes = Wishes(job["eval_mode"], job["precision"])
+        like = read_module_record(job["like"]) if job["like"] else None
+        wishes = Wishes(job["eval_mode"], job["precision"], like=like)
         found = check_problem(self._importer, problem_of(job["problem"]), wishes, job["device"])
         kept = write_record(found.record, Path(job["keep"])) if job["keep"] and found.record else ""
         return {"checked": found.checked.model_dump(mode="json"), "record": kept}

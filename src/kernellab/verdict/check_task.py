@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.oracle import expect, floor_ulp
-from kernellab.tasks.spec import Dims, Task, dims_label
-from kernellab.verdict.controls import examine
+from kernellab.tasks.oracle import floor_ulp
+from kernellab.tasks.spec import Task, dims_label
+from kernellab.verdict.controls import Drawn, examine
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ def check_task(task: Task) -> Checked:
     """Raises TaskRefused where its judge could be fooled."""
     started = time.perf_counter()
     proof = examine(task)
-    dims = max(task.edge, key=task.least_bytes)
+    largest = max(task.edge, key=task.least_bytes)
+    shown = {drawn[0].distribution: drawn for drawn in proof.drawn if drawn[0].dims == largest}
     return Checked(
         name=task.name,
         about=task.about,
@@ -74,7 +74,7 @@ def check_task(task: Task) -> Checked:
         edge=tuple(dims_label(d) for d in task.edge),
         held_out=len(task.held_out),
         distributions=tuple(task.distributions),
-        scales=tuple(s for name in task.distributions for s in _scales(task, dims, name)),
+        scales=tuple(s for name in task.distributions for s in _scales(task, shown[name])),
         least=tuple(Least(dims_label(d), task.least_bytes(d), task.least_flops(d)) for d in task.tune),
         controls=proof.controls,
         remarks=proof.remarks,
@@ -82,16 +82,16 @@ def check_task(task: Task) -> Checked:
     )
 
 
-def _scales(task: Task, dims: Dims, distribution: str) -> list[OutputScale]:
-    inputs = draw_inputs(task, dims, distribution, np.random.default_rng(0))
+def _scales(task: Task, drawn: Drawn) -> list[OutputScale]:
+    case, inputs, expected = drawn
     found = []
-    for buffer, wanted in zip(task.outputs, expect(task, dims, inputs), strict=True):
+    for buffer, wanted in zip(task.outputs, expected, strict=True):
         if wanted.exact:
-            found.append(OutputScale(buffer.name, distribution, None, None, None))
+            found.append(OutputScale(buffer.name, case.distribution, None, None, None))
             continue
         size = np.abs(wanted.value)
         known = np.isfinite(size) & (size > 0)
         ratio = float(np.median(wanted.scale[known] / size[known])) if known.any() else 1.0
-        floor = wanted.floor_ulp or floor_ulp(task, dims, inputs)
-        found.append(OutputScale(buffer.name, distribution, ratio, floor, wanted.budget_ulp))
+        floor = wanted.floor_ulp or floor_ulp(task, case.dims, inputs)
+        found.append(OutputScale(buffer.name, case.distribution, ratio, floor, wanted.budget_ulp))
     return found

@@ -29,15 +29,20 @@ _AMPLE, _QUICK = 4096, 1 << 20  # elements
 _MOST_ROUNDS = 128
 _ROUNDS_CAPTURED = 3  # its scale follows from rules, and what lies between input and output may be large
 _LONG = 1024  # terms: up to there the errors of TF32 do not average out below the floor of a sum so long
-_MOST_FLOORS, _MOST_ULP = 64.0, 1024.0  # half precision in disguise starts at 4096 ULP
+_MOST_FLOORS, _MOST_ULP, _MOST_FLOOR = 64.0, 1024.0, 2048.0  # half precision in disguise starts at 4096 ULP
+
+
+Drawn = tuple[Case, list[Array], list[Expected]]
+"""A case with its inputs and what is expected of the outputs."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """How many controls were tried, and what a reader of the task should know of its judge."""
+    """How many controls were tried, what a reader of the task should know of its judge, and on which cases they were."""
 
     controls: int
     remarks: tuple[str, ...] = ()
+    drawn: tuple[Drawn, ...] = ()
 
 
 def prove(task: Task, seed: int = 0) -> int:
@@ -79,10 +84,10 @@ def examine(task: Task, seed: int = 0) -> Proof:
             )
     _sharp_in_long_sums(task, seed)
     _steady(task, seed)
-    return Proof(len(chosen), tuple(remarks))
+    return Proof(len(chosen), tuple(remarks), tuple(drawn))
 
 
-def _unseen(control: Control, task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> bool:
+def _unseen(control: Control, task: Task, drawn: list[Drawn]) -> bool:
     """Whether a wrong kernel passes wherever it can be tried, and can be tried at all."""
     tried = False
     for case, inputs, expected in drawn:
@@ -157,7 +162,7 @@ def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array]
             )
 
 
-def _not_wide_everywhere(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> list[str]:
+def _not_wide_everywhere(task: Task, drawn: list[Drawn]) -> list[str]:
     """A derived scale may be wide where terms cancel or a contract is loose, but not with all inputs. Remarks where it is
     with those that are timed, at the largest shape drawn here."""
     timed = max((case for case, _, _ in drawn if case.distribution == next(iter(task.distributions))),
@@ -199,7 +204,7 @@ def _decided(value: Array, also: Callable[[Array], Array]) -> bool:
     return bool(np.mean(also(wrong.astype(value.dtype))) <= 0.5)
 
 
-def _same_in_bands(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
+def _same_in_bands(task: Task, drawn: list[Drawn]) -> None:
     """A halo that is too small would make the oracle itself wrong at large shapes."""
     for case, inputs, expected in drawn if task.halo is not None and not task.exact else ():
         row = max(1, inputs[0].size // inputs[0].shape[0])
@@ -214,7 +219,7 @@ def _same_in_bands(task: Task, drawn: list[tuple[Case, list[Array], list[Expecte
                 )
 
 
-def _trusted_passes(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> None:
+def _trusted_passes(task: Task, drawn: list[Drawn]) -> None:
     for case, inputs, expected in drawn:
         outputs = _attempt(task, "the numpy implementation", partial(run_trusted, task, inputs, case.dims))
         for buffer, got, wanted in zip(task.outputs, outputs, expected, strict=True):
@@ -236,9 +241,16 @@ def _steady(task: Task, seed: int) -> None:
         inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, dims, distribution, rng))
         expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
         for buffer, wanted in zip(task.outputs, expected, strict=True):
-            most = _MOST_FLOORS * (wanted.floor_ulp or floor_ulp(task, dims))
-            if wanted.budget_ulp > (min(most, _MOST_ULP) if task.precision == IEEE else most):
+            floor = wanted.floor_ulp or floor_ulp(task, dims)
+            if wanted.budget_ulp > steady_budget(floor, task.precision == IEEE):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
+
+
+def steady_budget(floor: float, ieee: bool) -> float:
+    """The largest budget, in ULP, that no luck is needed for. What a long sum may honestly lose (its floor: 1028 for four
+    million terms) is no luck either, as long as half precision is well above it."""
+    most = _MOST_FLOORS * floor
+    return max(min(most, _MOST_ULP), min(floor, _MOST_FLOOR)) if ieee else most
 
 
 def _sharp_in_long_sums(task: Task, seed: int) -> None:
@@ -290,7 +302,7 @@ def _work(task: Task, dims: Dims) -> int:
     return elements((*task.inputs, *task.outputs), dims)
 
 
-def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> list[str]:
+def _sensitive(task: Task, drawn: list[Drawn]) -> list[str]:
     """Each input, drawn anew, must change the outputs by more than the budget somewhere.
 
     Of a captured module one of its inputs must; the others, and weights, are named.
@@ -306,7 +318,7 @@ def _sensitive(task: Task, drawn: list[tuple[Case, list[Array], list[Expected]]]
     return [f"the output does not depend on '{b.name}': a kernel may ignore it" for b in ignored]
 
 
-def _matters(task: Task, index: int, drawn: list[tuple[Case, list[Array], list[Expected]]]) -> bool:
+def _matters(task: Task, index: int, drawn: list[Drawn]) -> bool:
     for case, inputs, expected in drawn:
         other = draw_inputs(task, case.dims, case.distribution, np.random.default_rng([9, index]))
         changed = [*inputs[:index], other[index], *inputs[index + 1 :]]

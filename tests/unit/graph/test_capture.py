@@ -19,6 +19,7 @@ from kernellab.graph.folder import settings  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord  # noqa: E402
 from kernellab.graph.source import Request  # noqa: E402
+from kernellab.sandbox.tiers import survey  # noqa: E402
 
 _HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 _INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"
@@ -279,3 +280,14 @@ def test_a_live_module_is_left_as_it_was() -> None:
         capture_object(layer, (torch.ones(4, 8),))
     assert float(layer.running_mean.sum()) == 0
     assert layer.training
+
+
+def test_a_capture_is_confined_as_strongly_as_this_machine_can(files: Files) -> None:
+    """What torch imports must not start a thread: such a process gets no namespaces, and a weaker tier was taken instead."""
+    strongest = next(tier for tier, answer in survey().items() if answer == "available")
+    assert files.capturer.tier == strongest
+
+
+def test_what_is_left_out_of_the_first_imports_can_be_imported_by_the_users_file(files: Files) -> None:
+    found = files.capture("import torch.distributed.fsdp\n" + module("return x * 2"))
+    assert [node.op for node in found.nodes] == ["aten.mul.Tensor"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ torch.set_num_threads(1)
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
 from kernellab.graph.arrays import packed, unpacked  # noqa: E402
+from kernellab.graph.capture import LIMITS, Capturer  # noqa: E402
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.program import program  # noqa: E402
 from kernellab.graph.source import Request  # noqa: E402
@@ -39,6 +43,16 @@ def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -
     assert np.array_equal(found, 2 * x @ weight.T)
 
 
+def test_of_a_backward_it_gives_the_gradients_that_autograd_gives_in_float64() -> None:
+    """Weights first, then inputs; the gradients that come in are given last."""
+    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 15).reshape(5, 3)
+    grad = np.cos(np.arange(10.0)).reshape(5, 2)
+    request = Request("net.py", "Model", text=_MODULE.replace('{"y": ', "(").replace("1)}", "1))"), backward=True)
+    by_weight, by_x = run(request, ["layer.weight", "", ""], [weight, x, grad])
+    assert np.allclose(by_weight, 2 * grad.T @ x, rtol=1e-14)
+    assert np.allclose(by_x, 2 * grad @ weight, rtol=1e-14)
+
+
 @pytest.mark.parametrize("record", [graphs.linear(), graphs.maximum(), graphs.total(), graphs.masked()])
 def test_a_program_computes_what_the_graph_does(record: graphs.GraphRecord) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -57,3 +71,14 @@ def test_arrays_come_back_as_they_were_and_half_of_them_is_an_error() -> None:
         assert np.array_equal(before, after)
     with pytest.raises((ValueError, EOFError)):
         unpacked(data[: len(data) // 2], 3)
+
+
+def test_outputs_larger_than_a_files_usual_limit_come_back_where_their_size_is_known(tmp_path: Path) -> None:
+    """A normalisation over four million elements has outputs of a hundred megabytes at any batch."""
+    weight, x = np.arange(6.0).reshape(2, 3), np.ones((1 << 17, 3))
+    request, small = Request(str(tmp_path / "net.py"), "Model", text=_MODULE), replace(LIMITS, file_size=1 << 20)
+    with Capturer([str(tmp_path)]) as capturer:
+        found = capturer.witness(request, ["layer.weight", ""], [weight, x], small, room=8 * 2 * len(x))
+        assert not isinstance(found, str)
+        assert np.array_equal(found[0], 2 * x @ weight.T)
+        assert isinstance(capturer.witness(request, ["layer.weight", ""], [weight, x], small), str), "unknown: refused"

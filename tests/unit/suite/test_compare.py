@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernellab.suite.compare import compare
-from kernellab.suite.score import SuiteScore, TaskScore, score
+from kernellab.suite.rows import TaskScore
+from kernellab.suite.score import SuiteScore, score
 
 ROW = TaskScore("a", "norm", "ok", "better", "", baseline="torch", speedup=2.0, speedup_low=1.8, speedup_high=2.2)
 

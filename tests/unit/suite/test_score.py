@@ -8,7 +8,8 @@ import pytest
 
 from kernellab.core.errors import LedgerFault
 from kernellab.suite.conduct import SuiteOutcome
-from kernellab.suite.score import TaskScore, geomean, score, score_suite
+from kernellab.suite.rows import TaskScore
+from kernellab.suite.score import geomean, score, score_suite
 
 
 def row(outcome: str = "better", speedup: float | None = 2.0, low: float = 1.6, **facts: object) -> TaskScore:

@@ -10,7 +10,7 @@ from tests.unit.suite.test_compare import ROW, suite
 
 from kernellab.suite.checked import CheckedProblem, Finding
 from kernellab.suite.compare import compare
-from kernellab.suite.score import TaskScore
+from kernellab.suite.rows import TaskScore
 from kernellab.suite.tables import (
     CHECK_HEAD,
     COMPARED_HEAD,

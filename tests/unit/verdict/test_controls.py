@@ -14,7 +14,7 @@ from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.tasks.sums import sum_scale
 from kernellab.verdict.cases import screen_cases
-from kernellab.verdict.controls import prove
+from kernellab.verdict.controls import prove, steady_budget
 from kernellab.verdict.numeric import within
 from kernellab.verdict.wrong_kernels import CONTROLS, PRECISION
 
@@ -294,3 +294,11 @@ def test_sums_kept_in_16_bits_by_the_baseline_itself_are_seen(dtype: str) -> Non
     buffers = {"inputs": (Buffer("x", ("M", "N"), dtype),), "outputs": (Buffer("y", ("M", "N"), dtype),)}
     error = refused(make(lambda x: x, baselines={"numpy": insists}, **buffers))
     assert "fit the budget" in error.what or "copy an input" in error.what
+
+
+def test_what_a_long_sum_may_honestly_lose_is_no_luck_until_half_precision_is_near() -> None:
+    assert steady_budget(4.0, ieee=True) == 256.0
+    assert steady_budget(100.0, ieee=True) == 1024.0
+    assert steady_budget(1028.0, ieee=True) == 1028.0, "four million terms"
+    assert steady_budget(5000.0, ieee=True) == 2048.0, "refused: half precision would fit"
+    assert steady_budget(5000.0, ieee=False) == 64 * 5000.0

@@ -7,6 +7,7 @@ Covered: the user's code runs in the capture sandbox alone. Not covered: a file 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -38,11 +39,16 @@ _MOST_WITNESSED = 1 << 22
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks of an import besides the module: its mode, the contract, shapes of their own."""
+    """What the user asks of an import besides the module: its mode, the contract, shapes of their own, its backward.
+
+    `like`: the forward of a backward, whose shapes it is to have where they fit: the two are timed together.
+    """
 
     eval_mode: bool = False
     precision: Precision = "ieee"
     shapes: ShapeGroups | None = None
+    backward: bool = False
+    like: ModuleRecord | None = None
 
 
 AS_IT_IS = Wishes()
@@ -71,7 +77,8 @@ class Importer:
         """A captured graph with everything else that makes it a task; the module must agree with it."""
         try:
             record = record_of(graph, problem, wishes)
-            agree(record, partial(self._capturer.witness, _asked(problem, wishes).request))
+            request, room = _asked(problem, wishes).request, _witnessed_bytes(record)
+            agree(record, partial(self._capturer.witness, request, room=room))
         except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
@@ -117,9 +124,10 @@ def _asked(problem: Problem, wishes: Wishes) -> Problem:
 def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
     """A captured graph with everything derived that makes it a task."""
     name = task_name(problem.name)
-    shapes = wishes.shapes or derive(graph)
+    like = wishes.like if wishes.like is not None and _same_sizes(graph, wishes.like) else None
+    shapes = wishes.shapes or (like.shapes if like else derive(graph))
     _check_shapes(graph, shapes)
-    larger = wishes.shapes or (derive(graph, _ON_DEVICE) if graph.symbols else shapes)
+    larger = wishes.shapes or (like.device_shapes if like else derive(graph, _ON_DEVICE) if graph.symbols else shapes)
     record = ModuleRecord(
         name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes, device_shapes=larger,
         origin=Origin(suite=problem.suite, problem=problem.name, source=source_of(problem, graph, wishes)),
@@ -135,6 +143,16 @@ def source_of(problem: Problem, graph: GraphRecord, wishes: Wishes = AS_IT_IS) -
     text = request.text if request.text is not None else read_text(request.file)
     return Source(text=text, name=graph.name, init=request.init, inputs=request.inputs,
                   eval_mode=request.eval_mode or wishes.eval_mode)  # fmt: skip
+
+
+def _same_sizes(graph: GraphRecord, like: ModuleRecord) -> bool:
+    """Whether the free sizes of two graphs mean the same: inputs that both have are of one type, and all shapes hold."""
+    types = {i.name: i.type for i in like.graph.inputs}
+    same = all(i.type == types[i.name] for i in graph.inputs if i.name in types)
+    groups = (like.shapes, like.device_shapes)
+    shapes = [dims for g in groups for dims in (*g.tune, *g.held_out, *g.edge)] if graph.symbols else []
+    names = {s.name for s in graph.symbols}
+    return same and names == {s.name for s in like.graph.symbols} and all(valid(graph, dims) for dims in shapes)
 
 
 def task_name(name: str) -> str:
@@ -177,6 +195,12 @@ def _witnessed(record: ModuleRecord) -> list[Dims]:
     edges = sorted(record.shapes.edge, key=lambda dims: work(record.graph, dims))
     chosen = [edges[0], edges[-1]] if edges[0] != edges[-1] else edges[:1]
     return [dims for dims in chosen if work(record.graph, dims) <= _MOST_WITNESSED] or chosen[:1]
+
+
+def _witnessed_bytes(record: ModuleRecord) -> int:
+    """What the outputs take in float64: fixed sizes may be large at any shape."""
+    types = [output.type for output in record.graph.outputs]
+    return max(8 * sum(math.prod(found.shape(dims)) for found in types) for dims in _witnessed(record))
 
 
 def _compare(task: Task, dims: Dims, found: list[Array] | str, inputs: list[Array]) -> None:

@@ -17,6 +17,7 @@ from kernellab.tasks.modules.importing import AS_IT_IS, Importer, Wishes
 from kernellab.tasks.modules.record import ModuleRecord, is_module_record
 from kernellab.tasks.suites import find_problem
 from kernellab.tasks.suites.base import Problem
+from kernellab.tasks.suites.pairs import backward_of
 
 _located: dict[str, str] = {}
 
@@ -32,6 +33,7 @@ def locate_module(locator: str, wishes: Wishes = AS_IT_IS) -> str:
     problem = find_problem(locator)
     if problem is None:
         return locator
+    problem = backward_of(problem) if wishes.backward else problem
     key = _key(problem, wishes)
     if key not in _located:
         with Importer([os.path.dirname(problem.request.file)]) as importer:

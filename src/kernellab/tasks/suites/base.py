@@ -17,7 +17,8 @@ class Problem:
     """One problem of somebody else's: what to capture, what it is called, and where it is from.
 
     `broken` is why it cannot even be read, in a list of problems that goes on with the next. `on_accelerator`: what is
-    captured for an accelerator instead, where its author gave other sizes for it.
+    captured for an accelerator instead, where its author gave other sizes for it. `has_backward`: False where its author
+    says that its gradients are no task.
     """
 
     request: Request
@@ -25,6 +26,7 @@ class Problem:
     suite: str = ""
     broken: KlabError | None = None
     on_accelerator: Request | None = None
+    has_backward: bool = True
 
 
 def listed(make: Callable[[str], Problem], path: str) -> Problem:

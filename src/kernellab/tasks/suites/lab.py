@@ -36,7 +36,8 @@ def lab_problems() -> list[Problem]:
 
 
 def _problem(task: LabTask) -> Problem:
-    return Problem(_request(task, task.cpu), task.name, NAME, on_accelerator=_request(task, {}))
+    other = _request(task, {})
+    return Problem(_request(task, task.cpu), task.name, NAME, on_accelerator=other, has_backward=task.backward)
 
 
 def _request(task: LabTask, sizes: Setting) -> Request:
