@@ -138,7 +138,7 @@ def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -
 def source_of(problem: Problem, graph: GraphRecord, wishes: Wishes = AS_IT_IS) -> Source | None:
     """The problem's text, if it has one and its forward pass is what was captured."""
     request = problem.request
-    if request.backward or (request.text is None and not request.file):
+    if request.backward or (request.text is None and not os.path.isfile(request.file)):
         return None
     text = request.text if request.text is not None else read_text(request.file)
     return Source(text=text, name=graph.name, init=request.init, inputs=request.inputs,
