@@ -10,6 +10,7 @@ from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Key, Store, tensor_name
 from kernellab.lower.merge import flat
 from kernellab.lower.rebuild import Names, rebuilt
+from kernellab.lower.rows import rows_of
 from kernellab.lower.site import NotLowered
 from kernellab.lower.sizes import Size
 from kernellab.lower.tensors import Tensor
@@ -56,10 +57,15 @@ class FusionNames:
         self.tensors[tensor.name] = tensor
         self.scratch.append(tensor.name)
 
-    def kernels(self, fusion: Fusion) -> list[list[Store]]:
-        """With these names, and every element by its place in memory."""
+    def kernels(self, fusion: Fusion, along: bool = False) -> list[list[Store]]:
+        """With these names, and every element by its place in memory. `along`: what is reduced along rows is reduced over
+        the axes of the rows themselves, so that both are merged alike."""
         shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
-        return [flat([self._store(s) for s in stores], shapes) for stores in fusion.kernels]
+        found = []
+        for stores in fusion.kernels:
+            rows = rows_of(stores) if along else None
+            found.append(flat([self._store(s) for s in (rows.stores if rows else stores)], shapes))
+        return found
 
     def _store(self, store: Store) -> Store:
         value = rebuilt(store.value, Names(self._names))

@@ -55,7 +55,7 @@ class _Step:
 def triton_candidates(fusion: Fusion) -> list[Written]:
     """One for each form that suits some kernel of the fusion."""
     ways: dict[Way, None] = {form: None for stores in fusion.kernels for form in _forms(stores)}
-    if any(_few(fusion, stores) for stores in FusionNames(fusion).kernels(fusion)):
+    if any(_few(fusion, stores) for stores in FusionNames(fusion).kernels(fusion, along=True)):
         ways = {"split": None, **ways}
     return [_written(fusion, way) for way in ways]
 
@@ -84,7 +84,7 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
 def _written(fusion: Fusion, wanted: Way) -> Written:
     names = FusionNames(fusion)
     steps: list[_Step] = []
-    for stores in names.kernels(fusion):
+    for stores in names.kernels(fusion, along=True):
         for each in _halves(fusion, stores, names, len(steps)) if wanted == "split" else [stores]:
             suited = _forms(each)
             preferred: list[Form] = ["row_loop"] if wanted == "split" else [wanted]

@@ -44,6 +44,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
+    "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 
 

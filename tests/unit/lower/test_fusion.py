@@ -18,7 +18,9 @@ from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord, sizes_from  # noqa: E402
 from kernellab.lower.fusion import evaluated, evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.rows import rows_of  # noqa: E402
 from kernellab.lower.site import NotLowered  # noqa: E402
+from kernellab.lower.sizes import Size  # noqa: E402
 
 WITHOUT = {
     "norms": "groups that do not divide the channels", "products": "no rule for aten._cdist_forward",
@@ -80,6 +82,16 @@ def test_a_softmax_is_one_kernel() -> None:
     record = captured(lambda x: torch.softmax(x * 2 + 1, -1), torch.rand(8, 33))
     agree(record, evaluated)
     assert len(fuse(record, record.example).kernels) == 1
+
+
+def test_a_loss_of_rows_is_made_of_rows_first_where_one_program_would_do_all_of_it() -> None:
+    entropy = torch.nn.functional.cross_entropy
+    record = captured(lambda x, y: entropy(x, y), torch.rand(12, 40), torch.randint(0, 40, (12,)))
+    agree(record, evaluated_apart)
+    kernels = fuse(record, record.example, evaluated_apart).kernels
+    assert rows_of(kernels[0]) is not None
+    assert [a.extent for a in kernels[0][0].axes] == [Size.of(record.symbols[0].name)]
+    assert len(fuse(record, record.example, evaluated).kernels) == 1
 
 
 def test_reshapes_that_cut_through_axes_split_them() -> None:

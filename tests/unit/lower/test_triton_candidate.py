@@ -27,7 +27,7 @@ from kernellab.tasks.modules.task import module_task
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["split", "tile", "tile_loop", "row", "row_loop", "flat"],
-    "groups": ["row", "row_loop"], "table": ["flat"],
+    "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """
 import sys
@@ -74,7 +74,7 @@ def test_every_form_is_built(name: str, bench: Workbench) -> None:
         assert not isinstance(built, NotBuilt), (text.name, built.reason, text.text)
 
 
-@pytest.mark.parametrize("name", ["rows", "columns", "loss", "window", "groups"])
+@pytest.mark.parametrize("name", ["rows", "columns", "loss", "window", "swish"])
 def test_interpreted_it_is_right(name: str, tmp_path: object) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERPRETED, name, str(tmp_path)], env={**os.environ, "TRITON_INTERPRET": "1"},
