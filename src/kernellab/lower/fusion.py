@@ -64,8 +64,8 @@ def _kernels(
     """The kernels, and for each node that is not stored how much work is done more than once."""
     order = {n.name: i for i, n in enumerate(graph.record.nodes)}
     found = []
-    evaluations: Counter[Key] = Counter()
-    cost: dict[Key, float] = {}
+    spent: Counter[Key] = Counter()
+    once: dict[Key, float] = {}
     work = 0.0
     for key in sorted(cuts, key=lambda k: (order[k[0]], k[1])):
         inliner = Inliner(graph, cuts)
@@ -75,12 +75,13 @@ def _kernels(
         work += sum(times[v] * _own(v, sizes) for v in times)
         for node, value in inliner.written():
             if node not in cuts and value in times:
-                evaluations[node] += times[value]
-                cost[node] = max(cost.get(node, 0.0), _cost(value, sizes))
+                cost = _cost(value, sizes)
+                spent[node] += math.ceil(times[value] * cost)
+                once[node] = min(once.get(node, math.inf), cost)
     waste = {}
-    for node, times_made in evaluations.items():
+    for node, whole in spent.items():
         elements = math.prod(e.at(sizes) for e in graph.shape(node))
-        waste[node] = cost[node] * (times_made - elements) - _WASTE * elements
+        waste[node] = whole - (once[node] + _WASTE) * elements
     return found, {k: w for k, w in waste.items() if w > 0}, work
 
 
