@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.c_candidate import c_candidates
 from kernellab.lower.fusion import evaluated_apart, fuse
+from kernellab.lower.site import NotLowered
 from kernellab.lower.tensors import Written
 from kernellab.lower.triton_candidate import triton_candidates
+
+_RECURSION = 10_000
 
 
 def written(record: GraphRecord, language: str, sizes: Mapping[str, int]) -> list[Written]:
     """`sizes` are those that it will be timed at. Raises NotLowered, in words, where there is no way to write it."""
+    try:
+        with _deep_recursion():
+            return _written(record, language, sizes)
+    except RecursionError:
+        raise NotLowered("expressions that stand too deep in each other") from None
+
+
+def _written(record: GraphRecord, language: str, sizes: Mapping[str, int]) -> list[Written]:
     if language == "c":
         return c_candidates(fuse(record, sizes))
     if language == "triton":
         return triton_candidates(fuse(record, sizes, evaluated_apart))
     return []
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """A value is a tree, and trees are gone through by functions that call themselves."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

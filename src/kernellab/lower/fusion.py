@@ -27,6 +27,8 @@ _COSTS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 4.0, "sqrt": 4.0, "rsqrt": 
           "float": 0.5, "int": 0.5, "neg": 0.5, "abs": 0.5, "lt": 0.5, "gt": 0.5, "le": 0.5, "ge": 0.5}  # fmt: skip
 _FUNCTION = 12.0
 _MOST_CUTS = 200
+_MOST_NODES, _DEEP = 1_000, 60
+"""Of a graph; and in a row of nodes that are written one into the other."""
 _PROGRAMS = 10_000
 """Elements that a large device makes at a time."""
 Model = Callable[[Sequence[Store], Mapping[str, int]], "Counter[Value]"]
@@ -46,9 +48,11 @@ class Fusion:
 def fuse(record: GraphRecord, sizes: Mapping[str, int], model: Model | None = None) -> Fusion:
     """`model`: how often each value is computed, on the machine that it is for."""
     model = model or evaluated
+    if len(record.nodes) > _MOST_NODES:
+        raise NotLowered(f"a graph of {len(record.nodes)} operations; {_MOST_NODES} is the most so far")
     graph = Graph(record)
     outputs = [(o.ref.ref, o.ref.part) for o in record.outputs]
-    cuts = frozenset(k for k in outputs if k[0] in graph.nodes)
+    cuts = frozenset(k for k in outputs if k[0] in graph.nodes) | _deep(record)
     for _ in range(_MOST_CUTS):
         found, waste, work = _kernels(graph, cuts, sizes, model)
         worst = max(waste, key=lambda k: waste[k], default=None)
@@ -56,6 +60,19 @@ def fuse(record: GraphRecord, sizes: Mapping[str, int], model: Model | None = No
             return Fusion(graph, tuple(found), sizes, work)
         cuts |= {worst}
     raise NotLowered("a graph whose work cannot be kept from being done again and again")
+
+
+def _deep(record: GraphRecord) -> frozenset[Key]:
+    """Nodes that are stored because too many stand behind them."""
+    depth: dict[str, int] = {}
+    found: set[Key] = set()
+    for node in record.nodes:
+        below = 1 + max((depth.get(r.ref, 0) for r in node.refs()), default=0)
+        if below > _DEEP and node.results[0] is not None:
+            found.add((node.name, 0))
+            below = 0
+        depth[node.name] = below
+    return frozenset(found)
 
 
 def _kernels(
@@ -107,8 +124,8 @@ def evaluated_apart(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counte
     scope = Scope(None, stores[0].axes)
     for store in stores:
         _visit(store.value, scope, times, sizes)
-    idle = math.ceil(_PROGRAMS / max(1, _points(scope.bound, sizes)))
-    return Counter({value: count * idle for value, count in times.items()}) if idle > 1 else times
+    programs = max(1, _points(scope.bound, sizes))
+    return Counter({value: count * max(1, min(_PROGRAMS, count) // programs) for value, count in times.items()})
 
 
 def _visit(value: Value, scope: Scope, times: Counter[Value], sizes: Mapping[str, int]) -> None:
