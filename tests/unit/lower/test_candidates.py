@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+
 import pytest
 
 from kernellab.graph.record import GraphInput, GraphRecord, Node, Output, Ref, TensorType
