@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import operator
 import os
 import re
@@ -291,6 +292,9 @@ class _Translation:
         return found
 
     def _name(self, wanted: str) -> str:
+        """That no other value has, and that Python and C can have: layers of a Sequential are numbers."""
+        wanted = re.sub(r"\W", "_", wanted)
+        wanted = wanted if wanted.isidentifier() and not keyword.iskeyword(wanted) else f"layer_{wanted}"
         name, count = wanted, 1
         while name in self.names:
             count += 1

@@ -291,3 +291,11 @@ def test_a_capture_is_confined_as_strongly_as_this_machine_can(files: Files) -> 
 def test_what_is_left_out_of_the_first_imports_can_be_imported_by_the_users_file(files: Files) -> None:
     found = files.capture("import torch.distributed.fsdp\n" + module("return x * 2"))
     assert [node.op for node in found.nodes] == ["aten.mul.Tensor"]
+
+
+def test_weights_of_numbered_layers_have_names_that_a_kernel_can_use() -> None:
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+    found = capture_object(layers, (torch.rand(2, 4),), "layers")
+    assert [(i.name, i.source) for i in found.inputs if i.role == "weight"] == [
+        ("layer_0_weight", "0.weight"), ("layer_0_bias", "0.bias"),
+    ]  # fmt: skip
