@@ -20,7 +20,7 @@ pytestmark = pytest.mark.backend_c
 
 @pytest.fixture(scope="module")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("tiny") / "tiny", "1_scaled", "2_softmax", "4_missing")
+    return write(tmp_path_factory.mktemp("tiny") / "tiny", "1_scaled", "2_sorted", "4_missing")
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def test_a_killed_suite_leaves_nobody_behind_and_is_brought_to_its_end(
     assert done.code in (0, 3, 7), done.err
     outcomes = {t["task"]: t["outcome"] for t in done.json["tasks"]}
     assert outcomes.pop("1_scaled") in ("better", "nothing-better", "busy")
-    assert outcomes == {"2_softmax": "no-candidates", "4_missing": "refused"}
+    assert outcomes == {"2_sorted": "no-candidates", "4_missing": "refused"}
     assert (done.json["status"], done.json["left"]) == ("ended", [])
     found = klab("audit", folder, "--root", done.json["ledger_root"], "--json")
-    assert (found.code, found.json["problems"], sorted(found.json["runs"])) == (0, [], ["1_scaled", "2_softmax"])
+    assert (found.code, found.json["problems"], sorted(found.json["runs"])) == (0, [], ["1_scaled", "2_sorted"])
     again = klab("resume", folder, "--json")
     assert (again.code, again.json["ledger_root"]) == (done.code, done.json["ledger_root"])
 
@@ -97,7 +97,7 @@ def test_a_report_is_written_as_table_csv_and_page(
     for words in ("fast_1.5", "no win counts as 1.0", "refused: 4_missing: broken", "1_scaled", "no-candidates"):
         assert words in done.out
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
-    assert [r["task"] for r in rows] == ["1_scaled", "2_softmax", "4_missing"]
+    assert [r["task"] for r in rows] == ["1_scaled", "2_sorted", "4_missing"]
     assert "1_scaled" in (tmp_path / "r.html").read_text()
     data = klab("suite", "report", folder, "--json").json
     assert (data["score"]["tasks"], len(data["tasks"])) == (2, 3)
@@ -110,7 +110,7 @@ def test_a_changed_suite_fails_its_audit_and_has_no_report(
 ) -> None:
     copy = Path(shutil.copytree(killed_and_resumed[0], tmp_path / "copy"))
     shutil.rmtree(copy / "runs" / "1_scaled")
-    shutil.copytree(copy / "runs" / "2_softmax", copy / "runs" / "1_scaled")
+    shutil.copytree(copy / "runs" / "2_sorted", copy / "runs" / "1_scaled")
     found = klab("audit", copy)
     assert found.code == 5
     assert "it was exchanged" in found.out
@@ -123,7 +123,7 @@ def test_a_check_gives_a_row_for_every_problem_whatever_it_is(klab: Klab, proble
     done = klab("suite", "check", "--path", own, "--device", "cpu", "--csv", tmp_path / "c.csv", "--json")
     assert done.code == 0, done.err
     classes = {p["name"]: p["class"] for p in done.json["problems"]}
-    assert classes == {"1_scaled": "ok", "2_softmax": "ok", "4_missing": "broken", "5_prints": "ok"}
+    assert classes == {"1_scaled": "ok", "2_sorted": "ok", "4_missing": "broken", "5_prints": "ok"}
     rows = list(csv.DictReader((tmp_path / "c.csv").open()))
     assert [(r["problem"], r["class"]) for r in rows] == list(classes.items())
     assert "No module named 'not_there'" in rows[2]["evidence"]

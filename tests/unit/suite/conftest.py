@@ -31,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("problems") / "tiny", "1_scaled", "2_softmax", "4_missing", "6_again")
+    return write(tmp_path_factory.mktemp("problems") / "tiny", "1_scaled", "2_sorted", "4_missing", "6_again")
 
 
 @pytest.fixture(scope="session")

@@ -22,19 +22,19 @@ pytestmark = pytest.mark.backend_c
 
 def test_a_sound_suite_passes_with_all_its_runs(ran: SuiteOutcome) -> None:
     report = audit_suite(ran.folder, ran.root)
-    assert (report.problems, sorted(report.runs), report.root.ended) == ([], ["1_scaled", "2_softmax"], True)
+    assert (report.problems, sorted(report.runs), report.root.ended) == ([], ["1_scaled", "2_sorted"], True)
     assert report.trials == 1
     assert report.figures > 10
     assert report.data()["status"] == "ok"
 
 
 def remove(folder: Path) -> None:
-    shutil.rmtree(folder / "runs" / "2_softmax")
+    shutil.rmtree(folder / "runs" / "2_sorted")
 
 
 def swap(folder: Path) -> None:
-    shutil.rmtree(folder / "runs" / "2_softmax")
-    shutil.copytree(folder / "runs" / "1_scaled", folder / "runs" / "2_softmax")
+    shutil.rmtree(folder / "runs" / "2_sorted")
+    shutil.copytree(folder / "runs" / "1_scaled", folder / "runs" / "2_sorted")
 
 
 def grow(folder: Path) -> None:
@@ -69,8 +69,8 @@ def add_strange(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (remove, r"2_softmax: its run [0-9a-f]+ is missing from runs/2_softmax"),
-        (swap, r"2_softmax: its run is [0-9a-f]+, the suite names [0-9a-f]+: it was exchanged"),
+        (remove, r"2_sorted: its run [0-9a-f]+ is missing from runs/2_sorted"),
+        (swap, r"2_sorted: its run is [0-9a-f]+, the suite names [0-9a-f]+: it was exchanged"),
         (grow, r"1_scaled: its run has grown by 1 entries since the suite wrote it down"),
         (cut, r"1_scaled: its run was cut: \d+ entries, the suite counted \d+"),
         (edit_run, r"1_scaled: its run: "),
@@ -90,14 +90,14 @@ def test_an_outcome_that_does_not_follow_from_its_run_is_named_whoever_signed_it
     ran: SuiteOutcome, tmp_path: Path
 ) -> None:
     def claim(entries: list[tuple[str, dict[str, object]]]) -> None:
-        body = next(b for kind, b in entries if kind == "suite-task" and b["task"] == "2_softmax")
+        body = next(b for kind, b in entries if kind == "suite-task" and b["task"] == "2_sorted")
         body["outcome"] = "better"
 
     folder = resigned(ran.folder, tmp_path / "claimed", claim, load_or_create_key())
     if not (folder / "runs").exists():
         shutil.copytree(ran.folder / "runs", folder / "runs")
     problems = audit_suite(folder).problems
-    assert "2_softmax: says 'better', its run says 'no-candidates'" in problems
+    assert "2_sorted: says 'better', its run says 'no-candidates'" in problems
 
 
 def test_a_root_signed_by_somebody_else_is_not_that_of_its_runs(ran: SuiteOutcome, tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_a_root_signed_by_somebody_else_is_not_that_of_its_runs(ran: SuiteOutcom
 
 
 def test_files_that_were_pruned_on_the_record_are_a_remark(copied: Path) -> None:
-    with Ledger.resume(copied / "runs" / "2_softmax", load_or_create_key()) as ledger:
+    with Ledger.resume(copied / "runs" / "2_sorted", load_or_create_key()) as ledger:
         ledger.write(kinds.PRUNED, Pruned(blobs=[]))
     report = audit_suite(copied)
     assert report.problems == []
-    assert "2_softmax: stored files of its run were pruned since, on the record" in report.remarks
+    assert "2_sorted: stored files of its run were pruned since, on the record" in report.remarks

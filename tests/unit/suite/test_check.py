@@ -17,19 +17,19 @@ from kernellab.tasks.suites.finding import find_suite
 
 def test_good_and_broken_problems_side_by_side(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    folder = write(tmp_path / "mixed", "2_softmax", "4_missing", "6_again")
+    folder = write(tmp_path / "mixed", "2_sorted", "4_missing", "6_again")
     (folder / "3_syntax.py").write_text("def get_inputs(:\n")
     said: list[Event] = []
     rows = list(check_suite(find_suite(path=str(folder)), "cpu", emit=said.append))
     assert [(r.name, r.is_a) for r in rows] == [
-        ("2_softmax", "ok"), ("3_syntax", "broken"), ("4_missing", "broken"), ("6_again", "duplicate"),
+        ("2_sorted", "ok"), ("3_syntax", "broken"), ("4_missing", "broken"), ("6_again", "duplicate"),
     ]  # fmt: skip
-    assert rows[3].evidence == "the same graph at the same sizes as 2_softmax"
-    assert [e.text.partition(":")[0] for e in said] == ["1/4 2_softmax", "2/4 3_syntax", "3/4 4_missing", "4/4 6_again"]
+    assert rows[3].evidence == "the same graph at the same sizes as 2_sorted"
+    assert [e.text.partition(":")[0] for e in said] == ["1/4 2_sorted", "2/4 3_syntax", "3/4 4_missing", "4/4 6_again"]
 
 
 def test_a_worker_that_is_lost_costs_one_problem(home: Path, tmp_path: Path) -> None:
-    folder = write(tmp_path / "few", "2_softmax")
+    folder = write(tmp_path / "few", "2_sorted")
     (problem,) = find_suite(path=str(folder)).problems
     with Worker({}) as worker:  # a worker without what it needs: it ends at its first job
         found, record = judged(worker, problem, "cpu", AS_IT_IS)

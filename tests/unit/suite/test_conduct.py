@@ -35,7 +35,7 @@ def outcomes(outcome: SuiteOutcome) -> dict[str, str]:
 def test_each_task_has_its_outcome_and_those_that_ran_a_run_of_their_own(ran: SuiteOutcome) -> None:
     found = outcomes(ran)
     assert found.pop("1_scaled") in ("better", "nothing-better", "busy")
-    assert found == {"2_softmax": "no-candidates", "4_missing": "refused", "6_again": "left-out"}
+    assert found == {"2_sorted": "no-candidates", "4_missing": "refused", "6_again": "left-out"}
     assert ran.status == "ended"
     for task in ran.tasks:
         folder = ran.folder / "runs" / task.task
@@ -46,7 +46,7 @@ def test_each_task_has_its_outcome_and_those_that_ran_a_run_of_their_own(ran: Su
 
 
 def test_without_candidates_baselines_and_floor_are_measured(ran: SuiteOutcome) -> None:
-    run = SuiteFolder(ran.folder).run_folder("2_softmax")
+    run = SuiteFolder(ran.folder).run_folder("2_sorted")
     report = audit(run)
     assert (report.trials, report.ended) == (0, True)
     assert report.figures >= 3
@@ -79,7 +79,7 @@ def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
     """The root as it was when the second task had begun, which is what kill -9 leaves."""
     folder = Path(shutil.copytree(ran.folder, tmp_path / "cut"))
     _cut_root(folder, after="1_scaled")
-    shutil.rmtree(folder / "runs" / "2_softmax")
+    shutil.rmtree(folder / "runs" / "2_sorted")
     kept = (folder / "runs" / "1_scaled" / "ledger.jsonl").read_bytes()
     done = resume_suite(folder)
     assert outcomes(done) == outcomes(ran)
@@ -90,10 +90,10 @@ def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
 def test_a_run_that_ended_before_the_root_knew_is_not_run_again(ran: SuiteOutcome, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ran.folder, tmp_path / "cut"))
     _cut_root(folder, after="1_scaled")
-    kept = (folder / "runs" / "2_softmax" / "ledger.jsonl").read_bytes()
+    kept = (folder / "runs" / "2_sorted" / "ledger.jsonl").read_bytes()
     done = resume_suite(folder)
     assert outcomes(done) == outcomes(ran)
-    assert (folder / "runs" / "2_softmax" / "ledger.jsonl").read_bytes() == kept
+    assert (folder / "runs" / "2_sorted" / "ledger.jsonl").read_bytes() == kept
 
 
 def test_a_problem_that_was_changed_meanwhile_fails_and_the_rest_goes_on(
@@ -104,13 +104,13 @@ def test_a_problem_that_was_changed_meanwhile_fails_and_the_rest_goes_on(
     begun = run_suite(find_suite(path=str(own)), request_for(budget_s=1e-9), tmp_path / "suite")
     assert (begun.status, begun.tasks, len(begun.left)) == ("unfinished", (), 4)
     (own / "1_scaled.py").write_text((own / "1_scaled.py").read_text() + "\n# another\n")
-    (own / "2_softmax.py").unlink()
+    (own / "2_sorted.py").unlink()
     (own / "6_again.py").unlink()
     done = resume_suite(tmp_path / "suite", budget_s=0.0)
-    assert outcomes(done) == dict.fromkeys(("1_scaled", "2_softmax", "6_again"), "failed") | {"4_missing": "refused"}
+    assert outcomes(done) == dict.fromkeys(("1_scaled", "2_sorted", "6_again"), "failed") | {"4_missing": "refused"}
     reasons = {t.task: t.reason for t in done.tasks}
     assert reasons["1_scaled"] == "its problem was changed since the suite was begun"
-    assert reasons["2_softmax"] == "its problem is no longer there"
+    assert reasons["2_sorted"] == "its problem is no longer there"
 
 
 def _cut_root(folder: Path, after: str) -> None:

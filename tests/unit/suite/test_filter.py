@@ -37,7 +37,7 @@ def filtered(folder: Path) -> Iterator[Callable[..., Filtered]]:
     ("name", "is_a", "operators", "words"),
     [
         ("1_scaled", "ok", "pointwise", ""),
-        ("2_softmax", "ok", "softmax", ""),
+        ("2_sorted", "ok", "sort", ""),
         ("4_missing", "broken", "", "No module named 'not_there'"),
         ("5_constant", "constant", "reduction", "every element is 0 whatever the inputs"),
         ("7_dropout", "dropout", "pointwise", "it draws random numbers; in evaluation mode it is a task"),

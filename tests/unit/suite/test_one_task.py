@@ -34,21 +34,21 @@ def test_a_run_that_has_ended_is_only_read(ran: SuiteOutcome, copied: Path) -> N
 
 def test_the_run_of_another_task_is_not_taken_for_this_one(ran: SuiteOutcome, copied: Path) -> None:
     with pytest.raises(UsageError, match="holds the run of another task"):
-        run_task(record_of(ran, "2_softmax"), SETTINGS, copied / "runs" / "1_scaled", ())
+        run_task(record_of(ran, "2_sorted"), SETTINGS, copied / "runs" / "1_scaled", ())
 
 
 def test_what_was_cut_off_before_it_can_be_resumed_is_set_aside_and_begun_anew(ran: SuiteOutcome, copied: Path) -> None:
     """The ledger has its first entry, and the copy of the task was not yet written."""
-    folder = copied / "runs" / "2_softmax"
+    folder = copied / "runs" / "2_sorted"
     for name in ("ledger.jsonl", "heads.jsonl"):
         lines = (folder / name).read_bytes().splitlines(keepends=True)
         (folder / name).write_bytes(lines[0])
     (folder / "task.json").unlink()
     shutil.rmtree(folder / "artifacts", ignore_errors=True)
     said: list[Event] = []
-    found = run_task(record_of(ran, "2_softmax"), SETTINGS, folder, (), said.append)
+    found = run_task(record_of(ran, "2_sorted"), SETTINGS, folder, (), said.append)
     assert found.outcome == "no-candidates"
-    assert (copied / SET_ASIDE / "2_softmax-1" / "ledger.jsonl").is_file()
+    assert (copied / SET_ASIDE / "2_sorted-1" / "ledger.jsonl").is_file()
     assert audit(folder).problems == []
-    assert any("it was set aside as 2_softmax-1" in e.text for e in said)
+    assert any("it was set aside as 2_sorted-1" in e.text for e in said)
     assert made_from(SuiteFolder(ran.folder).run.__class__(folder))

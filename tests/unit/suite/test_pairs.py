@@ -74,10 +74,8 @@ def test_a_suite_with_pairs_times_both_at_one_shape_and_reports_them(home: Path,
     suite = with_backward(find_suite(path=str(problems)))
     asked = SuiteRequest(SETTINGS, pairs=True)
     outcome = run_suite(suite, asked, folder)
-    assert [(t.task, t.outcome) for t in outcome.tasks] == [
-        ("1_scaled", "no-candidates"),
-        ("1_scaled-backward", "no-candidates"),
-    ]
+    assert [t.task for t in outcome.tasks] == ["1_scaled", "1_scaled-backward"]
+    assert {t.outcome for t in outcome.tasks} <= {"better", "nothing-better", "busy"}  # kernels are generated for both
     assert audit_suite(folder).ok
     found = score_suite(folder)
     (pair,) = found.pairs
@@ -89,9 +87,10 @@ def test_a_suite_with_pairs_times_both_at_one_shape_and_reports_them(home: Path,
     assert forward.baseline_s is not None
     assert backward.baseline_s is not None
     assert pair.baseline_s == pytest.approx(forward.baseline_s + backward.baseline_s)
-    assert (pair.speedup, pair.won) == (1.0, False)
-    table = as_csv(TASK_HEAD, task_rows(found))
-    assert '1_scaled + backward,pointwise,pair,"1.000x [1.000, 1.000] (no win)",torch,' in table
+    gains = [r.speedup if r.outcome == "better" and r.speedup else 1.0 for r in (forward, backward)]
+    seconds = forward.baseline_s / gains[0] + backward.baseline_s / gains[1]
+    assert pair.speedup == pytest.approx(pair.baseline_s / seconds)
+    assert "1_scaled + backward,pointwise,pair," in as_csv(TASK_HEAD, task_rows(found))
     assert score_rows(found)[-1][:2] == ["forward+backward", "1"]
     assert len(score_rows(found)[-1]) == len(SCORE_HEAD)
     assert "1_scaled + backward" in page("a page", found)

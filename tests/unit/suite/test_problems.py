@@ -28,7 +28,7 @@ def test_one_that_cannot_be_read_says_why_there_too() -> None:
 
 
 def test_a_digest_follows_the_text_and_the_settings_and_not_the_place(tmp_path: Path) -> None:
-    here, there = write(tmp_path / "a", "1_scaled", "2_softmax"), write(tmp_path / "b", "1_scaled")
+    here, there = write(tmp_path / "a", "1_scaled", "2_sorted"), write(tmp_path / "b", "1_scaled")
     first, other = find_suite(path=str(here)).problems
     (moved,) = find_suite(path=str(there)).problems
     assert digest_of(first) == digest_of(moved) != digest_of(other)

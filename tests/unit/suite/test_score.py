@@ -48,14 +48,14 @@ def test_eager_and_ceiling_are_counted_where_they_are_known() -> None:
 
 def test_a_real_suite_has_its_figures_from_the_runs(ran: SuiteOutcome) -> None:
     found = score_suite(ran.folder)
-    assert [r.task for r in found.rows] == ["1_scaled", "2_softmax", "4_missing", "6_again"]
-    scaled, softmax = found.row("1_scaled"), found.row("2_softmax")
+    assert [r.task for r in found.rows] == ["1_scaled", "2_sorted", "4_missing", "6_again"]
+    scaled, ordered = found.row("1_scaled"), found.row("2_sorted")
     assert scaled is not None
-    assert softmax is not None
+    assert ordered is not None
     assert scaled.verified == (scaled.outcome != "busy" or scaled.speedup is not None)
-    assert (softmax.verified, softmax.baseline, softmax.ran) == (False, "torch", True)
-    assert softmax.of_ceiling is not None
-    assert (found.whole.tasks, [g.name for g in found.groups]) == (2, ["pointwise", "softmax"])
+    assert (ordered.verified, ordered.baseline, ordered.ran) == (False, "torch", True)
+    assert ordered.of_ceiling is not None
+    assert (found.whole.tasks, [g.name for g in found.groups]) == (2, ["pointwise", "sort"])
     assert found.ended
     if scaled.speedup_low is not None:  # eager torch is the only baseline here
         assert scaled.over_eager == pytest.approx(scaled.speedup_low)
@@ -64,7 +64,7 @@ def test_a_real_suite_has_its_figures_from_the_runs(ran: SuiteOutcome) -> None:
 def test_no_figure_of_a_changed_suite(copied: Path) -> None:
     path = copied / "runs" / "1_scaled" / "heads.jsonl"
     path.write_bytes(path.read_bytes()[:-3])
-    path = copied / "runs" / "2_softmax" / "ledger.jsonl"
+    path = copied / "runs" / "2_sorted" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"fastest":"torch"', b'"fastest":"tortch"'))
     with pytest.raises(LedgerFault, match="does not pass its audit"):
         score_suite(copied)
