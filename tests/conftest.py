@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.support.home import code_folder, settle
 
 from kernellab.build import c as c_backend
 from kernellab.build.base import Built, Candidate, NotBuilt
@@ -87,6 +89,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in slow]
 
 
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end, torch with it: no collection of garbage has to look through it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """tests/unit/build mirrors src/kernellab/build; pytest leaves folders of that name out unless told otherwise."""
     return False if collection_path.name == "build" and collection_path.parent.name == "unit" else None
@@ -128,8 +136,14 @@ def compiler() -> Compiler:
 
 
 @pytest.fixture(scope="session")
-def builder(sandbox: Sandbox, compiler: Compiler) -> CBuilder:
-    return CBuilder(sandbox, compiler, CodeCache(None))
+def code_cache(tmp_path_factory: pytest.TempPathFactory) -> CodeCache:
+    """For the session and all its workers."""
+    return CodeCache(code_folder(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def builder(sandbox: Sandbox, compiler: Compiler, code_cache: CodeCache) -> CBuilder:
+    return CBuilder(sandbox, compiler, code_cache)
 
 
 @pytest.fixture(scope="session")
@@ -160,11 +174,9 @@ def build(builder: CBuilder, double_task: Task, make_candidate: MakeCandidate) -
 @pytest.fixture(scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keys, caches and settings stay out of the user's own folders."""
-    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-            patch.setenv(name, str(home / name.lower()))
-        patch.setenv("HOME", str(home))
+        for name, value in settle(tmp_path_factory.mktemp("home"), code_folder(tmp_path_factory)).items():
+            patch.setenv(name, value)
         yield
 
 

@@ -15,6 +15,8 @@ from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any
 
+from tests.support.home import settle
+
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0001"
@@ -53,11 +55,10 @@ class Done:
 class Klab:
     """Runs klab with folders and settings of its own; nothing of the user's is read or written."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, code: Path) -> None:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KLAB_", "XDG_")) and "COLUMNS" not in k}
         self.environment: dict[str, str] = {
-            **kept, "HOME": str(home), "KLAB_HOME": str(home / "klab"), "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_CACHE_HOME": str(home / "cache"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
+            **kept, **settle(home, code), "KLAB_HOME": str(home / "klab"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
         }  # fmt: skip
         self._lock = Lock()
         self._idle: list[subprocess.Popen[str]] = []

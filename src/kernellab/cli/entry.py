@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ def main() -> None:
     from kernellab.cli.app import main as commands
 
     signal.signal(signal.SIGINT, usual)
+    gc.freeze()  # what was loaded stays to the end: nobody has to look through it for garbage
     commands()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.home import code_folder, settle
 
 from kernellab import api
 from kernellab.certify.certificate import Certificate
@@ -34,17 +35,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("certify-home")
 
 
-def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
+@pytest.fixture(scope="session")
+def settled(home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Keys and caches of the tests' own."""
-    patch.setenv("KLAB_HOME", str(home / "key"))
-    patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    return {**settle(home, code_folder(tmp_path_factory)), "KLAB_HOME": str(home / "key")}
 
 
 @pytest.fixture(autouse=True)
-def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_laboratory(
+    monkeypatch: pytest.MonkeyPatch, home: Path, settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The one key of these tests in a home without any memory of reviews: the tests share a run."""
-    settle(monkeypatch, home)
+    for name, value in settled.items():
+        monkeypatch.setenv(name, value)
     load_or_create_key()
     mine = tmp_path_factory.mktemp("laboratory")
     shutil.copy(home / "key" / KEY_FILE, mine / KEY_FILE)
@@ -53,7 +56,7 @@ def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path_factory
 
 
 @pytest.fixture(scope="session")
-def softmax_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def softmax_run(home: Path, settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A quick search of the built-in softmax at a small shape, a wrong kernel and one that does not compile among it."""
     folder = tmp_path_factory.mktemp("runs") / "softmax"
     files = []
@@ -61,7 +64,8 @@ def softmax_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         files.append(home / f"{name}.py")
         files[-1].write_text(text)
     with pytest.MonkeyPatch.context() as patch:
-        settle(patch, home)
+        for name, value in settled.items():
+            patch.setenv(name, value)
         api.optimize("softmax", shapes=["96x64"], candidates=files, out=folder, effort="quick", trials=8, device="cpu",
                      sampler="exhaustive", sample_s=0.0001)  # fmt: skip
     return folder
