@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,29 +65,47 @@ def launch(x, y, STEP=1, BAD=0):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="the whole gauntlet, and the tests marked slow")
-    parser.addoption("--gauntlet-seed", type=int, help="of the gauntlet's sample; a new one each time unless given")
+    parser.addoption("--all", action="store_true", help="no samples: the whole gauntlet, every case, the slow tests")
+    parser.addoption("--sample-seed", type=int, help="of all samples; a new one each time unless given")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the workers start: they all get the one seed."""
-    if config.option.gauntlet_seed is None:
-        config.option.gauntlet_seed = secrets.randbits(32)
+    if config.option.sample_seed is None:
+        config.option.sample_seed = secrets.randbits(32)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    seed = config.getoption("--gauntlet-seed")
-    return "the whole gauntlet" if config.getoption("--all") else f"a sample of the gauntlet: --gauntlet-seed {seed}"
+    seed = config.getoption("--sample-seed")
+    return (
+        "every case"
+        if config.getoption("--all")
+        else f"a sample of the gauntlet and of long tables: --sample-seed {seed}"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow ones to --all."""
+    """Leave to --all what is slow, and all but some cases of a table that is marked `sample`."""
     if config.getoption("--all"):
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    left_out = {item for item in items if item.get_closest_marker("slow")} | _not_drawn(config, items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of each test marked sample(N): all but N of its cases. The seed draws them, the same ones in every worker."""
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left: set[pytest.Item] = set()
+    for name, cases in tables.items():
+        mark = cases[0].get_closest_marker("sample")
+        drawn = random.Random(f"{config.getoption('--sample-seed')} {name}")
+        left |= set(drawn.sample(cases, max(0, len(cases) - mark.args[0]))) if mark else set()
+    return left
 
 
 def pytest_collection_finish() -> None:

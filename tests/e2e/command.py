@@ -20,6 +20,8 @@ from tests.support.home import settle
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0001"
+_LATE = ("KLAB_", "XDG_", "OPENAI_", "GIT_")
+"""Variables that are read when a command needs them, not while it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,10 @@ class Klab:
     ) -> Done:  # fmt: skip
         """`before` is a command that starts klab in its turn; an environment variable of None is left out.
 
-        Without such a command, and with klab's own variables alone, it is forked from one that has loaded already.
+        Without such a command, and with variables alone that are read late, it is forked from one that has loaded already.
         """
         command = [*before, KLAB, *map(str, arguments)]
-        if not before and all(name.startswith("KLAB_") for name in env or ()):
+        if not before and all(name.startswith(_LATE) for name in env or ()):
             return self._forked(command, cwd or Path.cwd(), self.with_(env))
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), check=False,

@@ -87,6 +87,7 @@ def test_a_gpu_kernel_among_others_is_noted_and_the_others_are_searched(
     assert [n["candidate"] for n in bodies(tmp_path / "run", "note")] == ["softmax_row"]
 
 
+@pytest.mark.slow
 def test_a_short_dtype_is_judged_on_the_processor_with_a_kernel_of_ones_own(klab: Klab, tmp_path: Path) -> None:
     """The built-in kernels for bf16 are for a GPU; the task is not."""
     kernel = '''"""Row softmax in bfloat16: sums in float, rounds once."""

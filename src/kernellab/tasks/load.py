@@ -2,7 +2,7 @@
 and the other forms of tasks/suites), or the record that a module was imported to.
 
 A module's file never runs here: it is captured in the sandbox, once a process, and its record is what is loaded.
-What modules need is imported when one is named: a baseline's process is made for every run, and most have none to do with it.
+What modules need is imported when one is named: every run starts a process for its baselines, and most have no module.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ def mutants_of(original: Original) -> list[Mutant]:
     return mutants(original.source, original.name)
 
 
+@pytest.mark.slow
 def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -54,6 +55,7 @@ def test_the_built_in_kernels_give_enough_distinct_mutants_by_every_operator(
     assert min(by_backend.values()) >= 300
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("original", FILES, ids=lambda original: f"{backend_of(original.source)}-{original.name}")
 def test_a_mutant_is_the_original_with_the_one_edit_it_states(original: Original) -> None:
     source = original.source

@@ -170,6 +170,7 @@ def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: 
     assert tried[0] == tried[1]
 
 
+@pytest.mark.slow
 def test_a_replay_that_measures_otherwise_still_hears_recorded_replies_only(own_home: None, tmp_path: Path) -> None:
     """Which questions come in later generations depends on figures; a question that was never asked ends them."""
     with ModelServer(Scripted()) as server:
