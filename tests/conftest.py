@@ -95,16 +95,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
-    """Of each test marked sample(N): all but N of its cases. The seed draws them, the same ones in every worker."""
-    tables: dict[str, list[pytest.Item]] = {}
+    """Of each test marked sample(N): all but N of its cases. The seed draws them, the same ones in every worker, and the same
+    ones for all tests that say `of` what they are a sample."""
+    tables: dict[str, list[pytest.Function]] = {}
     for item in items:
-        if item.get_closest_marker("sample"):
+        if isinstance(item, pytest.Function) and item.get_closest_marker("sample"):
             tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left: set[pytest.Item] = set()
     for name, cases in tables.items():
-        mark = cases[0].get_closest_marker("sample")
-        drawn = random.Random(f"{config.getoption('--sample-seed')} {name}")
-        left |= set(drawn.sample(cases, max(0, len(cases) - mark.args[0]))) if mark else set()
+        mark = next(cases[0].iter_markers("sample"))
+        rng = random.Random(f"{config.getoption('--sample-seed')} {mark.kwargs.get('of', name)}")
+        ids = sorted(case.callspec.id for case in cases)
+        drawn = set(rng.sample(ids, min(mark.args[0], len(ids))))
+        left |= {case for case in cases if case.callspec.id not in drawn}
     return left
 
 

@@ -134,6 +134,7 @@ def test_the_doctor_blocks_every_attack_on_this_machine(klab: Klab) -> None:
     assert data["blocked"] > 20
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "arguments",
     [["run"], ["run", "softmax", "--trials", "many"], ["run", "softmax", "--nonsense"], ["verify", "missing.py", "--task", "softmax"],

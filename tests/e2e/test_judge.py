@@ -22,6 +22,7 @@ def test_an_honest_solution_passes_and_claims_nothing(klab: Klab) -> None:
     assert "nothing to certify" in found["claim"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [("cheat_zeros", "rejected", "wrong"), ("invalid_no_model_new", "invalid", "no 'ModelNew'")],
@@ -51,6 +52,7 @@ def test_bad_input_is_a_line_and_a_fix(klab: Klab, tmp_path: Path) -> None:
     klab("judge", tmp_path, "--problem", PROBLEM).failed(2, "there is no file")
 
 
+@pytest.mark.slow
 @pytest.mark.backend_c
 def test_a_timing_is_a_figure_for_people(klab: Klab) -> None:
     done = klab("judge", FOLDER / "honest_plain.py", "--problem", PROBLEM, "--time", "--json")

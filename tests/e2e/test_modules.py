@@ -68,6 +68,7 @@ def test_a_module_without_kernels_is_told_so_before_it_is_captured(klab: Klab, t
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -76,6 +76,7 @@ def test_a_killed_suite_leaves_nobody_behind_and_is_brought_to_its_end(
     assert (again.code, again.json["ledger_root"]) == (done.code, done.json["ledger_root"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_suite_says_how_to_go_on_with_all_of_it(
     klab: Klab, arguments: list[object], tmp_path: Path
 ) -> None:

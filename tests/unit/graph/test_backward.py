@@ -62,6 +62,7 @@ def given(record: GraphRecord, subject: Subject, tensors: list[torch.Tensor]) ->
     return {i.name: next(left) if i.role == "input" else state[i.source].detach() for i in record.inputs}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", _CASES)
 def test_gradients_agree_with_autograd_and_honest_float32_passes(name: str) -> None:
     subject = subject_of(name)

@@ -117,12 +117,12 @@ def test_the_labelled_set_is_seeded_distinct_and_makes_no_guess_at_labels() -> N
     cheats = [
         Original(e.path.stem, e.path.read_text(errors="replace"), e.task) for e in collect([], []) if e.kind == "cheat"
     ]
-    some = FILES[::3]
+    some = FILES[::9]
     made = [list(labelled_set(some, cheats, random.Random(5), 12)) for _ in range(2)]
     assert made[0] == made[1]
     samples = made[0]
     assert len(samples) == len({(s.task, s.source) for s in samples})
-    assert len([s for s in samples if s.operator]) >= 300
+    assert len([s for s in samples if s.operator]) >= 100
     assert {s.operator for s in samples} == {"", *OPERATORS}
     assert not {"label", "right", "wrong", "correct"} & set(vars(samples[0]))
     assert samples != list(labelled_set(some, cheats, random.Random(6), 12))
