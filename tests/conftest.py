@@ -117,6 +117,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # extensions complain of what is left over when Python ends
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """tests/unit/build mirrors src/kernellab/build; pytest leaves folders of that name out unless told otherwise."""
     return False if collection_path.name == "build" and collection_path.parent.name == "unit" else None

@@ -32,17 +32,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def settled(home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Caches and settings of the tests' own."""
-    return settle(home, code_folder(tmp_path_factory))
+    """Keys, caches and settings of the tests' own; the key is the one that signed the run."""
+    shutil.copytree(shared_run(tmp_path_factory)[1], home / "key")
+    return {**settle(home, code_folder(tmp_path_factory)), "KLAB_HOME": str(home / "key")}
 
 
 @pytest.fixture(autouse=True)
 def own_laboratory(
-    monkeypatch: pytest.MonkeyPatch, settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    monkeypatch: pytest.MonkeyPatch, home: Path, settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The key that signed the run in a home without any memory of reviews: the tests share a run."""
+    """That key in a home without any memory of reviews: the tests share a run."""
     mine = tmp_path_factory.mktemp("laboratory")
-    shutil.copy(shared_run(tmp_path_factory)[1] / KEY_FILE, mine / KEY_FILE)
+    shutil.copy(home / "key" / KEY_FILE, mine / KEY_FILE)
     for name, value in {**settled, "KLAB_HOME": str(mine)}.items():
         monkeypatch.setenv(name, value)
     return mine

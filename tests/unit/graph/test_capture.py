@@ -126,6 +126,7 @@ def test_what_it_prints_is_kept_apart(files: Files, capfd: pytest.CaptureFixture
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("forward", "words"),
     [

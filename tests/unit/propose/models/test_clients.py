@@ -75,6 +75,7 @@ def test_a_reply_without_usage_has_no_cost(serve: Serve, connect: Connect) -> No
     assert (reply.usage, reply.cost_usd) == (Usage(), None)
 
 
+@pytest.mark.sample(15)
 @BOTH
 @pytest.mark.parametrize(
     ("step", "kind", "retryable", "words"),
