@@ -126,6 +126,7 @@ def test_a_task_that_cannot_be_translated_ends_in_order(own_home: None, tmp_path
     assert audit(tmp_path / "run").problems == []
 
 
+@pytest.mark.slow
 def test_with_timings_alone_no_question_holds_an_error_or_a_resource(own_home: None, tmp_path: Path) -> None:
     script = Scripted({"write": lambda n, _: code("broken", BROKEN) if n == 0 else None})
     with ModelServer(script) as server:
@@ -148,6 +149,7 @@ def test_a_budget_ends_the_questions_and_not_the_run(own_home: None, tmp_path: P
     assert {e["verdict"] for e in bodies(tmp_path, "experiment")} <= {"held", "refuted", "undecided"}
 
 
+@pytest.mark.slow
 def test_trials_of_all_shapes_together_are_limited(own_home: None, tmp_path: Path) -> None:
     with ModelServer(Scripted()) as server:
         run(tmp_path, server.url, trials=40, budget_trials=7)
@@ -210,6 +212,7 @@ def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_pa
     assert audit(tmp_path / "run").problems == []
 
 
+@pytest.mark.slow
 def test_kernels_that_were_written_elsewhere_start_another_run(own_home: None, tmp_path: Path) -> None:
     fast = code("carried over", steps="1")
     with ModelServer(Scripted({"translate": lambda n, _: fast})) as server:
