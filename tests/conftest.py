@@ -26,6 +26,7 @@ from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.inputs import STANDARD
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
 settings.register_profile("any machine", deadline=None)  # how long an example takes is the machine's affair
@@ -195,6 +196,14 @@ def build(builder: CBuilder, double_task: Task, make_candidate: MakeCandidate) -
         return result
 
     return built
+
+
+@pytest.fixture(scope="session")
+def importer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Importer]:
+    """One capture sandbox, which takes ten seconds to open: torch and its exporter are in it. It sees this session's folders."""
+    pytest.importorskip("torch")
+    with Importer([str(tmp_path_factory.getbasetemp())]) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -129,6 +129,7 @@ def launch(a, b, c, d, y):
 '''
 
 
+@pytest.mark.slow
 def test_names_that_the_exported_code_has_for_itself(klab: Klab, tmp_path: Path) -> None:
     (tmp_path / "awkward.py").write_text(AWKWARD)
     run = tmp_path / "run"

@@ -49,7 +49,7 @@ def test_there_are_enough_of_each_kind() -> None:
     assert (kinds.count("cheat") >= 14, kinds.count("honest") >= 5) == (True, True)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_cheats_are_rejected_and_honest_solutions_pass(judges: Judges, file: Path) -> None:
     status, reason = judges.status(file)

@@ -103,6 +103,7 @@ def test_a_killed_run_loses_at_most_the_trial_in_flight(
     finish(klab, folder, before)
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_writing_a_line_goes_on_without_it(start: Start, klab: Klab, tmp_path: Path) -> None:
     """The torn line is made here: a kill rarely falls into one write."""
     folder = tmp_path / "run"

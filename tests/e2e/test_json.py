@@ -72,6 +72,7 @@ def test_a_wrong_kernel_is_rejected_with_the_reason(judged: Callable[..., tuple[
     assert bodies(folder, "trial")[0]["status"] == "rejected"
 
 
+@pytest.mark.slow
 def test_measuring_a_slow_kernel_finds_nothing_better(judged: Callable[..., tuple[object, Path]]) -> None:
     done, _ = judged("bench", "slow")
     assert done.json.keys() >= KEYS

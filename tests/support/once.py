@@ -10,7 +10,7 @@ import pytest
 from tests.support.home import shared_folder
 
 
-def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """A folder that the first worker to ask for it fills, and the others find."""
     shared = shared_folder(factory)
     folder = shared / name

@@ -156,6 +156,7 @@ def test_trials_of_all_shapes_together_are_limited(own_home: None, tmp_path: Pat
     assert len(bodies(tmp_path, "trial")) == 7
 
 
+@pytest.mark.slow
 def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: Path) -> None:
     """Four trials end in the midst of the first generation, whose two questions depend on nothing that was measured."""
     script = Scripted({"translate": lambda n, _: code(f"first {n}")})
