@@ -87,6 +87,7 @@ def test_shuffled_ledgers_give_nothing_beyond_the_stated_rate() -> None:
     assert hits <= RATE * ledgers
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("effect", [1.05, 1.2])
 def test_a_planted_effect_is_found_with_an_interval_that_covers_it(effect: float) -> None:
     found = covered = 0
