@@ -41,6 +41,7 @@ def launch(gain, x, out):
 '''
 
 
+@pytest.mark.slow
 def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(klab: Klab, tmp_path: Path) -> None:
     module, kernel, run = tmp_path / "net.py", tmp_path / "good.py", tmp_path / "run"
     module.write_text(_MODULE)
