@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import random
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.support.home import code_folder, settle
 
 from kernellab.build import c as c_backend
 from kernellab.build.base import Built, Candidate, NotBuilt
@@ -23,6 +26,7 @@ from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.tasks.inputs import STANDARD
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.spec import Array, Buffer, Dims, Task
 
 settings.register_profile("any machine", deadline=None)  # how long an example takes is the machine's affair
@@ -62,29 +66,60 @@ def launch(x, y, STEP=1, BAD=0):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="the whole gauntlet, and the tests marked slow")
-    parser.addoption("--gauntlet-seed", type=int, help="of the gauntlet's sample; a new one each time unless given")
+    parser.addoption("--all", action="store_true", help="no samples: the whole gauntlet, every case, the slow tests")
+    parser.addoption("--sample-seed", type=int, help="of all samples; a new one each time unless given")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the workers start: they all get the one seed."""
-    if config.option.gauntlet_seed is None:
-        config.option.gauntlet_seed = secrets.randbits(32)
+    if config.option.sample_seed is None:
+        config.option.sample_seed = secrets.randbits(32)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    seed = config.getoption("--gauntlet-seed")
-    return "the whole gauntlet" if config.getoption("--all") else f"a sample of the gauntlet: --gauntlet-seed {seed}"
+    seed = config.getoption("--sample-seed")
+    return (
+        "every case"
+        if config.getoption("--all")
+        else f"a sample of the gauntlet and of long tables: --sample-seed {seed}"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow ones to --all."""
+    """Leave to --all what is slow, and all but some cases of a table that is marked `sample`."""
     if config.getoption("--all"):
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    left_out = {item for item in items if item.get_closest_marker("slow")} | _not_drawn(config, items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of each test marked sample(N): all but N of its cases. The seed draws them, the same ones in every worker, and the same
+    ones for all tests that say `of` what they are a sample."""
+    tables: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("sample"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left: set[pytest.Item] = set()
+    for name, cases in tables.items():
+        mark = next(cases[0].iter_markers("sample"))
+        rng = random.Random(f"{config.getoption('--sample-seed')} {mark.kwargs.get('of', name)}")
+        ids = sorted(case.callspec.id for case in cases)
+        drawn = set(rng.sample(ids, min(mark.args[0], len(ids))))
+        left |= {case for case in cases if case.callspec.id not in drawn}
+    return left
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end, torch with it: no collection of garbage has to look through it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # extensions complain of what is left over when Python ends
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -128,8 +163,14 @@ def compiler() -> Compiler:
 
 
 @pytest.fixture(scope="session")
-def builder(sandbox: Sandbox, compiler: Compiler) -> CBuilder:
-    return CBuilder(sandbox, compiler, CodeCache(None))
+def code_cache(tmp_path_factory: pytest.TempPathFactory) -> CodeCache:
+    """For the session and all its workers."""
+    return CodeCache(code_folder(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def builder(sandbox: Sandbox, compiler: Compiler, code_cache: CodeCache) -> CBuilder:
+    return CBuilder(sandbox, compiler, code_cache)
 
 
 @pytest.fixture(scope="session")
@@ -157,14 +198,20 @@ def build(builder: CBuilder, double_task: Task, make_candidate: MakeCandidate) -
     return built
 
 
+@pytest.fixture(scope="session")
+def importer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Importer]:
+    """One capture sandbox, which takes ten seconds to open: torch and its exporter are in it. It sees this session's folders."""
+    pytest.importorskip("torch")
+    with Importer([str(tmp_path_factory.getbasetemp())]) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keys, caches and settings stay out of the user's own folders."""
-    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-            patch.setenv(name, str(home / name.lower()))
-        patch.setenv("HOME", str(home))
+        for name, value in settle(tmp_path_factory.mktemp("home"), code_folder(tmp_path_factory)).items():
+            patch.setenv(name, value)
         yield
 
 

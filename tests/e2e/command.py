@@ -15,9 +15,13 @@ from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any
 
+from tests.support.home import settle
+
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0001"
+_LATE = ("KLAB_", "XDG_", "OPENAI_", "GIT_")
+"""Variables that are read when a command needs them, not while it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,10 @@ class Done:
 class Klab:
     """Runs klab with folders and settings of its own; nothing of the user's is read or written."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, code: Path) -> None:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KLAB_", "XDG_")) and "COLUMNS" not in k}
         self.environment: dict[str, str] = {
-            **kept, "HOME": str(home), "KLAB_HOME": str(home / "klab"), "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_CACHE_HOME": str(home / "cache"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
+            **kept, **settle(home, code), "KLAB_HOME": str(home / "klab"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
         }  # fmt: skip
         self._lock = Lock()
         self._idle: list[subprocess.Popen[str]] = []
@@ -68,10 +71,10 @@ class Klab:
     ) -> Done:  # fmt: skip
         """`before` is a command that starts klab in its turn; an environment variable of None is left out.
 
-        Without such a command, and with klab's own variables alone, it is forked from one that has loaded already.
+        Without such a command, and with variables alone that are read late, it is forked from one that has loaded already.
         """
         command = [*before, KLAB, *map(str, arguments)]
-        if not before and all(name.startswith("KLAB_") for name in env or ()):
+        if not before and all(name.startswith(_LATE) for name in env or ()):
             return self._forked(command, cwd or Path.cwd(), self.with_(env))
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=cwd, env=self.with_(env), check=False,

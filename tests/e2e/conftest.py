@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.home import code_folder
 
 from kernellab.ledger.journal import read_entries
 
@@ -71,7 +72,7 @@ def bodies(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def klab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Klab]:
-    made = Klab(tmp_path_factory.mktemp("home"))
+    made = Klab(tmp_path_factory.mktemp("home"), code_folder(tmp_path_factory))
     yield made
     made.close()
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kernellab.report.audit import audit
 
-from .command import Done, Klab, living
+from .command import Klab, living
 from .conftest import SHAPE, bodies, candidate
 
 pytestmark = pytest.mark.backend_c
@@ -72,27 +70,14 @@ FATES = {
 }
 
 
-Judged = dict[str, Future[tuple[Path, Done]]]
-
-
-@pytest.fixture(scope="module")
-def judged(klab: Klab, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
-    """Every bad candidate through klab verify, two at a time."""
-
-    def judge(fate: str) -> tuple[Path, Done]:
-        folder = tmp_path_factory.mktemp(fate)
-        (folder / "bad.py").write_text(FATES[fate][0])
-        done = klab("verify", folder / "bad.py", "--task", files / "cube.py", "--shape", SHAPE, "--out", folder / "run", "--json",
-                    env={"KLAB_BUILD_TIMEOUT_S": "3"}, cwd=folder)  # fmt: skip
-        return folder, done
-
-    with ThreadPoolExecutor(2) as pool:
-        yield {fate: pool.submit(judge, fate) for fate in FATES}
-
-
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("fate", FATES)
-def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, judged: Judged) -> None:
-    folder, done = judged[fate].result()
+def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, klab: Klab, files: Path, tmp_path: Path) -> None:
+    folder = tmp_path / fate
+    folder.mkdir()
+    (folder / "bad.py").write_text(FATES[fate][0])
+    done = klab("verify", folder / "bad.py", "--task", files / "cube.py", "--shape", SHAPE, "--out", folder / "run", "--json",
+                env={"KLAB_BUILD_TIMEOUT_S": "3"}, cwd=folder)  # fmt: skip
     assert (done.code, done.json["status"]) == (4, "rejected"), done.out + done.err
     assert "Traceback" not in done.err
     assert done.json["reason"]

@@ -43,6 +43,7 @@ def test_an_unknown_device(klab: Klab, files: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("command", ["run", "verify", "bench"])
 @pytest.mark.parametrize("threads", [len(os.sched_getaffinity(0)) + 1, 999, 5000])
 def test_more_threads_than_processors(klab: Klab, files: Path, tmp_path: Path, command: str, threads: int) -> None:
@@ -53,6 +54,7 @@ def test_more_threads_than_processors(klab: Klab, files: Path, tmp_path: Path, c
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("flag", "value", "words"),
     [
@@ -71,6 +73,7 @@ def test_a_number_that_makes_no_sense(
     attempt(klab, files / "cube.py", tmp_path, "--candidate", files / "good.py", flag, value).failed(2, words)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", ["64", "M=64,N=0", "M=64,K=2", "axb", ""])
 def test_a_shape_that_the_task_does_not_have(klab: Klab, tmp_path: Path, shape: str) -> None:
     attempt(klab, "softmax", tmp_path, "--shape", shape).failed(2, f"'{shape}' is not a shape of task softmax", "M=")
@@ -83,6 +86,7 @@ def test_a_shape_that_no_machine_holds_is_an_error_not_a_crash(klab: Klab, files
     done.failed(done.code)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -135,6 +139,7 @@ def test_a_candidate_file_that_is_no_text(klab: Klab, files: Path, tmp_path: Pat
     attempt(klab, files / "cube.py", tmp_path, "--candidate", tmp_path).failed(2, "cannot be read")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [("KLAB_EFFORT", "heroic", ["setting 'effort'"]), ("KLAB_THREADS", "0", ["setting 'threads'"]), ("KLAB_SAMPLE_S", "-1", ["setting 'sample_s'"]),

@@ -27,6 +27,7 @@ C = FOLDER / "c" / "softmax_blocked.py"
 H200 = Path(__file__).parents[2] / "runs" / "h200" / "softmax-bf16-quick"
 
 
+@pytest.mark.sample(3)
 @without_gpu
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -50,6 +51,7 @@ def test_what_needs_a_gpu_is_refused_at_once_with_a_way_on(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -87,6 +89,7 @@ def test_a_gpu_kernel_among_others_is_noted_and_the_others_are_searched(
     assert [n["candidate"] for n in bodies(tmp_path / "run", "note")] == ["softmax_row"]
 
 
+@pytest.mark.slow
 def test_a_short_dtype_is_judged_on_the_processor_with_a_kernel_of_ones_own(klab: Klab, tmp_path: Path) -> None:
     """The built-in kernels for bf16 are for a GPU; the task is not."""
     kernel = '''"""Row softmax in bfloat16: sums in float, rounds once."""
@@ -118,6 +121,7 @@ def launch(x, y):
     assert (done.json["task"], done.json["dtype"], done.json["trust"]) == ("softmax_bf16", "bfloat16", "native")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_list_of_tasks_fits_the_screen_and_cuts_no_name(klab: Klab, columns: int) -> None:
     done = klab("tasks", env={"COLUMNS": str(columns)})
@@ -177,6 +181,7 @@ def on_a_gpu(klab: Klab, recorded: Recorded, tmp_path: Path, monkeypatch: pytest
     return folder
 
 
+@pytest.mark.sample(1)
 @without_gpu
 @pytest.mark.parametrize("command", [["resume", "--more", 1], ["replay"], ["audit", "--rerun", 1]], ids=lambda c: c[0])
 def test_going_on_with_a_gpu_run_without_a_gpu_is_refused_and_changes_nothing(

@@ -46,6 +46,7 @@ def namespaces() -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not namespaces(), reason="no private mounts on this machine")
 def test_a_full_disk_stops_the_run_with_a_fix_and_more_space_lets_it_go_on(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path

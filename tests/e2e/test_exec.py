@@ -58,6 +58,7 @@ def test_a_good_plan_runs_its_tools_in_order_and_keeps_everything_in_its_folder(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["plan.json", "work"]
 
 
+@pytest.mark.slow
 def test_a_plan_ends_at_the_step_that_comes_to_nothing(klab: Klab, files: Path, tmp_path: Path) -> None:
     plan = {
         **PLAN,

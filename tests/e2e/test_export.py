@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.support.softmax_run import softmax_run
 
-from .command import Klab
+from .command import Done, Klab
 from .conftest import Recorded, bodies
 
 pytestmark = pytest.mark.backend_c
+Command = Callable[..., Done]
 ALONE = "import sys, runpy; sys.modules['kernellab'] = None; sys.path.insert(0, '.'); runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
 @pytest.fixture(scope="module")
-def certified(klab: Klab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def laboratory(klab: Klab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Command]:
+    """A copy of the softmax run that all share, and klab with the key that signed it."""
+    shared, key = softmax_run(tmp_path_factory)
+    folder = tmp_path_factory.mktemp("softmax")
+    shutil.copytree(key, folder / "key")
+    return shutil.copytree(shared, folder / "run"), partial(klab, env={"KLAB_HOME": str(folder / "key")})
+
+
+@pytest.fixture(scope="module")
+def lab(laboratory: tuple[Path, Command]) -> Command:
+    return laboratory[1]
+
+
+@pytest.fixture(scope="module")
+def certified(laboratory: tuple[Path, Command]) -> Path:
     """The promoted certificate of a built-in softmax."""
-    run = tmp_path_factory.mktemp("softmax") / "run"
-    done = klab(
-        "run",
-        "softmax",
-        "--shape",
-        "64x48",
-        "--effort",
-        "quick",
-        "--trials",
-        3,
-        "--device",
-        "cpu",
-        "--out",
-        run,
-        "--json",
-    )
-    assert done.code in (0, 3, 7), done.err
-    return promoted(klab, run)
+    run, lab = laboratory
+    return promoted(lab, run)
 
 
-def promoted(klab: Klab, run: Path) -> Path:
+def promoted(klab: Command, run: Path) -> Path:
     trial = next(c["trial"] for c in bodies(run, "confirmation") if c["timing"] is not None)
     path = Path(klab("certify", run, trial, "--out", run / "certificates" / "promoted.json", "--json").json["file"])
     assert klab("review", "accept", path, "--reason", "looked at").code == 0
@@ -57,18 +60,18 @@ def run_alone(folder: Path, test: str) -> str:
     return done.stdout
 
 
-def test_a_module_passes_its_own_test_without_kernellab(klab: Klab, certified: Path, tmp_path: Path) -> None:
-    done = klab("export", certified, "--as", "module", "--out", tmp_path / "out", "--json")
+def test_a_module_passes_its_own_test_without_kernellab(lab: Command, certified: Path, tmp_path: Path) -> None:
+    done = lab("export", certified, "--as", "module", "--out", tmp_path / "out", "--json")
     assert done.code == 0, done.err
     assert done.json["reviewed"]
     assert "ok test_the_certified_kernels_are_what_runs" in run_alone(tmp_path / "out", "test_klab_softmax.py")
 
 
 def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
-    klab: Klab, certified: Path, tmp_path: Path
+    lab: Command, certified: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
-    assert klab("export", certified, "--as", "torch-op", "--out", tmp_path / "out").code == 0
+    assert lab("export", certified, "--as", "torch-op", "--out", tmp_path / "out").code == 0
     said = run_alone(tmp_path / "out", "test_klab_softmax.py")
     for test in (
         "opcheck",
@@ -81,13 +84,14 @@ def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
         assert f"ok test_{test}" in said
 
 
-def test_a_c_library_builds_and_passes_its_own_test(klab: Klab, certified: Path, tmp_path: Path) -> None:
-    assert klab("export", certified, "--as", "c", "--out", tmp_path / "out").code == 0
+def test_a_c_library_builds_and_passes_its_own_test(lab: Command, certified: Path, tmp_path: Path) -> None:
+    assert lab("export", certified, "--as", "c", "--out", tmp_path / "out").code == 0
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WRONG" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_task_of_the_users_own_without_a_torch_expression(klab: Klab, copied: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     path = promoted(klab, copied)
@@ -125,6 +129,7 @@ def launch(a, b, c, d, y):
 '''
 
 
+@pytest.mark.slow
 def test_names_that_the_exported_code_has_for_itself(klab: Klab, tmp_path: Path) -> None:
     (tmp_path / "awkward.py").write_text(AWKWARD)
     run = tmp_path / "run"
@@ -152,30 +157,30 @@ def test_names_that_the_exported_code_has_for_itself(klab: Klab, tmp_path: Path)
     assert alone.stdout.strip() == "(64, 0)", alone.stderr
 
 
-def test_what_nobody_accepted_is_refused_or_says_so(klab: Klab, certified: Path, tmp_path: Path) -> None:
+def test_what_nobody_accepted_is_refused_or_says_so(lab: Command, certified: Path, tmp_path: Path) -> None:
     other = tmp_path / "certificates" / "other.json"
     run = certified.parents[1]
     trial = next(c["trial"] for c in bodies(run, "confirmation") if c["timing"] is not None)
-    assert klab("certify", run, trial, "--out", other).code == 0
+    assert lab("certify", run, trial, "--out", other).code == 0
     out = tmp_path / "out"
-    klab("export", other, "--as", "module", "--out", out, "--run", run).failed(2, "not promoted", "unreviewed")
+    lab("export", other, "--as", "module", "--out", out, "--run", run).failed(2, "not promoted", "unreviewed")
     assert not out.exists()
-    done = klab("export", other, "--as", "module", "--out", out, "--run", run, "--unreviewed")
+    done = lab("export", other, "--as", "module", "--out", out, "--run", run, "--unreviewed")
     assert "UNREVIEWED" in done.out
     assert "UNREVIEWED" in (out / "README.md").read_text()
-    klab("review", "reject", other, "--reason", "wrong shape")
-    klab("export", other, "--as", "c", "--out", tmp_path / "no", "--run", run, "--unreviewed").failed(
+    lab("review", "reject", other, "--reason", "wrong shape")
+    lab("export", other, "--as", "c", "--out", tmp_path / "no", "--run", run, "--unreviewed").failed(
         2, "rejected in review"
     )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["certificates", "out"]
 
 
 def test_bad_input_is_refused_and_leaves_nothing(
-    klab: Klab, certified: Path, recorded: Recorded, tmp_path: Path
+    lab: Command, certified: Path, recorded: Recorded, tmp_path: Path
 ) -> None:
-    klab("export", certified, "--as", "wheel", "--out", tmp_path / "out").failed(2, "no form 'wheel'")
-    klab("export", certified, "--as", "module", "--out", certified.parent).failed(2, "exists already")
-    klab("export", certified, "--as", "module", "--out", tmp_path / "out", "--run", recorded.folder).failed(
+    lab("export", certified, "--as", "wheel", "--out", tmp_path / "out").failed(2, "no form 'wheel'")
+    lab("export", certified, "--as", "module", "--out", certified.parent).failed(2, "exists already")
+    lab("export", certified, "--as", "module", "--out", tmp_path / "out", "--run", recorded.folder).failed(
         2, "the certificate is of run"
     )
     assert list(tmp_path.iterdir()) == []

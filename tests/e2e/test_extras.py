@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .command import Klab
 
 WITHOUT_OPTUNA = """
@@ -17,6 +19,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_a_search_needs_no_optuna(klab: Klab, search: Callable[..., list[object]], tmp_path: Path) -> None:
     """Four trials: the model is asked after three."""
     words = [*search(tmp_path / "run", "good", trials=4), "--json"]

@@ -16,7 +16,7 @@ from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
 
 pytestmark = pytest.mark.backend_c
-SAMPLE = 20
+SAMPLE = 6
 REMEMBERS = candidate(
     "#include <string.h>\nstatic float kept[8192]; static long size;\n"
     "void cube(const float *x, float *y, long n) {"
@@ -119,7 +119,7 @@ def drawn(request: pytest.FixtureRequest) -> list[Entry]:
     entries = runnable(collect([], []), Settings())
     if request.config.getoption("--all"):
         return entries
-    return sample(entries, SAMPLE, request.config.getoption("--gauntlet-seed"))
+    return sample(entries, SAMPLE, request.config.getoption("--sample-seed"))
 
 
 @pytest.mark.timeout(7200)

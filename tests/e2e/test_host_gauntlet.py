@@ -56,6 +56,7 @@ def cases() -> list[Any]:
     return [pytest.param(f, marks=[pytest.mark.slow] if slow[f] else [], id=f.stem) for f in FILES]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("file", cases())
 def test_cheats_are_rejected_and_honest_solutions_pass(judges: Judges, file: Path) -> None:
     status, reason = judges.status(file)

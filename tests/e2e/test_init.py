@@ -14,6 +14,7 @@ from .conftest import bodies
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.slow
 def test_the_template_runs_as_it_is_and_its_run_outlives_the_file(klab: Klab, tmp_path: Path) -> None:
     assert "wrote my_op.py" in klab("init", "my_op", cwd=tmp_path).out
     done = klab(

@@ -60,6 +60,7 @@ def finish(klab: Klab, folder: Path, before: list[dict[str, object]]) -> None:
     assert (report.problems, report.ended) == ([], True)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("whole_group", [True, False], ids=["to the group, as Ctrl-C does", "to klab alone"])
 def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     whole_group: bool, start: Start, klab: Klab, tmp_path: Path
@@ -82,6 +83,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     finish(klab, folder, before)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 def test_a_killed_run_loses_at_most_the_trial_in_flight(
     number: signal.Signals, start: Start, klab: Klab, tmp_path: Path
@@ -101,6 +103,7 @@ def test_a_killed_run_loses_at_most_the_trial_in_flight(
     finish(klab, folder, before)
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_writing_a_line_goes_on_without_it(start: Start, klab: Klab, tmp_path: Path) -> None:
     """The torn line is made here: a kill rarely falls into one write."""
     folder = tmp_path / "run"
@@ -117,6 +120,7 @@ def test_a_run_killed_while_writing_a_line_goes_on_without_it(start: Start, klab
     assert torn.read_bytes() == b'{"body":{"trial":'
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tier", ["T1", "T2"])
 def test_the_scratch_of_an_interrupted_run_is_not_left_in_the_temporary_folder(
     tier: str, start: Start, tmp_path: Path

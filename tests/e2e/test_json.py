@@ -72,6 +72,7 @@ def test_a_wrong_kernel_is_rejected_with_the_reason(judged: Callable[..., tuple[
     assert bodies(folder, "trial")[0]["status"] == "rejected"
 
 
+@pytest.mark.slow
 def test_measuring_a_slow_kernel_finds_nothing_better(judged: Callable[..., tuple[object, Path]]) -> None:
     done, _ = judged("bench", "slow")
     assert done.json.keys() >= KEYS
@@ -134,6 +135,7 @@ def test_the_doctor_blocks_every_attack_on_this_machine(klab: Klab) -> None:
     assert data["blocked"] > 20
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "arguments",
     [["run"], ["run", "softmax", "--trials", "many"], ["run", "softmax", "--nonsense"], ["verify", "missing.py", "--task", "softmax"],

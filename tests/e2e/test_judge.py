@@ -22,6 +22,7 @@ def test_an_honest_solution_passes_and_claims_nothing(klab: Klab) -> None:
     assert "nothing to certify" in found["claim"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [("cheat_zeros", "rejected", "wrong"), ("invalid_no_model_new", "invalid", "no 'ModelNew'")],
@@ -33,6 +34,7 @@ def test_what_does_not_pass_ends_with_4_and_a_line(klab: Klab, name: str, status
     assert words in done.out
 
 
+@pytest.mark.slow
 def test_a_syntax_error_is_told_with_its_line(klab: Klab, tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
     file.write_text("class ModelNew(:\n")
@@ -51,6 +53,7 @@ def test_bad_input_is_a_line_and_a_fix(klab: Klab, tmp_path: Path) -> None:
     klab("judge", tmp_path, "--problem", PROBLEM).failed(2, "there is no file")
 
 
+@pytest.mark.slow
 @pytest.mark.backend_c
 def test_a_timing_is_a_figure_for_people(klab: Klab) -> None:
     done = klab("judge", FOLDER / "honest_plain.py", "--problem", PROBLEM, "--time", "--json")

@@ -34,6 +34,7 @@ def test_a_second_run_in_a_folder_is_refused_and_the_first_unharmed(
     assert {p: p.read_bytes() for p in copied.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.slow
 def test_nobody_else_writes_to_a_folder_while_a_run_goes_on(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:

@@ -213,6 +213,7 @@ def test_over_http_from_the_list_to_a_verified_kernel(served: tuple[Served, Path
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_the_server_answers_while_a_laboratory_is_open_and_opens_one_at_a_time(served: tuple[Served, Path]) -> None:
     server, _ = served
     done: list[str] = []

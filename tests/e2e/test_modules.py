@@ -41,6 +41,7 @@ def launch(gain, x, out):
 '''
 
 
+@pytest.mark.slow
 def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(klab: Klab, tmp_path: Path) -> None:
     module, kernel, run = tmp_path / "net.py", tmp_path / "good.py", tmp_path / "run"
     module.write_text(_MODULE)
@@ -78,6 +79,7 @@ def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, tmp_pa
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

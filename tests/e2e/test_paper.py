@@ -157,6 +157,7 @@ def test_options_that_do_not_fit_a_paper_are_refused(made: Path, klab: Klab) -> 
     klab("audit", RUN, "--run", RUN).failed(2, "of a paper")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["pdf", "html", "json", "md"])
 def test_the_published_paper_holds(klab: Klab, kind: str) -> None:
     done = klab("audit", PUBLISHED / f"paper.{kind}", "--run", ROOT / "runs" / "h200-tuned" / "softmax-bf16", "--json")

@@ -22,6 +22,7 @@ def test_every_published_run_is_on_the_page() -> None:
     assert {folder.name for folder in RUNS.iterdir()} == set(ORDER)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ORDER)
 def test_a_published_run_passes_its_audit_without_a_gpu(name: str, klab: Klab) -> None:
     done = klab("audit", RUNS / name, "--json")
@@ -33,12 +34,14 @@ def test_a_published_run_passes_its_audit_without_a_gpu(name: str, klab: Klab) -
     assert root in (ROOT / "docs" / "results-h200.md").read_text()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", OLDER)
 def test_an_older_run_passes_its_audit_too(name: str, klab: Klab) -> None:
     done = klab("audit", ROOT / "runs" / "h200" / name, "--json")
     assert (done.code, done.json["status"], done.json["ended"]) == (0, "ok", True), done.out
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "verdict"), STUDIES.items())
 def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab: Klab) -> None:
     folder = ROOT / "runs" / "h200-studies" / name

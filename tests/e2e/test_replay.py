@@ -12,6 +12,7 @@ from .conftest import Recorded
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("status", ["rejected", "invalid", "build-failed"])
 def test_a_trial_that_failed_fails_again_and_agrees(status: str, klab: Klab, recorded: Recorded) -> None:
     number = recorded.trial(status)
@@ -41,11 +42,13 @@ def test_a_measured_trial_gives_the_same_machine_code_and_is_measured_again(klab
     assert done.code == (0 if row["agrees"] else 3)
 
 
+@pytest.mark.slow
 def test_a_duplicate_is_built_to_the_same_machine_code(klab: Klab, recorded: Recorded) -> None:
     done = klab("replay", recorded.folder, recorded.trial("duplicate"), "--json")
     assert (done.code, done.json["agrees"], done.json["same_machine_code"]) == (0, True, True)
 
 
+@pytest.mark.slow
 def test_replay_for_people(klab: Klab, recorded: Recorded) -> None:
     done = klab("replay", recorded.folder, recorded.trial("rejected"))
     assert done.code == 0

@@ -44,6 +44,7 @@ def test_a_dry_run_says_what_a_run_may_cost_and_asks_nobody(klab: Klab, task: Pa
     assert "nothing was asked" in page.out
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -90,6 +91,7 @@ def test_a_template_that_does_not_render_is_found_before_anything_is_paid(
     assert server.calls == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("step", "words"),
     [
@@ -221,6 +223,7 @@ def test_a_real_small_model_fails_in_real_ways_and_the_run_still_ends_in_order(
     assert klab("audit", run).code == 0
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_cut_every_time_ends_in_a_record(klab: Klab, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     with ModelServer(Scripted({"write": lambda n, _: Cut("<answer>half")})) as server:

@@ -41,6 +41,7 @@ void cube(const float *x, float *y, long n) {
 """)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tier", ["auto", "T2"])
 def test_no_candidate_sees_a_key_and_no_record_holds_it(tier: str, klab: Klab, files: Path, tmp_path: Path) -> None:
     names = {"python": PYTHON, "files": FILES, "kernel": KERNEL}

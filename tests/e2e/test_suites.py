@@ -76,6 +76,7 @@ def test_a_killed_suite_leaves_nobody_behind_and_is_brought_to_its_end(
     assert (again.code, again.json["ledger_root"]) == (done.code, done.json["ledger_root"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_suite_says_how_to_go_on_with_all_of_it(
     klab: Klab, arguments: list[object], tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_changed_suite_fails_its_audit_and_has_no_report(
     klab("suite", "report", copy).failed(5, "does not pass its audit")
 
 
+@pytest.mark.slow
 def test_a_check_gives_a_row_for_every_problem_whatever_it_is(klab: Klab, problems: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(problems, tmp_path / "own"))
     (own / "5_prints.py").write_text("print('{')\n" + plain("torch.tanh(x)"))

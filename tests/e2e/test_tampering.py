@@ -119,6 +119,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_changed_run_fails_its_audit_and_the_change_is_named(what: str, klab: Klab, copied: Path) -> None:
     change, words = CHANGES[what]
@@ -200,6 +201,7 @@ def test_forty_random_changes_of_one_byte_in_the_heads_are_all_found(recorded: R
         )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("change", [cut_lines, edit_sample, swap_lines, remove_heads], ids=lambda f: f.__name__)
 def test_a_changed_run_is_not_continued_and_not_touched(
     change: Callable[[Path], None], klab: Klab, copied: Path

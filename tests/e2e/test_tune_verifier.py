@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +19,8 @@ from kernellab.search.soft.labelled import Labelled, LabelledSet, read_labelled
 from kernellab.search.soft.look import Said
 from support.model_server import ModelServer
 from support.oracle import Errors, Oracle, rewrite
+
+from .command import KLAB, Klab
 
 pytest.importorskip("openai", reason="the extra 'llm' is not installed")
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,26 +44,26 @@ def server(labelled: LabelledSet) -> Iterator[ModelServer]:
         yield opened
 
 
-class Klab:
-    def __init__(self, folder: Path) -> None:
-        home = {
-            name: str(folder / name.lower()) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "HOME")
-        }
-        self.environ = {**os.environ, **home, "KLAB_MODEL_KEY": "sk-secret-4711-abcdef", "COLUMNS": "120"}
+class Tuner:
+    """klab with a model's key in its environment; `command` and `environ` are for a process of one's own."""
 
-    def command(self, *arguments: str, verb: str = "tune-verifier") -> list[str]:
-        return [sys.executable, "-m", "kernellab.cli.app", verb, *arguments, "--json"]
+    def __init__(self, klab: Klab) -> None:
+        self._klab = klab
+        self._key = {"KLAB_MODEL_KEY": "sk-secret-4711-abcdef"}
+        self.environ = klab.with_({**self._key, "COLUMNS": "120"})
+
+    def command(self, *arguments: str) -> list[str]:
+        return [KLAB, "tune-verifier", *arguments]
 
     def __call__(self, *arguments: str, verb: str = "tune-verifier") -> tuple[int, dict[str, Any]]:
-        command = self.command(*arguments, verb=verb)
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, json.loads(done.stdout.splitlines()[-1])
+        done = self._klab(verb, *arguments, "--json", env=self._key)
+        assert "Traceback" not in done.err, done.err
+        return done.code, done.json
 
 
 @pytest.fixture
-def klab(tmp_path: Path) -> Klab:
-    return Klab(tmp_path)
+def tuner(klab: Klab) -> Tuner:
+    return Tuner(klab)
 
 
 def asked(server: ModelServer, out: Path, *more: str) -> list[str]:
@@ -82,21 +81,21 @@ def asked(server: ModelServer, out: Path, *more: str) -> list[str]:
     ]
 
 
-def test_a_prompt_is_improved_within_its_budget_and_reported(klab: Klab, server: ModelServer, tmp_path: Path) -> None:
+def test_a_prompt_is_improved_within_its_budget_and_reported(tuner: Tuner, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    code, stopped = klab(*asked(server, out, "--budget-calls", "15"))
+    code, stopped = tuner(*asked(server, out, "--budget-calls", "15"))
     assert (code, stopped["status"]) == (5, "stopped")
     assert "budget of 15 calls" in stopped["reason"]
     assert f"--resume {out}" in stopped["fix"]
     assert server.calls == 15
-    code, better = klab(str(out), verb="resume")
+    code, better = tuner(str(out), verb="resume")
     assert (code, better["status"]) == (0, "better")
     assert server.calls == CALLS
     assert better["after"]["test"]["balanced_accuracy"] > better["before"]["test"]["balanced_accuracy"]
     assert "follow every sum" in (Path(better["templates"]) / "soft_numerics.j2").read_text()
-    code, report = klab("--report", str(out))
+    code, report = tuner("--report", str(out))
     assert (code, report["after"]) == (0, better["after"])
-    code, audited = klab(str(out), verb="audit")
+    code, audited = tuner(str(out), verb="audit")
     assert (code, audited["problems"], audited["ended"]) == (0, [], True)
     assert server.calls == CALLS
     for file in out.rglob("*"):
@@ -104,19 +103,19 @@ def test_a_prompt_is_improved_within_its_budget_and_reported(klab: Klab, server:
 
 
 def test_a_tuning_killed_again_and_again_loses_nothing_and_pays_for_nothing_it_has(
-    klab: Klab, server: ModelServer, tmp_path: Path
+    tuner: Tuner, server: ModelServer, tmp_path: Path
 ) -> None:
     out, jobs, kills = tmp_path / "run", 2, 0
-    command = klab.command(*asked(server, out, "--jobs", str(jobs)))
+    command = tuner.command(*asked(server, out, "--jobs", str(jobs)))
     for goal in (3, 14, 26):
-        process = subprocess.Popen(command, env=klab.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env=tuner.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while server.calls < goal + kills * jobs and process.poll() is None:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.wait()
         kills += 1
-        command = klab.command("--resume", str(out))
-    code, better = klab("--resume", str(out))
+        command = tuner.command("--resume", str(out))
+    code, better = tuner("--resume", str(out))
     assert (code, better["status"]) == (0, "better")
     assert CALLS <= server.calls <= CALLS + kills * jobs  # a call in flight when it was killed may have been paid
     assert better["spent"]["calls"] >= server.calls
@@ -131,19 +130,20 @@ def looked(p_fail: float, params: dict[str, Any]) -> Looked:
     return Looked(source="ab" * 32, params=params, look=look)
 
 
-def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(klab: Klab, tmp_path: Path) -> None:
+def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(tuner: Tuner, tmp_path: Path) -> None:
     trial = {"trial": 0, "task": "t", "dims": {}, "tier": "T1", "seed": 0, "device": "", "environment": "", "wall_s": 2.5,
              "status": "build-failed", "reason": "no", "proposal": {"source": "ab" * 32, "name": "n", "params": {"A": 1}}}  # fmt: skip
     with Ledger.create(tmp_path / "run", {"purpose": "search"}, SigningKey.generate()) as ledger:
         ledger.write(SOFT, looked(0.9, {"A": 1}))
         ledger.append("trial", trial)
         ledger.write(SOFT, looked(0.1, {"A": 2}))
-    code, report = klab("--report", str(tmp_path / "run"))
+    code, report = tuner("--report", str(tmp_path / "run"))
     assert code == 0
     assert report["combined"]["precision"]["value"] == 1.0
     assert (report["looks"], report["tried"], report["hardware_s"]) == (2, 1, 2.5)
-    command = [c for c in klab.command("--report", str(tmp_path / "run")) if c != "--json"]
-    shown = subprocess.run(command, env=klab.environ, capture_output=True, text=True)
+    shown = subprocess.run(
+        tuner.command("--report", str(tmp_path / "run")), env=tuner.environ, capture_output=True, text=True
+    )
     assert shown.returncode == 0
     for word in (
         "soft_memory",
@@ -155,8 +155,8 @@ def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(klab: K
         assert word in shown.stdout
 
 
-def test_bad_input_is_a_clear_error_for_programs_too(klab: Klab, tmp_path: Path) -> None:
-    code, error = klab(str(FOLDER), "--model", "nonsense", "--out", str(tmp_path / "run"))
+def test_bad_input_is_a_clear_error_for_programs_too(tuner: Tuner, tmp_path: Path) -> None:
+    code, error = tuner(str(FOLDER), "--model", "nonsense", "--out", str(tmp_path / "run"))
     assert (code, error["status"]) == (2, "error")
     assert "names no model" in error["reason"]
     assert error["fix"]

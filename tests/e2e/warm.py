@@ -1,5 +1,6 @@
 """A klab that has loaded its commands already: it forks a process for every request, which then is klab, from its arguments to
-its exit code. Loading takes more than a second, and most tests of a command ask for a dozen.
+its exit code. Loading takes more than a second, and most tests of a command ask for a dozen. So it also loads what commands
+import when they are called, and makes typer's table of commands once.
 
 A request is a line of JSON: arguments, working folder, environment, and files for the two streams. The answer is the exit code
 and the number of the session that the process had to itself.
@@ -7,15 +8,31 @@ and the number of the session that the process had to itself.
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
 import sys
+from functools import cache
 from typing import Any
+
+import typer.main
+
+CALLED_FOR = """
+    api build.c candidate certify.export certify.issue certify.recheck cli.app report.audit report.trial_proof
+    search.proposers.tuner study.conduct suite.conduct targets.cpu_c targets.cuda_cpp targets.cuda_triton tools.context
+""".split()  # noqa: SIM905
 
 
 def main() -> None:
-    import kernellab.cli.app  # noqa: F401
+    for name in CALLED_FOR:
+        importlib.import_module(f"kernellab.{name}")
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(sys.modules["kernellab.cli.app"].app)
     from kernellab.cli.entry import main as klab
+
+    gc.collect()
+    gc.freeze()  # no command has to look through all this again when it ends
 
     for line in sys.stdin.buffer:
         if os.fork() == 0:

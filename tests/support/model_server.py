@@ -101,9 +101,10 @@ class Seen:
 class ModelServer:
     """`with ModelServer([Say("hi")]) as server: ... server.url, server.calls`. A function may stand for the script."""
 
-    def __init__(self, script: Script = HELLO, lifetime_s: float = 120.0) -> None:
+    def __init__(self, script: Script = HELLO, lifetime_s: float = 1800.0) -> None:
         self.script = script
         self.seen: list[Seen] = []
+        self.asked = threading.Event()
         self.closing = threading.Event()
         self._guard = threading.Lock()
         self._http = _Server(("127.0.0.1", 0), _Handler)
@@ -128,6 +129,7 @@ class ModelServer:
     def take(self, seen: Seen) -> Step:
         with self._guard:
             self.seen.append(seen)
+            self.asked.set()
             if callable(self.script):
                 return self.script(seen.body)
             return self.script[min(len(self.seen), len(self.script)) - 1]

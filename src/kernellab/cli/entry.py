@@ -20,6 +20,7 @@ def main() -> None:
 
     gc.enable()
     signal.signal(signal.SIGINT, usual)
+    gc.freeze()  # what was loaded stays to the end: nobody has to look through it for garbage
     try:
         commands()
     finally:

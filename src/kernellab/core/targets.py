@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kernellab.core.errors import UsageError
-from kernellab.core.records import Trust
+
+if TYPE_CHECKING:  # a job in the sandbox imports this file, and needs none of what records are made of
+    from kernellab.core.records import Trust
 
 BUILT_IN = ("kernellab.targets.cpu_c", "kernellab.targets.cuda_triton", "kernellab.targets.cuda_cpp")
 """Each has a TARGET. The order is that of lists for people; of a platform's targets the first is its default."""

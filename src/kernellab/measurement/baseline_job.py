@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.run.serve import serve
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import load_located
 from kernellab.tasks.tunable import variants
 
 _POPULATE_WRITE = 23
@@ -23,7 +23,7 @@ def main(fds: list[int]) -> int:
     setup_fd, commands, replies, inputs, outputs = fds
     setup: dict[str, Any] = json.loads(os.pread(setup_fd, os.fstat(setup_fd).st_size, 0))
     sys.path[:] = [*setup["path"], *sys.path]
-    function = variants(load_task(setup["task"]).baselines)[setup["baseline"]].function
+    function = variants(load_located(setup["task"]).baselines)[setup["baseline"]].function
     maps = {
         "in": mmap.mmap(inputs, os.fstat(inputs).st_size),
         "out": mmap.mmap(outputs, os.fstat(outputs).st_size),

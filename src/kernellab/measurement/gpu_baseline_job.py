@@ -21,7 +21,7 @@ from kernellab.run.cuda_kernels import Kernels
 from kernellab.run.cuda_process import serve
 from kernellab.run.cuda_serve import contents
 from kernellab.run.driver import Context, DriverFault, bindings
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import load_located
 from kernellab.tasks.tunable import Tunable, variants
 
 _WARM_UPS = 3
@@ -56,7 +56,7 @@ class Server:
             self._context.map(self._context.adopt(fd), size) for fd, size in zip(arenas, setup["sizes"], strict=True)
         ]
         sys.path[:] = [*setup["path"], *sys.path]
-        self._function = load_task(setup["task"]).gpu_baselines[setup["function"]]
+        self._function = load_located(setup["task"]).gpu_baselines[setup["function"]]
         self._variants = variants({setup["function"]: self._function})
         self._way = setup["way"]
         self._calls = [

@@ -43,7 +43,12 @@ class GpuBaselines:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
-        preload = ["kernellab.measurement.gpu_baseline_job", "kernellab.tasks.builtin", "torch"]
+        preload = [
+            "kernellab.measurement.gpu_baseline_job",
+            "kernellab.tasks.builtin",
+            "kernellab.tasks.modules.task",
+            "torch",
+        ]
         self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
 
     def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,9 @@ def _constant(text: str, name: str, default: Any) -> Any:
     return default if node is None else ast.literal_eval(node.value)
 
 
+@lru_cache(512)
 def _assigned(text: str, name: str) -> ast.Assign | None:
+    """Kept: a run asks for the built-in texts several times, a list of tasks dozens of times."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
             return node

@@ -2,6 +2,7 @@
 and the other forms of tasks/suites), or the record that a module was imported to.
 
 A module's file never runs here: it is captured in the sandbox, once a process, and its record is what is loaded.
+What modules need is imported when one is named: every run starts a process for its baselines, and most have no module.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.tasks.dtypes import PRECISIONS, split_name, variant_name
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
-from kernellab.tasks.modules.locate import is_record, locate_module
-from kernellab.tasks.modules.record import read_module_record
-from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.spec import Task
+
+if TYPE_CHECKING:
+    from kernellab.tasks.modules.importing import Wishes
 
 TASK_FILE, RECORD_FILE = "task.py", "task.json"
 """The names under which a run folder keeps its task: a file of the user's, or the record of a module."""
@@ -41,11 +42,13 @@ def kept_in(folder: Path) -> Path:
     return record if record.is_file() else folder / TASK_FILE
 
 
-def locate(locator: str, wishes: Wishes = AS_IT_IS) -> str:
+def locate(locator: str, wishes: Wishes | None = None) -> str:
     """The locator that every process can load: a module's is the path of its record, any other stays what it is."""
     from kernellab.tasks.builtin import TASKS
+    from kernellab.tasks.modules.importing import AS_IT_IS
+    from kernellab.tasks.modules.locate import locate_module
 
-    return locator if locator in TASKS else locate_module(locator, wishes)
+    return locator if locator in TASKS else locate_module(locator, wishes or AS_IT_IS)
 
 
 def load_task(locator: str, dtype: str = "") -> Task:
@@ -57,8 +60,27 @@ def load_task(locator: str, dtype: str = "") -> Task:
     if locator in TASKS:
         return TASKS[_variant(locator, wanted)]
     located = locate(locator)
-    if is_record(located):
-        return _module(located, locator, wanted)
+    if wanted and located.endswith(".json"):
+        raise UsageError(
+            f"{locator} is a PyTorch module: a dtype cannot be asked of it",
+            "leave the dtype out; a module says it in get_inputs() and in its weights",
+        )
+    if wanted and os.path.isfile(located):
+        raise UsageError(
+            f"{locator} is a task file: a dtype cannot be asked of it",
+            "leave the dtype out; a file says it in its buffers, as Buffer(..., dtype)",
+        )
+    return load_located(located)
+
+
+def load_located(locator: str) -> Task:
+    """The task of a locator that names no module any more, but may be the record of one."""
+    from kernellab.tasks.builtin import TASKS
+
+    if locator in TASKS:
+        return TASKS[locator]
+    if locator.endswith(".json") and (recorded := _recorded(locator)) is not None:
+        return recorded
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
@@ -68,21 +90,14 @@ def load_task(locator: str, dtype: str = "") -> Task:
         )
     if not os.path.isfile(locator):
         raise UsageError(f"there is no file {locator}", "'klab init NAME' writes an example to start from")
-    if wanted:
-        raise UsageError(
-            f"{locator} is a task file: a dtype cannot be asked of it",
-            "leave the dtype out; a file says it in its buffers, as Buffer(..., dtype)",
-        )
     return _one_task(_import_file(locator), locator)
 
 
-def _module(path: str, locator: str, wanted: str) -> Task:
-    if wanted:
-        raise UsageError(
-            f"{locator} is a PyTorch module: a dtype cannot be asked of it",
-            "leave the dtype out; a module says it in get_inputs() and in its weights",
-        )
-    return module_task(read_module_record(path))
+def _recorded(path: str) -> Task | None:
+    from kernellab.tasks.modules.record import is_module_record, read_module_record
+    from kernellab.tasks.modules.task import module_task
+
+    return module_task(read_module_record(path)) if is_module_record(path) else None
 
 
 def _precision(dtype: str) -> str:

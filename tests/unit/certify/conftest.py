@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.home import code_folder, settle
+from tests.support.softmax_run import softmax_run as shared_run
 
-from kernellab import api
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.history import promote, review
 from kernellab.certify.issue import certify
@@ -21,11 +22,6 @@ from kernellab.search.replay import read_trials
 from kernellab.tasks.builtin import TASKS
 
 PUBLISHED = Path(__file__).parents[3] / "runs" / "h200"
-WRONG = """SOURCE = "void k(const float *x, float *y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }"
-def launch(x, y):
-    kernel("k")(x, y, x.size)
-"""
-BROKEN = WRONG.replace("y[i] = x[i]", "this is not C")
 Issue = Callable[[Path, int], tuple[Certificate, Path]]
 
 
@@ -34,37 +30,28 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("certify-home")
 
 
-def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
-    """Keys and caches of the tests' own."""
-    patch.setenv("KLAB_HOME", str(home / "key"))
-    patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+@pytest.fixture(scope="session")
+def settled(home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Keys, caches and settings of the tests' own; the key is the one that signed the run."""
+    shutil.copytree(shared_run(tmp_path_factory)[1], home / "key")
+    return {**settle(home, code_folder(tmp_path_factory)), "KLAB_HOME": str(home / "key")}
 
 
 @pytest.fixture(autouse=True)
-def own_laboratory(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The one key of these tests in a home without any memory of reviews: the tests share a run."""
-    settle(monkeypatch, home)
-    load_or_create_key()
+def own_laboratory(
+    monkeypatch: pytest.MonkeyPatch, home: Path, settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """That key in a home without any memory of reviews: the tests share a run."""
     mine = tmp_path_factory.mktemp("laboratory")
     shutil.copy(home / "key" / KEY_FILE, mine / KEY_FILE)
-    monkeypatch.setenv("KLAB_HOME", str(mine))
+    for name, value in {**settled, "KLAB_HOME": str(mine)}.items():
+        monkeypatch.setenv(name, value)
     return mine
 
 
 @pytest.fixture(scope="session")
-def softmax_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A quick search of the built-in softmax at a small shape, a wrong kernel and one that does not compile among it."""
-    folder = tmp_path_factory.mktemp("runs") / "softmax"
-    files = []
-    for name, text in (("wrong", WRONG), ("broken", BROKEN)):
-        files.append(home / f"{name}.py")
-        files[-1].write_text(text)
-    with pytest.MonkeyPatch.context() as patch:
-        settle(patch, home)
-        api.optimize("softmax", shapes=["96x64"], candidates=files, out=folder, effort="quick", trials=8, device="cpu",
-                     sampler="exhaustive", sample_s=0.0001)  # fmt: skip
-    return folder
+def softmax_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shared_run(tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="session")

@@ -174,6 +174,7 @@ print(round(float(k.softmax(x)[0, 0]) * 64, 5), len(os.listdir("/proc/self/task"
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_region_that_names_no_number_of_threads_gets_the_certified_one(
@@ -270,6 +271,7 @@ print(json.dumps({"dims": dims, "drawn": [wide(a).ravel()[:999].tolist() for a i
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize(("run", "form"), [("", "module"), ("", "torch-op"), ("softmax-bf16-quick", "module")])
 def test_an_exported_test_allows_what_its_own_inputs_allow(
@@ -302,6 +304,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_gpu_operator_has_every_derivative_on_a_cpu_and_says_what_it_has_no_answer_for(
     signed_again: Callable[[str], Path], tmp_path: Path, home: Path
 ) -> None:

@@ -109,6 +109,7 @@ def build(home: Path) -> Iterator[Callable[..., Built]]:
         yield built
 
 
+@pytest.mark.sample(1)
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize(
     ("run", "trial", "task"), [("softmax-bf16-quick", 5, "softmax_bf16"), ("stencil5x5-held-out", 60, "stencil5x5")]

@@ -17,18 +17,19 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.search.runs import run_search
 
-from .conftest import resigned, settle
+from .conftest import resigned
 
 pytestmark = pytest.mark.backend_c
 
 
 @pytest.fixture(scope="module")
-def cube_run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cube_run(settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     (folder / "cube.py").write_text(TASK_FILE)
     settings = Settings(effort="quick", trials=1, sampler="exhaustive", sample_s=0.0001)
     with pytest.MonkeyPatch.context() as patch:
-        settle(patch, home)
+        for name, value in settled.items():
+            patch.setenv(name, value)
         run_search(str(folder / "cube.py"), settings, folder / "run", [{"N": 65536}])
     return folder / "run"
 

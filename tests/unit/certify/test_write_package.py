@@ -40,6 +40,7 @@ def test_every_package_has_readme_test_and_certificate(form: Form, promoted: Pat
         assert words in readme
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_speed_up_of_an_export_is_printed_with_its_dropped_pairs(form: Form, promoted: Path) -> None:
     order = take_order([promoted])
@@ -71,6 +72,7 @@ def test_sixteen_bit_floats_have_no_c_library(promoted: Path) -> None:
         package_files(order, "c")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("run", "trial", "needs"),
     [("softmax-bf16-quick", 5, '"triton>=3.4"'), ("particle-filter", 64, '"cuda-bindings>=12.8"')],

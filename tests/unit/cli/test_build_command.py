@@ -59,6 +59,7 @@ def test_a_triton_candidate_for_a_gpu_that_is_not_here(main: Main, tmp_path: Pat
     assert ".target sm_90a" in listing.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_tool(), reason="no nvdisasm here")
 def test_the_instructions_can_be_listed(main: Main, tmp_path: Path) -> None:
     listing = tmp_path / "kernel.sass"

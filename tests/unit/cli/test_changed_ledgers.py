@@ -119,6 +119,7 @@ def copy(source: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("way", CHANGES)
 @pytest.mark.parametrize("source", [PLAIN, STUDY], ids=["run", "study"])
 def test_no_command_breaks_on_a_changed_ledger(source: Path, way: str, main: Main, tmp_path: Path) -> None:
@@ -155,6 +156,7 @@ def test_no_command_breaks_on_a_changed_ledger(source: Path, way: str, main: Mai
                 assert "NOT SOUND" in out + err or "holds no study" in err, (name, out, err)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", ["rename", "delete", "type"])
 @pytest.mark.parametrize("source", [PLAIN, STUDY], ids=["run", "study"])
 def test_no_command_breaks_on_records_of_another_version(source: Path, way: str, main: Main, tmp_path: Path) -> None:

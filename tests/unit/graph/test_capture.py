@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord  # noqa: E402
 from kernellab.graph.source import Request  # noqa: E402
 from kernellab.sandbox.tiers import survey  # noqa: E402
+from kernellab.tasks.modules.importing import Importer  # noqa: E402
 
 _HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 _INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"
@@ -28,9 +28,8 @@ _INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"
 class Files:
     """Writes files and captures them through one zygote."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.capturer = Capturer([str(folder)])
+    def __init__(self, folder: Path, capturer: Capturer) -> None:
+        self._folder, self.capturer = folder, capturer
 
     def capture(self, body: str, name: str = "", eval_mode: bool = False, inputs: str = _INPUTS) -> GraphRecord:
         return self.capturer.capture(Request(str(self._written(body, inputs)), name, eval_mode=eval_mode))
@@ -40,15 +39,10 @@ class Files:
         path.write_text(_HEAD + textwrap.dedent(body) + "\n" + inputs)
         return path
 
-    def close(self) -> None:
-        self.capturer.close()
-
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
-    opened = Files(tmp_path_factory.mktemp("sources"))
-    yield opened
-    opened.close()
+def files(importer: Importer, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("sources"), importer.capturer)
 
 
 def module(forward: str, init: str = "pass") -> str:
@@ -127,6 +121,7 @@ def test_what_it_prints_is_kept_apart(files: Files, capfd: pytest.CaptureFixture
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("forward", "words"),
     [

@@ -25,6 +25,7 @@ def in_float64(subject: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.sample(9, of="modules")
 @pytest.mark.parametrize("name", CASES)
 def test_the_graph_in_float64_is_the_module_in_float64(name: str) -> None:
     case, record = CASES[name], record_of(name)
@@ -33,12 +34,14 @@ def test_the_graph_in_float64_is_the_module_in_float64(name: str) -> None:
         torch.testing.assert_close(output, wanted.to(output.dtype), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.sample(9, of="modules")
 @pytest.mark.parametrize("name", CASES)
 def test_every_operator_has_a_row_with_a_scale_rule(name: str) -> None:
     missing = [n.op for n in record_of(name).nodes if (found := row(n.op)) is None or found.scale is None]
     assert missing == []
 
 
+@pytest.mark.sample(9, of="modules")
 @pytest.mark.parametrize("name", CASES)
 def test_shape_rules_give_the_shapes_that_torch_found(name: str) -> None:
     record = record_of(name)

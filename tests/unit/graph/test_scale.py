@@ -24,6 +24,7 @@ def honest(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.sample(9, of="modules")
 @pytest.mark.parametrize("name", CASES)
 def test_honest_float32_passes_on_every_distribution(name: str) -> None:
     """Within small budgets: an honest error of many ULP would widen one until nothing fails, and is a rule gone wrong."""
@@ -37,6 +38,7 @@ def test_honest_float32_passes_on_every_distribution(name: str) -> None:
             assert verdict.unscaled == ()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("bits", [10, 7], ids=["tf32", "bf16"])
 @pytest.mark.parametrize("name", _PRECISE)
 def test_products_of_rounded_operands_fail(name: str, bits: int) -> None:
@@ -50,6 +52,7 @@ def test_products_of_rounded_operands_fail(name: str, bits: int) -> None:
     assert all(any(column) for column in zip(*shown, strict=True))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in ("arguments", "sorts", "masks", "gathers", "layouts")])
 def test_half_precision_outputs_fail(name: str) -> None:
     record, case = record_of(name), CASES[name]

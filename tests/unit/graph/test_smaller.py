@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernellab.graph.capture import Capturer
 from kernellab.graph.source import Request
+from kernellab.tasks.modules.importing import Importer
 
 pytest.importorskip("torch")
 TEXT = """
@@ -21,11 +21,11 @@ def get_inputs():
 """
 
 
-def test_too_large_and_failing_ways_are_passed_over(tmp_path: Path) -> None:
+def test_too_large_and_failing_ways_are_passed_over(importer: Importer, tmp_path: Path) -> None:
     def way(n: int, most: int) -> tuple[Request, int]:
         return Request(str(tmp_path / "m.py"), text=TEXT.format(n=n)), most
 
-    with Capturer([str(tmp_path)]) as capturer:
-        assert capturer.first_that_runs([way(4096, 64), way(2, 64), way(64, 64), way(32, 64)]) == 2
-        assert "has no elements" in str(capturer.first_that_runs([way(0, 64)]))
-        assert capturer.first_that_runs([way(4096, 64)]) == "all of them are too large"
+    ask = importer.capturer.first_that_runs
+    assert ask([way(4096, 64), way(2, 64), way(64, 64), way(32, 64)]) == 2
+    assert "has no elements" in str(ask([way(0, 64)]))
+    assert ask([way(4096, 64)]) == "all of them are too large"

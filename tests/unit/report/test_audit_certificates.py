@@ -17,6 +17,7 @@ from tests.unit.certify.conftest import (  # noqa: F401  fixtures
     home,
     issued,
     own_laboratory,
+    settled,
     softmax_run,
 )
 

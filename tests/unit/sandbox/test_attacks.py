@@ -26,6 +26,7 @@ def test_there_are_many_attacks_and_each_has_its_own_name() -> None:
     assert len({attack.name for attack in ATTACKS}) >= 26
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tier", ORDER)
 def test_every_attack_is_blocked(tier: Tier) -> None:
     try:
@@ -61,6 +62,7 @@ else:
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", ["T2", "T3"])
 def test_every_attack_is_blocked_when_an_ordinary_user_runs_the_laboratory(tier: Tier, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_a_task_says_where_its_kernels_are_judged_often() -> None:
     assert replace(task, quick=None).quick_shape == {"M": 4096, "N": 781}
 
 
+@pytest.mark.slow
 @pytest.mark.backend_c
 def test_a_cheat_is_caught_or_missed_and_an_honest_kernel_is_right_or_refused(task_file: Path, tmp_path: Path) -> None:
     """STAGE "verify": even a machine too busy to time anything must tell the wrong from the right."""

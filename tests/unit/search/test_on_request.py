@@ -82,6 +82,7 @@ def test_a_finding_overrules_the_verdict(
     assert "nothing-verified" in page
 
 
+@pytest.mark.slow
 def test_nothing_found_leaves_the_verdict_alone(task_file: Path, tmp_path: Path, tool: Path) -> None:
     tool.write_text(TOOL.replace("*memcheck*", "*none-such*"))
     outcome = tried(task_file, tmp_path / "run")

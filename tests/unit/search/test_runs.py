@@ -126,6 +126,7 @@ def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
     assert audit(outcome.folder, outcome.ledger_root).problems == []
 
 
+@pytest.mark.slow
 def test_no_more_trials_are_made_than_asked_for_when_builds_run_ahead(task_file: Path, tmp_path: Path) -> None:
     settings = Settings(effort="quick", trials=3, sampler="tpe", sample_s=0.0001, build_jobs=3)
     run_search(str(task_file), settings, tmp_path / "run", [DIMS])

@@ -9,4 +9,4 @@ from .small_studies import Reports
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    return Reports(tmp_path_factory.mktemp("studies"))
+    return Reports(tmp_path_factory)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from tests.support.once import once
 from tests.support.resign import Bodies as Entries
 from tests.support.resign import resigned as resigned_run
 
@@ -28,14 +30,15 @@ TINY: dict[str, dict[str, Any]] = {
 
 
 class Reports(dict[str, Report]):
-    """The tiny studies, each run when it is first asked for."""
+    """The tiny studies, each run when it is first asked for, once for all workers. A study that has ended tells its report again."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
         super().__init__()
-        self._home = home
+        self._factory, self._home = factory, factory.mktemp("studies")
 
     def __missing__(self, name: str) -> Report:
-        self[name] = run_study(tiny(name, self._home), QUICK, self._home / name)
+        made = once(self._factory, f"study-{name}", lambda f: run_study(tiny(name, f), QUICK, f / name))
+        self[name] = run_study(tiny(name, self._home), QUICK, made / name)
         return self[name]
 
 

@@ -128,6 +128,7 @@ def test_naming_the_target_that_is_the_default_anyway_makes_no_other_device() ->
     assert other == name_for(own, "generic")
 
 
+@pytest.mark.slow
 def test_the_same_machine_code_under_another_devices_name_is_not_counted(older: Report, tmp_path: Path) -> None:
     def renamed(entries: Entries) -> None:
         for _, body in entries:

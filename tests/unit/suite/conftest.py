@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.home import code_folder, settle
 from tests.unit.suite.problems import KERNEL, write
 
 from kernellab.build.base import Candidate
@@ -22,9 +23,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keys and caches of these tests."""
     made = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-            patch.setenv(name, str(made / name.lower()))
-        patch.setenv("HOME", str(made))
+        for name, value in settle(made, code_folder(tmp_path_factory)).items():
+            patch.setenv(name, value)
         patch.setenv("KLAB_HOME", str(made / "klab"))
         yield made
 

@@ -73,6 +73,7 @@ def test_other_terms_need_another_folder(ran: SuiteOutcome, problems: Path, requ
             run_suite(other, asked, ran.folder)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
     ran: SuiteOutcome, tmp_path: Path
 ) -> None:
@@ -87,6 +88,7 @@ def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
     assert SuiteFolder(folder).run.count(SUITE_TASK) == 4
 
 
+@pytest.mark.slow
 def test_a_run_that_ended_before_the_root_knew_is_not_run_again(ran: SuiteOutcome, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ran.folder, tmp_path / "cut"))
     _cut_root(folder, after="1_scaled")
@@ -96,6 +98,7 @@ def test_a_run_that_ended_before_the_root_knew_is_not_run_again(ran: SuiteOutcom
     assert (folder / "runs" / "2_sorted" / "ledger.jsonl").read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_a_problem_that_was_changed_meanwhile_fails_and_the_rest_goes_on(
     home: Path, problems: Path, request_for: Requests, tmp_path: Path
 ) -> None:
@@ -122,6 +125,7 @@ def _cut_root(folder: Path, after: str) -> None:
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:size]))
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_in_a_run_is_replaced_and_the_run_resumed(
     home: Path, problems: Path, request_for: Requests, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,14 +23,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def filtered(folder: Path) -> Iterator[Callable[..., Filtered]]:
-    with Importer([str(folder)]) as importer:
+def filtered(folder: Path, importer: Importer) -> Callable[..., Filtered]:
+    def check(name: str, wishes: Wishes | None = None) -> Filtered:
+        (problem,) = find_suite(path=str(folder), tasks=name).problems
+        return check_problem(importer, problem, wishes or Wishes(), "cpu")
 
-        def check(name: str, wishes: Wishes | None = None) -> Filtered:
-            (problem,) = find_suite(path=str(folder), tasks=name).problems
-            return check_problem(importer, problem, wishes or Wishes(), "cpu")
-
-        yield check
+    return check
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, 
     assert audit(outcome.folder).problems == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize(("text", "status"), [(WRONG, "rejected"), (REFUSED, "build-failed")])
 def test_a_kernel_of_a_new_target_is_refused_like_any_other(

@@ -43,6 +43,7 @@ def test_the_page_about_the_suite_lists_the_folder() -> None:
     assert table() in page.read_text()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", TASKS)
 def test_every_size_that_a_task_states_runs(name: str) -> None:
     """On torch's meta device, where sizes cost nothing: the GPU's own, the CPU's, held-out and edge ones."""

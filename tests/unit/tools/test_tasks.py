@@ -36,6 +36,7 @@ def test_lists_the_tasks_of_a_suite_by_names_that_a_spec_takes(context: ToolCont
         list_tasks(context.files, "moon")
 
 
+@pytest.mark.slow
 def test_a_task_of_a_suite_and_a_module_are_tasks_like_any(context: ToolContext, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     assert "# Candidate format" in Shelf(context).read("klab://task/lab:swiglu-f32/c")

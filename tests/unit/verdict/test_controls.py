@@ -41,6 +41,7 @@ def refused(task: Task) -> TaskRefused:
     return caught.value
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", TASKS)
 def test_every_built_in_task_is_proven(name: str) -> None:
     assert prove(TASKS[name]) == len(CONTROLS)

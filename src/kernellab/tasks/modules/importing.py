@@ -60,7 +60,7 @@ class Importer:
     def __init__(self, folders: Sequence[str]) -> None:
         loading = threading.Thread(target=_load_torch)
         loading.start()  # torch takes seconds to import, here as in the sandbox
-        self._capturer = Capturer(folders)
+        self.capturer = Capturer(folders)
         loading.join()
 
     def import_problem(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
@@ -71,14 +71,14 @@ class Importer:
         """Its graph alone, which costs the same at any size."""
         if problem.broken is not None:
             raise problem.broken
-        return self._capturer.capture(_asked(problem, wishes).request)
+        return self.capturer.capture(_asked(problem, wishes).request)
 
     def complete(self, graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
         """A captured graph with everything else that makes it a task; the module must agree with it."""
         try:
             record = record_of(graph, problem, wishes)
             request, room = _asked(problem, wishes).request, _witnessed_bytes(record)
-            agree(record, partial(self._capturer.witness, request, room=room))
+            agree(record, partial(self.capturer.witness, request, room=room))
         except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
@@ -91,11 +91,11 @@ class Importer:
         """The problem at the first reduced sizes at which it runs; None where there are none."""
         request = _asked(problem, wishes).request
         tries = attempts(request, request.text if request.text is not None else read_text(request.file))
-        found = self._capturer.first_that_runs(tries) if tries else ""
+        found = self.capturer.first_that_runs(tries) if tries else ""
         return replace(problem, request=tries[found][0]) if isinstance(found, int) else None
 
     def close(self) -> None:
-        self._capturer.close()
+        self.capturer.close()
 
     def __enter__(self) -> Importer:
         return self

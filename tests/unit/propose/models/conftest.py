@@ -15,7 +15,7 @@ from support.model_server import HELLO, ModelServer, Script
 
 KEY = "sk-secret-4711-abcdef"
 PRICES = Prices("2025-01-01", {"m": Price(2.0, 1.0, 10.0)})
-QUICK = Limits(connect_s=2.0, first_s=5.0, total_s=10.0)
+PATIENT = Limits(connect_s=600.0, first_s=600.0, total_s=600.0)
 Serve = Callable[..., ModelServer]
 Connect = Callable[..., SdkClient]
 
@@ -54,7 +54,7 @@ def connect() -> Iterator[Connect]:
     pytest.importorskip("anthropic", reason="the extra 'llm' is not installed")
     with ExitStack() as stack:
 
-        def make(server: ModelServer, provider: str = "openai", limits: Limits = QUICK) -> SdkClient:
+        def make(server: ModelServer, provider: str = "openai", limits: Limits = PATIENT) -> SdkClient:
             url = server.url if provider == "openai" else server.root
             opened = open_model(f"{provider}:m@{url}", limits=limits, prices=PRICES)
             assert isinstance(opened, SdkClient)

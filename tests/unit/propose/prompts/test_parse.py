@@ -240,7 +240,7 @@ PIECES = st.sampled_from(
     st.sampled_from(KINDS),
     st.sampled_from(["c", "triton", "cuda"]),
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_text_makes_the_parser_raise(text: str, kind: str, backend: str) -> None:
     reply = parse_reply(kind, text, backend, ("a",))
     if isinstance(reply, FormatFailure):
@@ -252,7 +252,7 @@ def test_no_text_makes_the_parser_raise(text: str, kind: str, backend: str) -> N
 
 
 @given(st.text())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_answer_text_gives_a_reply_or_a_record(text: str) -> None:
     for kind in ("write", "design", "soft_numerics"):
         assert isinstance(parse_reply(kind, f"<answer>{text}</answer>", "c"), (CodeReply, Parsed, FormatFailure))

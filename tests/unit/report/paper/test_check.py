@@ -41,6 +41,7 @@ def test_a_sound_paper_passes_with_every_number_traced(auditor: Auditor, written
     assert report.points > 50
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_changed_digit_is_found(auditor: Auditor, written: Written, tmp_path: Path, kind: str, seed: int) -> None:
@@ -52,6 +53,7 @@ def test_a_changed_digit_is_found(auditor: Auditor, written: Written, tmp_path: 
         assert report.traced < report.numbers, what
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_moved_point_is_found(auditor: Auditor, written: Written, tmp_path: Path, kind: str, seed: int) -> None:
@@ -143,6 +145,7 @@ def _edited(blocks: list[Block], name: str, **changes: Any) -> list[Block]:
     return [b.model_copy(update=changes) if b.id == name else b for b in blocks]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("which", ["code", "template"])
 @pytest.mark.parametrize("kind", ["json", "html", "pdf"])
 def test_an_excuse_alone_is_no_pass(auditor: Auditor, written: Written, tmp_path: Path, kind: str, which: str) -> None:

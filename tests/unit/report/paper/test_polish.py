@@ -163,6 +163,7 @@ def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path)
         assert any("model's words" in what for what in report.unchecked)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["json", "html", "pdf"])
 def test_a_forged_polish_is_found(evidence: LedgerPrefix, paper: PaperFile, tmp_path: Path, kind: str) -> None:
     """The plain paragraph is the ledger's own; only the words of the model are not what a check would have let through."""

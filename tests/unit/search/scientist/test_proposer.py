@@ -126,6 +126,7 @@ def test_a_task_that_cannot_be_translated_ends_in_order(own_home: None, tmp_path
     assert audit(tmp_path / "run").problems == []
 
 
+@pytest.mark.slow
 def test_with_timings_alone_no_question_holds_an_error_or_a_resource(own_home: None, tmp_path: Path) -> None:
     script = Scripted({"write": lambda n, _: code("broken", BROKEN) if n == 0 else None})
     with ModelServer(script) as server:
@@ -148,12 +149,14 @@ def test_a_budget_ends_the_questions_and_not_the_run(own_home: None, tmp_path: P
     assert {e["verdict"] for e in bodies(tmp_path, "experiment")} <= {"held", "refuted", "undecided"}
 
 
+@pytest.mark.slow
 def test_trials_of_all_shapes_together_are_limited(own_home: None, tmp_path: Path) -> None:
     with ModelServer(Scripted()) as server:
         run(tmp_path, server.url, trials=40, budget_trials=7)
     assert len(bodies(tmp_path, "trial")) == 7
 
 
+@pytest.mark.slow
 def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: Path) -> None:
     """Four trials end in the midst of the first generation, whose two questions depend on nothing that was measured."""
     script = Scripted({"translate": lambda n, _: code(f"first {n}")})
@@ -170,6 +173,7 @@ def test_a_recorded_run_is_replayed_without_a_network(own_home: None, tmp_path: 
     assert tried[0] == tried[1]
 
 
+@pytest.mark.slow
 def test_a_replay_that_measures_otherwise_still_hears_recorded_replies_only(own_home: None, tmp_path: Path) -> None:
     """Which questions come in later generations depends on figures; a question that was never asked ends them."""
     with ModelServer(Scripted()) as server:
@@ -209,6 +213,7 @@ def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_pa
     assert audit(tmp_path / "run").problems == []
 
 
+@pytest.mark.slow
 def test_kernels_that_were_written_elsewhere_start_another_run(own_home: None, tmp_path: Path) -> None:
     fast = code("carried over", steps="1")
     with ModelServer(Scripted({"translate": lambda n, _: fast})) as server:

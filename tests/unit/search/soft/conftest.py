@@ -39,7 +39,7 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    limits = Limits(connect_s=2.0, first_s=5.0, total_s=10.0)
+    limits = Limits(connect_s=600.0, first_s=600.0, total_s=600.0)
     with ExitStack() as stack:
 
         def make(server: ModelServer) -> SdkClient:

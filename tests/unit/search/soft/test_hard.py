@@ -12,7 +12,7 @@ from kernellab.propose.mutants import Sample
 from kernellab.search.soft.hard import Threaded, label
 from kernellab.search.soft.labelled import Labelled, LabelledSet
 
-HANDFUL = 4
+HANDFUL = 2
 
 
 def again(labelled: LabelledSet, trials: list[Labelled]) -> list[Labelled]:

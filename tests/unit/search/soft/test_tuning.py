@@ -124,6 +124,7 @@ def test_what_is_better_on_the_training_half_alone_is_not_kept(
     assert "by heart" not in PromptBook(finished.templates).source(KIND)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_tuning_never_lowers_the_test_half_whatever_the_templates(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect, seed: int
@@ -156,6 +157,7 @@ def test_an_unusable_template_is_recorded_and_asked_for_once_more(
     assert "For is not allowed" in second[-1]["content"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("reply", ["no marker", "<answer>no block</answer>", LOOP])
 def test_two_unusable_templates_end_a_round_and_not_the_run(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect, reply: str
@@ -197,6 +199,7 @@ def test_without_mistakes_there_is_nothing_to_learn(
     assert server.calls == 2 * HALF
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("calls", [0, HALF + 2, 3 * HALF])
 def test_a_spent_budget_stops_safely_and_a_resumed_tuning_pays_nothing_twice(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect, calls: int

@@ -87,6 +87,7 @@ def test_shuffled_ledgers_give_nothing_beyond_the_stated_rate() -> None:
     assert hits <= RATE * ledgers
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("effect", [1.05, 1.2])
 def test_a_planted_effect_is_found_with_an_interval_that_covers_it(effect: float) -> None:
     found = covered = 0
@@ -156,6 +157,7 @@ def test_only_what_was_tried_after_the_slower_one_speaks_for_being_faster() -> N
     assert len(matched(rows, Factor(PARAM, "A", "k"), 0, 1)) == 10
 
 
+@pytest.mark.slow
 def test_a_search_through_nothing_leaves_no_pattern_beyond_the_stated_rate() -> None:
     ledgers = 20
     assert sum(bool(mine_rows(searched(seed, 6)).insights) for seed in range(ledgers)) <= RATE * ledgers

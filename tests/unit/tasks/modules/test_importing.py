@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,8 @@ _INPUTS = "def get_inputs():\n    return [torch.randn(4, 8)]\n"
 
 
 class Files:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._importer = Importer([str(folder)])
+    def __init__(self, folder: Path, importer: Importer) -> None:
+        self.folder, self._importer = folder, importer
 
     def take(self, body: str, inputs: str = _INPUTS, wishes: Wishes | None = None, name: str = "own") -> ModuleRecord:
         path = self.folder / f"{name}.py"
@@ -34,15 +32,10 @@ class Files:
         assert problem is not None
         return self._importer.import_problem(problem, wishes or Wishes())
 
-    def close(self) -> None:
-        self._importer.close()
-
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
-    opened = Files(tmp_path_factory.mktemp("modules"))
-    yield opened
-    opened.close()
+def files(importer: Importer, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("modules"), importer)
 
 
 def module(forward: str, init: str = "pass") -> str:

@@ -50,6 +50,7 @@ def test_a_decorated_function_is_a_function_still() -> None:
     assert torch.equal(doubled(torch.tensor([-1.0, 3.0])), torch.tensor([0.0, 6.0]))
 
 
+@pytest.mark.slow
 def test_a_kernel_for_a_live_function_is_judged_and_its_run_needs_the_function_no_more(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(KERNEL)
     (tmp_path / "wrong.py").write_text(KERNEL.replace("2 * x", "3 * x"))
