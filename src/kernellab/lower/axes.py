@@ -163,7 +163,7 @@ def _divided(whole: Index, by: Size) -> tuple[Index, Index]:
         return above, below
     for term, factor in below.terms:
         inner = by.over(factor)
-        if isinstance(term, Axis) and inner is not None and term.extent.over(inner) is not None:
+        if isinstance(term, Axis) and inner is not None and term.extent.over(inner) not in (None, ONE):
             raise Refine(term, inner)
     return above + Index.of(Quotient(below, by)), Index.of(Remainder(below, by))
 

@@ -9,6 +9,7 @@ from kernellab.lower.emit_c import CWriter, prelude
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, safe, size_lines
+from kernellab.lower.scans import scan_of
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
 from kernellab.lower.values import Reduce, walk
 
@@ -33,6 +34,8 @@ def _in_lanes(stores: Sequence[Store]) -> bool:
     """Whether blocks of the last axis can go through the reductions together: every one depends on it."""
     if not stores[0].axes:
         return False
+    if scan_of(stores):
+        return len(stores[0].axes) > 1
     lane = stores[0].axes[-1]
     reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
     return bool(reductions) and all(lane in v.free and not v.how.startswith("arg") for v in reductions)

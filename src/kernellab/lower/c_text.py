@@ -19,9 +19,12 @@ TYPES = {
 KINDS = {"float": "real", "int": "long", "bool": "int"}
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-    "and": "&&", "or": "||",
+    "and": "&&", "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>", "rem": "%", "quot": "/",
 }  # fmt: skip
-_WORDS = "exp2 expm1 log log2 log10 log1p sqrt sin cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow"
+_WORDS = (
+    "fmod atan2 hypot copysign exp2 expm1 log log2 log10 log1p sqrt sin cos tan "
+    "tanh erf asin acos atan sinh cosh floor ceil trunc pow"
+)
 _LIBRARY = frozenset(_WORDS.split())
 
 EXP = """\

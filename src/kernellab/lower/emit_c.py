@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from kernellab.lower.axes import Axis
 from kernellab.lower.c_text import BFLOAT16, EXP, KINDS, TYPES, call_text, factor_text, index_text, number_text
 from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import Size
 from kernellab.lower.tensors import KernelText, Tensor
@@ -37,8 +38,10 @@ _CHOICE = """\
 class CWriter:
     def __init__(self, name: str, stores: Sequence[Store], tensors: dict[str, Tensor], lanes: bool) -> None:
         self._name, self._stores, self._tensors = name, stores, tensors
-        self._axes = stores[0].axes
-        self._lane = self._axes[-1] if lanes and self._axes else None
+        self._scan = scan_of(stores)
+        self._axes = _in_order(stores[0].axes, self._scan)
+        beside = self._axes[:-1] if self._scan else self._axes
+        self._lane = beside[-1] if lanes and beside else None
         self._real = "double" if any(t.dtype == "float64" for t in tensors.values()) else "float"
         self._uses = Counter(c for v in walk(*(s.value for s in stores)) for c in v.children())
         self._uses.update(s.value for s in stores)
@@ -76,15 +79,19 @@ class CWriter:
     def _tile(self) -> str:
         """The last axis in blocks: one function for a block, called with a full length that the compiler knows."""
         assert self._lane is not None
-        lane, outer = self._lane, self._axes[:-1]
+        lane = self._lane
+        outer = tuple(a for a in self._axes if a != lane and not (self._scan and a == self._scan.along))
         places = "".join(f", long {a.name}" for a in outer)
         inline = "static inline __attribute__((always_inline))"
         head = f"{inline} void {self._name}_block(@PARAMS@{places}, long first, long lanes)"
         block = Scope(None, (*outer, BLOCK), head)
-        inner = self._lane_loop(block)
+        along = Scope(block, (self._scan.along,), self._loop(self._scan.along)) if self._scan else block
+        inner = self._lane_loop(along)
         for store in self._stores:
             self._store(store, inner)
-        block.add(inner)
+        along.add(inner)
+        if along is not block:
+            block.add(along)
         top = Scope(None, (), f"void {self._name}(@PARAMS@)")
         scope = top
         for axis in outer:
@@ -104,10 +111,14 @@ class CWriter:
         return loop
 
     def _loop(self, axis: Axis) -> str:
+        if self._scan and self._scan.backwards and axis == self._scan.along:
+            return f"for (long {axis.name} = {factor_text(axis.extent)} - 1; {axis.name} >= 0; {axis.name}--)"
         return f"for (long {axis.name} = 0; {axis.name} < {factor_text(axis.extent)}; {axis.name}++)"
 
     def _parallel(self, first: Scope) -> None:
-        """With the next loop, if that is all there is in it and not the one for vectors."""
+        """With the next loop, if that is all there is in it and not the one for vectors. A scan alone stays in order."""
+        if self._scan and self._axes == (self._scan.along,):
+            return
         inside = [line for line in first.lines if isinstance(line, Scope)]
         alone = len(inside) == len(first.lines) == 1 and not inside[0].branch
         collapse = " collapse(2)" if alone and any(isinstance(line, Scope) for line in inside[0].lines) else ""
@@ -188,12 +199,31 @@ class CWriter:
         return home.name(value, name)
 
     def _reduced(self, value: Reduce, scope: Scope) -> str:
+        if self._scan is not None and value is self._scan.whole:
+            return self._scanned(self._scan, scope)
         if self._lane is not None and self._lane in value.free:
             return self._reduced_lanes(value, scope)
         home = scope.home(value)
         if value.how.startswith("arg"):
             return home.name(value, self._place_of(value, home))
         return home.name(value, self._sum(value, value.axes, home))
+
+    def _scanned(self, scan: Scan, scope: Scope) -> str:
+        """What there is so far, kept from one step to the next; sums with more digits than they are stored with."""
+        exact = scan.whole.kind == "float" and scan.whole.how in ("sum", "prod")
+        kind, name, start = "double" if exact else KINDS[scan.whole.kind], self._fresh("acc"), self._start(scan.whole)
+        while scope.branch and scope.parent is not None:  # every step counts
+            scope = scope.parent
+        if self._lane is None:
+            assert scope.parent is not None
+            scope.parent.add(f"{kind} {name} = {start};")
+        else:
+            block = scope.within(frozenset({BLOCK}))
+            block.add(f"{kind} {name}[LANES];")
+            block.add(f"for (long l = 0; l < lanes; l++) {name}[l] = {start};")
+            name = f"{name}[l]"
+        scope.add(_joined(scan.whole.how, name, self._simple(scan.body, self._text(scan.body, scope), scope)))
+        return scope.name(scan.whole, name)
 
     def _sum(self, value: Reduce, axes: tuple[Axis, ...], scope: Scope) -> str:
         """A loop inside a loop, each with a sum of its own: shorter sums are more exact."""
@@ -267,6 +297,11 @@ class CWriter:
         return f"{letter}{self._count}"
 
 
+def _in_order(axes: tuple[Axis, ...], scan: Scan | None) -> tuple[Axis, ...]:
+    """The axis of a scan is the innermost loop."""
+    return axes if scan is None else (*(a for a in axes if a != scan.along), scan.along)
+
+
 def _nested(scope: Scope, loops: list[Scope]) -> None:
     for outer, inner in zip([scope, *loops], loops, strict=False):
         outer.add(inner)
@@ -311,7 +346,8 @@ def _closed(scope: Scope, top: Scope, first: Callable[[Scope], None]) -> None:
 def prelude(texts: Sequence[str], real: str) -> str:
     """What the functions need before them."""
     whole = "\n".join(texts)
-    lines = ["#include <limits.h>", "#include <math.h>", "", f"typedef {real} real;", ""]
+    lines = ["#include <limits.h>", "#include <math.h>", *(["#include <stdlib.h>"] if "labs(" in whole else [])]
+    lines += ["", f"typedef {real} real;", ""]
     if "EXP(" in whole:
         lines.append(f"{EXP}{_CHOICE}" if real == "float" else "#define EXP exp\n")
     if "bf16(" in whole:

@@ -3,7 +3,7 @@
 `flat`: a program has a block of elements, in the order of memory, and makes each by itself, with a loop for what is reduced.
 `row`: a program has a row, whole, in registers. `row_loop`: a program goes over its row in pieces, once for each reduction
 and once more for the result, however long it is. `tile` and `tile_loop`: the same for many rows at a time, where neighbours
-in memory are of different rows.
+in memory are of different rows. `scan` and `scan_tile`: the pieces in order, with what came before carried over.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from kernellab.lower.axes import Axis
 from kernellab.lower.c_text import factor_text, index_text
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.rows import Rows
+from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import times_text
 from kernellab.lower.tensors import KernelText, Tensor
 from kernellab.lower.triton_text import call_text, number_text
 from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
 
-Form = Literal["flat", "row", "row_loop", "tile", "tile_loop"]
-_WHOLE, _TILES = ("row", "tile"), ("tile", "tile_loop")
+Form = Literal["flat", "row", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
+_WHOLE, _TILES = ("row", "tile"), ("tile", "tile_loop", "scan_tile")
+JOIN = {"sum": "_sum", "prod": "_product", "max": "_largest", "min": "_smallest"}
 _START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
 _INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
 _UNROLLED = 64
@@ -37,6 +39,7 @@ class TritonWriter:
     ) -> None:
         self._name, self._tensors, self._form = name, tensors, form
         self._rows = rows if form != "flat" else None
+        self._scan = scan_of(stores) if form in ("scan", "scan_tile") else None
         self._stores = tuple(self._rows.stores if self._rows else stores)
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
         self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
@@ -100,7 +103,8 @@ class TritonWriter:
         assert self._rows is not None
         length = times_text(a.extent for a in self._rows.along)
         loop = Scope(scope, self._rows.along, f"for first in range(0, {length}, BLOCK):")
-        self._piece(loop, "first + ")
+        back = f"tl.cdiv({length}, BLOCK) * BLOCK - BLOCK - " if self._scan and self._scan.backwards else ""
+        self._piece(loop, f"{back}first + ")
         return loop
 
     def _piece(self, scope: Scope, first: str) -> None:
@@ -208,6 +212,8 @@ class TritonWriter:
         return self._named(value, home, found)
 
     def _reduced(self, value: Reduce, scope: Scope) -> str:
+        if self._scan is not None and value is self._scan.whole:
+            return self._scanned(self._scan, scope)
         if self._rows is not None:
             return self._along_row(value, scope)
         return self._looped(value, scope)
@@ -225,6 +231,20 @@ class TritonWriter:
         loop.add(f"{name} = {self._joined(value, name, f'tl.where(mask, {body}, {self._start(value)})')}")
         home.add(loop)
         return self._named(value, home, self._over_block(value, name))
+
+    def _scanned(self, scan: Scan, scope: Scope) -> str:
+        """A piece by itself, joined to what the pieces before it come to."""
+        assert scope.parent is not None
+        value, so_far, name = scan.whole, self._fresh("acc"), self._fresh("v")
+        kind = "tl.float32" if value.kind == "float" else "tl.int64"
+        shape = "[1, LANES]" if self._lane else "[]"
+        scope.parent.add(f"{so_far} = tl.full({shape}, {self._start(value)}, {kind})")
+        scope.add(f"{name} = tl.where(mask, {self._text(scan.body, scope)}, {self._start(value)})")
+        whole, reverse = self._over_block(value, name), ", reverse=True" if scan.backwards else ""
+        running = f"tl.associative_scan({name}, 0, {JOIN[value.how]}{reverse})"
+        found = self._named(value, scope, self._joined(value, so_far, running))
+        scope.add(f"{so_far} = {self._joined(value, so_far, whole)}")
+        return found
 
     def _over_block(self, value: Reduce, text: str) -> str:
         keep = ", keep_dims=True" if self._lane else ""

@@ -7,7 +7,7 @@ stored instead, the most wasteful first, until there is none. Each stored node a
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from kernellab.graph.record import GraphRecord
 from kernellab.lower.axes import Axis
 from kernellab.lower.inline import Graph, Inliner, Key, Store
 from kernellab.lower.rows import rows_of
+from kernellab.lower.scans import scan_in, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.site import NotLowered
 from kernellab.lower.values import Apply, Load, Number, Place, Reduce, Value, walk
@@ -29,6 +30,8 @@ _FUNCTION = 12.0
 _MOST_CUTS = 200
 _MOST_NODES, _DEEP = 1_000, 60
 """Of a graph; and in a row of nodes that are written one into the other."""
+_SCANS = ("cumsum", "cumprod", "cummax", "cummin")
+"""They go along an axis in order. Where a kernel cannot, it reads what they made."""
 _PROGRAMS = 10_000
 """Elements that a large device makes at a time."""
 Model = Callable[[Sequence[Store], Mapping[str, int]], "Counter[Value]"]
@@ -81,17 +84,19 @@ def _kernels(
     """The kernels, and for each node that is not stored how much work is done more than once."""
     order = {n.name: i for i, n in enumerate(graph.record.nodes)}
     found = []
-    spent: Counter[Key] = Counter()
+    spent: dict[Key, float] = defaultdict(float)
     once: dict[Key, float] = {}
     work = 0.0
     for key in sorted(cuts, key=lambda k: (order[k[0]], k[1])):
         inliner = Inliner(graph, cuts)
         stores = tuple(inliner.stores([key]))
         found.append(stores)
-        times = model(stores, sizes)
+        times, scanned = model(stores, sizes), scan_of(stores) is not None
         work += sum(times[v] * _own(v, sizes) for v in times)
         for node, value in inliner.written():
-            if node not in cuts and value in times:
+            if node not in cuts and not scanned and graph.nodes[node[0]].op.split(".")[1] in _SCANS:
+                spent[node], once[node] = math.inf, 0.0
+            elif node not in cuts and value in times:
                 cost = _cost(value, sizes)
                 spent[node] += math.ceil(times[value] * cost)
                 once[node] = min(once.get(node, math.inf), cost)
@@ -116,6 +121,8 @@ def evaluated(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Valu
 def evaluated_apart(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value]:
     """The same where every element is made for itself, unless all reductions run along a row. What too few do counts as
     often as others stand idle meanwhile: a loss that sums over rows is better made of rows first."""
+    if scan_of(stores):
+        return evaluated(stores, sizes)
     rows = rows_of(stores)
     if rows is not None:
         order = (*rows.chosen, *(a for a in rows.along if a in stores[0].axes))
@@ -135,6 +142,10 @@ def _visit(value: Value, scope: Scope, times: Counter[Value], sizes: Mapping[str
     home.name(value, "done")
     times[value] += _points(home.bound, sizes)
     inner = home
+    scan = scan_in(value) if isinstance(value, Reduce) else None
+    if scan is not None and scan.along in home.bound:
+        _visit(scan.body, home, times, sizes)
+        return
     if isinstance(value, Reduce):
         for axis in value.axes:
             inner = Scope(inner, (axis,))
@@ -149,7 +160,7 @@ def _points(axes: frozenset[Axis], sizes: Mapping[str, int]) -> int:
 def _own(value: Value, sizes: Mapping[str, int]) -> float:
     """The operations of a value itself, what it is made of aside."""
     if isinstance(value, Reduce):
-        return float(_points(frozenset(value.axes), sizes))
+        return 1.0 if scan_in(value) else float(_points(frozenset(value.axes), sizes))
     if isinstance(value, Apply):
         return _COSTS.get(value.function, _FUNCTION)
     return 0.0 if isinstance(value, Number | Place) else 1.0

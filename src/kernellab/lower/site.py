@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from kernellab.graph import extents
 from kernellab.graph.record import DtypeName, Expression, Node, Ref, Special, TensorType
 from kernellab.lower.axes import Axis, Index
+from kernellab.lower.reals import is_real, real_value
 from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.values import Kind, Value, apply, number
 
@@ -80,6 +81,8 @@ class Site:
             return place(Index.of(value))
         if isinstance(value, bool | int | float):
             return number(value)
+        if isinstance(value, Expression):
+            return real_value(value.expr)
         raise NotLowered(f"{self.node.op} with {value!r}")
 
     def float_operand(self, value: Any) -> Value:
@@ -120,4 +123,6 @@ def _number_or_size(text: str) -> Any:
     if not extents.symbols_of(text):
         found = extents.evaluate(text, {})
         return int(found) if found == int(found) else found
+    if is_real(text):
+        return Expression(expr=text)
     return Size.of(text)

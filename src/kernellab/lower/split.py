@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
-from kernellab.lower.rebuild import Change, Made, rebuilt
+from kernellab.lower.rebuild import Change, Placed, rebuilt
 from kernellab.lower.rows import rows_of
-from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.scans import scan_of
+from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.tensors import Tensor
 from kernellab.lower.values import Reduce, Value, guard, load, number, reduce, walk
 
@@ -27,7 +28,7 @@ def can_split(stores: Sequence[Store]) -> bool:
     """One reduction of floats over one axis, to one element a row."""
     rows = rows_of(stores)
     reductions = {v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)}
-    if rows is None or len(stores) != 1 or len(reductions) != 1 or len(rows.along) != 1:
+    if rows is None or scan_of(stores) is not None or len(stores) != 1 or len(reductions) != 1 or len(rows.along) != 1:
         return False
     return rows.along[0] not in stores[0].axes and reductions.pop().kind == "float"
 
@@ -39,7 +40,7 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     chunk = Size.of(f"({along.extent.text} + {_ALIGNED} * PARTS - 1) // ({_ALIGNED} * PARTS)") * Size.of(_ALIGNED)
     part, inner = Axis("part", PARTS), Axis("inner", chunk)
     spot = Index.of(part).times(chunk) + Index.of(inner)
-    body = rebuilt(whole.body, _Placed(along, spot))
+    body = rebuilt(whole.body, Placed(along, spot))
     body = guard(((spot, along.extent),), body, number(_NEUTRAL[whole.how]))
     row = Index()
     for axis, stride in zip(store.axes, _strides(store.axes), strict=True):
@@ -53,22 +54,6 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
 
 def _strides(axes: Sequence[Axis]) -> list[Size]:
     return [product_of(a.extent for a in axes[i + 1 :]) for i in range(len(axes))]
-
-
-class _Placed(Change):
-    """An index in place of an axis."""
-
-    def __init__(self, axis: Axis, spot: Index) -> None:
-        self._axis, self._spot = axis, spot
-
-    def index(self, index: Index, made: Made) -> Index:
-        found = Index((), index.offset)
-        for term, factor in index.terms:
-            if term == self._axis:
-                found = found + self._spot.times(factor)
-            else:
-                found = found + super().index(Index(((term, ONE),)), made).times(factor)
-        return found
 
 
 class _Instead(Change):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +13,8 @@ from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, safe, size_lines
-from kernellab.lower.rows import rows_of
+from kernellab.lower.rows import Rows, rows_of
+from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import product_of, times_text
 from kernellab.lower.split import can_split, split
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
@@ -25,6 +27,8 @@ _WHY: dict[Way, str] = {
     "tile": "neighbours in memory are of different rows: a program has many rows beside each other, whole, in registers.",
     "tile_loop": "neighbours in memory are of different rows: a program goes over many of them together, piece by piece.",
     "split": "parts of each long reduction go to programs of their own, so that all of the device has work.",
+    "scan": "a program goes along its row in pieces, each a scan in registers, and carries over what came before.",
+    "scan_tile": "a program goes along many rows beside each other, piece by piece, and carries over what came before.",
     "row_loop": "a program goes over a long row in pieces, once for each reduction; later passes find it in the cache.",
 }
 _MOST = 65_536
@@ -34,13 +38,7 @@ _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _SHORT = 64
 """Elements that one thread reduces by itself."""
-_PRODUCT = """\
-@triton.jit
-def _product(a, b):
-    return a * b
-
-
-"""
+_JOINS = {"_sum": "a + b", "_product": "a * b", "_largest": "tl.maximum(a, b)", "_smallest": "tl.minimum(a, b)"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,8 @@ def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
     """What suits a kernel, the best first."""
+    if scan := scan_of(stores):
+        return ["scan_tile", "scan"] if stores[0].axes[-1] != scan.along else ["scan"]
     reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
     apart = all(set(stores[0].axes) <= v.free for v in reductions)
     rows = rows_of(stores)
@@ -94,7 +94,11 @@ def _written(fusion: Fusion, wanted: Way) -> Written:
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
-    extra = _PRODUCT if "_product" in body else ""
+    extra = "".join(
+        f"@triton.jit\ndef {name}(a, b):\n    return {text}\n\n\n"
+        for name, text in _JOINS.items()
+        if re.search(rf"\b{name}\b", body)
+    )
     text = "\n".join([
         f'"""{about(fusion, _WHY[wanted])}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
         f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
@@ -114,25 +118,32 @@ def _space(steps: Sequence[_Step]) -> dict[str, list[int | str]]:
     space: dict[str, list[int | str]] = {}
     if any("PARTS" in s.text.sizes for s in steps):
         space["PARTS"] = [512, 1024, 128, 2048, 64]
-    if any(s.form in ("flat", "row_loop") for s in steps):
+    if any(s.form in ("flat", "row_loop", "scan") for s in steps):
         space["BLOCK"] = [1024, 2048, 512, 4096, 256]
-    if any(s.form in ("tile", "tile_loop") for s in steps):
+    if any(s.form in ("tile", "tile_loop", "scan_tile") for s in steps):
         space["LANES"] = [32, 64, 16, 128, 256]
-    if any(s.form == "tile_loop" for s in steps):
+    if any(s.form in ("tile_loop", "scan_tile") for s in steps):
         space["PIECE"] = [16, 32, 8, 64, 4]
     return {**space, "WARPS": [4, 8, 2, 16, 1]}
 
 
 def _step(name: str, stores: list[Store], names: FusionNames, form: Form) -> _Step:
-    rows = rows_of(stores)
+    rows = _along_scan(stores) or rows_of(stores)
     text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
     if form == "flat" or rows is None:
         return _Step(text, form, times_text(a.extent for a in stores[0].axes))
     length = times_text(a.extent for a in rows.along)
-    if form in ("tile", "tile_loop"):
+    if form in ("tile", "tile_loop", "scan_tile"):
         outer = times_text(a.extent for a in rows.chosen[:-1])
         return _Step(text, form, outer, length, rows.chosen[-1].extent.factor_text)
     return _Step(text, form, times_text(a.extent for a in rows.chosen), length)
+
+
+def _along_scan(stores: Sequence[Store]) -> Rows | None:
+    scan = scan_of(stores)
+    if scan is None:
+        return None
+    return Rows(tuple(a for a in stores[0].axes if a != scan.along), (scan.along,), tuple(stores))
 
 
 def _launch(fusion: Fusion, names: FusionNames, steps: Sequence[_Step], space: dict[str, list[int | str]]) -> str:
@@ -167,8 +178,8 @@ def _call(step: _Step) -> list[str]:
         ]
     if step.form == "flat":
         grid = f"triton.cdiv({step.count}, BLOCK)"
-    if step.form in ("tile", "tile_loop"):
-        block = "PIECE" if step.form == "tile_loop" else block
+    if step.form in ("tile", "tile_loop", "scan_tile"):
+        block = block if step.form == "tile" else "PIECE"
         grid = f"{step.count} * triton.cdiv({step.lanes}, LANES)"
         given += ", LANES=LANES"
     return [*lines, f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps=WARPS)"]

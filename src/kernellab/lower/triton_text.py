@@ -8,10 +8,10 @@ from kernellab.lower.values import Number
 
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-    "and": "&", "or": "|",
+    "and": "&", "or": "|", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>", "rem": "%", "quot": "//",
 }  # fmt: skip
 _OWN = "exp exp2 log log2 sqrt rsqrt sin cos erf floor ceil abs"
-_DEVICE = "expm1 log10 log1p tan tanh asin acos atan sinh cosh trunc pow"
+_DEVICE = "expm1 log10 log1p tan tanh asin acos atan sinh cosh trunc pow fmod atan2 hypot copysign"
 _OWN_NAMES, _DEVICE_NAMES = frozenset(_OWN.split()), frozenset(_DEVICE.split())
 
 

@@ -40,10 +40,45 @@ def table(x: Any) -> Any:
     return x * torch.tensor([1.0, -2.0, 0.5, 3.0, 0.25])
 
 
+def running(x: Any) -> Any:
+    return torch.cumsum(torch.relu(x), -1) * 0.5
+
+
+def running_down(x: Any) -> Any:
+    return torch.flip(torch.cumprod(torch.flip(x, [1]) * 0.1 + 1, 1), [1])
+
+
+def ordered(x: Any) -> Any:
+    best = torch.topk(x, 3, -1)
+    return best.values, torch.sort(x, -1, descending=True).values
+
+
+def sent(x: Any, y: Any) -> Any:
+    bins = (y.clamp(0, 0.99) * 8).to(torch.int64)
+    return x.new_zeros(x.shape[0], 8).scatter_add(1, bins, x)
+
+
+def resized(x: Any) -> Any:
+    image = torch.nn.functional.pad(x, (1, 2, 0, 1), mode="reflect")
+    return torch.nn.functional.interpolate(image, scale_factor=2.0, mode="bilinear")
+
+
+def packed(x: Any) -> Any:
+    whole = (x.clamp(0, 1) * 200).to(torch.int32)
+    return ((whole >> 4) & 3).to(torch.float32) * x + torch.remainder(whole, 7).to(torch.float32)
+
+
+def attended(q: Any, k: Any, v: Any) -> Any:
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
+    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24), (5, 24))), "resized": (resized, ((2, 3, 6, 5),)),
+    "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
+    "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

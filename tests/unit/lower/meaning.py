@@ -26,6 +26,9 @@ _BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "and": np.logical_and, "or": np.logical_or, "pow": np.power,
+    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
+    "rem": np.fmod, "quot": lambda a, b: np.fix(np.divide(a, b)).astype(np.int64), "fmod": np.fmod, "atan2": np.arctan2,
+    "hypot": np.hypot, "copysign": np.copysign,
 }  # fmt: skip
 _REDUCE: dict[str, Any] = {
     "sum": np.sum,
@@ -70,7 +73,7 @@ class Grid:
             dims[self._order.index(term)] = -1
             return np.arange(self._size(term.extent)).reshape(dims)
         if isinstance(term, Looked):
-            return self._value(term.value)
+            return np.asarray(self._value(term.value)).astype(np.int64)
         whole = self._index(term.of)
         by = self._size(term.by)
         return whole // by if isinstance(term, Quotient) else whole % by

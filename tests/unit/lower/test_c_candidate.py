@@ -22,7 +22,7 @@ from kernellab.tasks.modules.task import module_task
 from kernellab.verdict.cases import CaseTable, screen_cases, shapes_of
 from kernellab.verdict.judge import Judge
 
-FORMS = {"columns": 2, "window": 2, "chain": 2}
+FORMS = {"columns": 2, "window": 2, "chain": 2, "sent": 2, "attended": 2, "running": 2, "running_down": 2}
 """How many ways there are; one elsewhere."""
 
 

@@ -22,12 +22,7 @@ from kernellab.lower.rows import rows_of  # noqa: E402
 from kernellab.lower.site import NotLowered  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
 
-WITHOUT = {
-    "norms": "groups that do not divide the channels", "products": "no rule for aten._cdist_forward",
-    "pools": "adaptive windows of different sizes", "resampled": "no rule for aten.upsample_nearest2d",
-    "scans": "no rule for aten.cummax", "reductions": "a norm of order 3", "sorts": "no rule for aten.topk",
-    "layouts": "no rule for aten.fmod", "gathers": "no rule for aten.remainder",
-}  # fmt: skip
+WITHOUT: dict[str, str] = {}
 """What has no rule, and what is said of it."""
 
 

@@ -27,7 +27,10 @@ from kernellab.tasks.modules.task import module_task
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["split", "tile", "tile_loop", "row", "row_loop", "flat"],
-    "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
+    "ordered": ["flat"], "resized": ["flat"], "packed": ["flat"],
+    "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "attended": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """
 import sys

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kernellab.lower.axes import Index, Quotient, digits
-from kernellab.lower.rules.pointwise import add, div, f, mul
+from kernellab.lower.rules.pointwise import add, div, f, mul, power, sub
 from kernellab.lower.rules.reductions import over
 from kernellab.lower.site import NotLowered, Rule, Site
-from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.values import Value, apply, guard, number, place
 
 
@@ -144,8 +144,6 @@ def average_pool(site: Site) -> Value:
         site.arg(5, "count_include_pad", True),
         site.arg(6, "divisor_override"),
     )
-    if ceil:
-        raise NotLowered("a pool that rounds its size up")
     outer, where = list(site.index[:-count]), site.index[-count:]
 
     def places(inner: list[Index]) -> list[Index]:
@@ -160,13 +158,20 @@ def average_pool(site: Site) -> Value:
     def at(inner: list[Index]) -> Value:
         return guard(bounds(inner), apply("float", site.at(source, [*outer, *places(inner)])), number(0.0))
 
+    def counted(inner: list[Index]) -> tuple[tuple[Index, Size], ...]:
+        """The border belongs to a window, what lies beyond it does not."""
+        if not include:
+            return bounds(inner)
+        shifted = zip(places(inner), own[-count:], padding, strict=True)
+        return tuple((i.shifted(Size.of(p)), e + Size.of(2 * p)) for i, e, p in shifted)
+
     extents = [Size.of(s) for s in size]
     total = over(site, "sum", extents, at, "k")
     if divisor is not None:
         return div(total, f(divisor))
-    if include or not any(padding):
+    if not ceil and (include or not any(padding)):
         return div(total, apply("float", place(Index.of(product_of(extents)))))
-    return div(total, over(site, "sum", extents, lambda inner: guard(bounds(inner), f(1), f(0)), "n"))
+    return div(total, over(site, "sum", extents, lambda inner: guard(counted(inner), f(1), f(0)), "n"))
 
 
 def max_pool(site: Site) -> Value:
@@ -176,9 +181,7 @@ def max_pool(site: Site) -> Value:
     own = site.shape_of(source)
     count = int(site.node.op.split(".")[1][8])
     size, stride, padding = _window(site, count, 1)
-    dilation, ceil = _spread(site.arg(4, "dilation", 1), count), site.arg(5, "ceil_mode", False)
-    if ceil:
-        raise NotLowered("a pool that rounds its size up")
+    dilation = _spread(site.arg(4, "dilation", 1), count)
     outer, where = list(site.index[:-count]), site.index[-count:]
 
     def at(inner: list[Index]) -> Value:
@@ -192,22 +195,23 @@ def max_pool(site: Site) -> Value:
     return over(site, "max", [Size.of(s) for s in size], at, "k")
 
 
-def adaptive_average(site: Site) -> Value:
-    """Windows of one size, where the output's size divides the input's."""
-    source = site.arg(0)
-    own, made = site.shape_of(source), site.shape
-    count = 1 if "1d" in site.node.op else 3 if "3d" in site.node.op else 2
-    each = [a.over(b) if b != ONE else a for a, b in zip(own[-count:], made[-count:], strict=True)]
-    if any(e is None for e in each):
-        raise NotLowered("adaptive windows of different sizes")
-    extents: list[Size] = [e for e in each if e is not None]
-    outer, where = list(site.index[:-count]), site.index[-count:]
+def distance(site: Site) -> Value:
+    """Of every row of one matrix to every row of the other."""
+    a, b, order = site.arg(0), site.arg(1), float(site.arg(2, "p", 2.0))
+    *batch, row, column = site.index
 
     def at(inner: list[Index]) -> Value:
-        places = [i.times(e) + k for i, k, e in zip(where, inner, extents, strict=True)]
-        return apply("float", site.at(source, [*outer, *places]))
+        x, y = site.at(a, [*batch, row, *inner]), site.at(b, [*batch, column, *inner])
+        apart = sub(apply("float", x), apply("float", y))
+        return mul(apart, apart) if order == 2 else apply("abs", apart)
 
-    return div(over(site, "sum", extents, at, "k"), apply("float", place(Index.of(product_of(extents)))))
+    depth = site.shape_of(a)[-1:]
+    if order == 2:
+        return apply("sqrt", over(site, "sum", depth, at, "k"))
+    if order in (1, float("inf")):
+        return over(site, "sum" if order == 1 else "max", depth, at, "k")
+    powers = over(site, "sum", depth, lambda inner: power(at(inner), f(order)), "k")
+    return power(powers, f(1 / order))
 
 
 RULES: dict[str, Rule] = {
@@ -215,6 +219,5 @@ RULES: dict[str, Rule] = {
     "baddbmm": add_product, "addmv": add_product, "linear": linear, "convolution": convolution,
     "avg_pool1d": average_pool, "avg_pool2d": average_pool, "avg_pool3d": average_pool,
     "max_pool1d_with_indices": max_pool, "max_pool2d_with_indices": max_pool, "max_pool3d_with_indices": max_pool,
-    "_adaptive_avg_pool2d": adaptive_average, "_adaptive_avg_pool3d": adaptive_average,
-    "adaptive_avg_pool1d": adaptive_average,
+    "_cdist_forward": distance, "cdist": distance, "vdot": matmul,
 }  # fmt: skip

@@ -153,7 +153,7 @@ def gather(site: Site) -> Value:
     source, dim, where = site.arg(0), site.arg(1), site.arg(2)
     own = site.shape_of(source)
     index = list(site.index)
-    index[dim % len(own)] = _looked(site.at(where, site.index), own[dim % len(own)])
+    index[dim % len(own)] = looked(site.at(where, site.index), own[dim % len(own)])
     return site.at(source, index)
 
 
@@ -162,36 +162,42 @@ def index_select(site: Site) -> Value:
     own = site.shape_of(source)
     dim %= len(own)
     index = list(site.index)
-    index[dim] = _looked(site.at(where, [site.index[dim]]), own[dim])
+    index[dim] = looked(site.at(where, [site.index[dim]]), own[dim])
     return site.at(source, index)
 
 
 def embedding(site: Site) -> Value:
     table, where = site.arg(0), site.arg(1)
-    row = _looked(site.at(where, site.index[:-1]), site.shape_of(table)[0])
+    row = looked(site.at(where, site.index[:-1]), site.shape_of(table)[0])
     return site.at(table, [row, site.index[-1]])
 
 
 def indexed(site: Site) -> Value:
-    """x[a, b]: tensors of indices for the first dims, which go together."""
+    """x[:, a, b]: tensors of indices for some dims, which go together. They stand where the first of them stood, or, with
+    other dims between them, before all."""
     source, wheres = site.arg(0), site.node.args[1]
     own = site.shape_of(source)
     assert isinstance(wheres, list)
-    listed = [w for w in wheres if w is not None]
-    if any(w is None for w in wheres[: len(listed)]) or any(not isinstance(w, Ref) for w in listed):
-        raise NotLowered("indices with gaps between them")
-    if any(site.kind_of(w) == "bool" for w in listed):  # type: ignore[arg-type]
+    listed = {d: w for d, w in enumerate(wheres) if w is not None}
+    if any(not isinstance(w, Ref) or site.kind_of(w) == "bool" for w in listed.values()):
         raise NotLowered("a mask as an index")
     rank = len(site.index) - (len(own) - len(listed))
-    head = site.index[:rank]
-    index = [_looked(site.operand(w, head), extent) for w, extent in zip(listed, own, strict=False)]
-    return site.at(source, [*index, *site.index[rank:]])
+    first, last = min(listed), max(listed)
+    start = first if last - first + 1 == len(listed) else 0
+    head, rest = site.index[start : start + rank], iter((*site.index[:start], *site.index[start + rank :]))
+    return site.at(source, [
+        looked(site.operand(listed[d], head), extent) if d in listed else next(rest) for d, extent in enumerate(own)
+    ])  # fmt: skip
 
 
-def _looked(value: Value, extent: Size) -> Index:
+def looked(value: Value, extent: Size) -> Index:
     """An index from data; negative ones count from the end."""
-    whole = apply("where", apply("lt", value, number(0)), apply("add", value, _size(extent)), value)
-    return Index(((Looked(whole, extent), ONE),))
+    return spot(apply("where", apply("lt", value, number(0)), apply("add", value, _size(extent)), value), extent)
+
+
+def spot(value: Value, extent: Size) -> Index:
+    """An index that was computed, and lies inside."""
+    return Index(((Looked(value, extent), ONE),))
 
 
 def _size(extent: Size) -> Value:
@@ -238,8 +244,86 @@ def triangle(upper: bool) -> Rule:
     return rule
 
 
+def stack(site: Site) -> Value:
+    """One after the other along a new dim."""
+    tensors: list[Ref] = site.node.args[0]  # type: ignore[assignment]
+    dim = site.arg(1, "dim", 0) % len(site.index)
+    index = [i for d, i in enumerate(site.index) if d != dim]
+    whole = apply(site.kind, site.at(tensors[-1], index))
+    for turn, ref in reversed(list(enumerate(tensors[:-1]))):
+        spot = site.index[dim].shifted(Size.of(-turn))
+        whole = guard(((spot, ONE),), apply(site.kind, site.at(ref, index)), whole)
+    return whole
+
+
+def unbind(site: Site) -> Value:
+    index = list(site.index)
+    index.insert(site.arg(1, "dim", 0) % (len(index) + 1), Index.of(site.part))
+    return site.at(site.arg(0), index)
+
+
+def diagonal(site: Site) -> Value:
+    source, offset = site.arg(0), site.arg(1, "offset", 0)
+    rank = len(site.index) + 1
+    first, second = (site.arg(i, name, i - 2) % rank for i, name in ((2, "dim1"), (3, "dim2")))
+    if site.arg(2, "dim1") is None:
+        first, second = 0, 1
+    rest, spot = iter(site.index[:-1]), site.index[-1]
+    moved = {first: spot.shifted(Size.of(max(-offset, 0))), second: spot.shifted(Size.of(max(offset, 0)))}
+    return site.at(source, [moved[d] if d in moved else next(rest) for d in range(rank)])
+
+
+def roll(site: Site) -> Value:
+    from kernellab.lower.values import place
+
+    source, shifts, over = site.arg(0), site.arg(1), site.arg(2, "dims")
+    if not over:
+        raise NotLowered("roll of a tensor as one long row")
+    own, index = site.shape_of(source), list(site.index)
+    for shift, dim in zip(*([v] if not isinstance(v, list) else v for v in (shifts, over)), strict=True):
+        moved, extent = place(index[dim].shifted(Size.of(-shift))), _size(own[dim])
+        moved = apply("rem", apply("add", apply("rem", moved, extent), extent), extent)
+        index[dim] = spot(moved, own[dim])
+    return site.at(source, index)
+
+
+def unfold(site: Site) -> Value:
+    """Windows along a dim; the place in the window is the last dim."""
+    source, dim, step = site.arg(0), site.arg(1), Size.of(site.arg(3))
+    *index, inner = site.index
+    dim %= len(index)
+    index[dim] = index[dim].times(step) + inner
+    return site.at(source, index)
+
+
+def eye(site: Site) -> Value:
+    from kernellab.lower.values import place
+
+    return apply(site.kind, apply("eq", place(site.index[0]), place(site.index[1])))
+
+
+def put_slice(site: Site) -> Value:
+    """A slice of the first tensor is the second."""
+    base, source, dim = site.arg(0), site.arg(1), site.arg(2, "dim", 0) % len(site.index)
+    if site.arg(5, "step", 1) != 1:
+        raise NotLowered("a slice with steps, written to")
+    own = site.shape_of(source)[dim]
+    index = list(site.index)
+    index[dim] = index[dim].shifted(-_start(site.arg(3, "start"), site.shape[dim], ZERO))
+    new, kept = apply(site.kind, site.at(source, index)), apply(site.kind, site.at(base, site.index))
+    return guard(((index[dim], own),), new, kept)
+
+
+def put_row(site: Site) -> Value:
+    """One place along a dim of the first tensor is the second."""
+    base, source, dim = site.arg(0), site.arg(1), site.arg(2) % len(site.index)
+    spot = site.index[dim].shifted(-_start(site.arg(3), site.shape[dim], ZERO))
+    new = apply(site.kind, site.at(source, [i for d, i in enumerate(site.index) if d != dim]))
+    return guard(((spot, ONE),), new, apply(site.kind, site.at(base, site.index)))
+
+
 _VIEWS = "view reshape _unsafe_view _reshape_copy view_copy"
-_SAME = "clone alias alias_copy detach contiguous lift_fresh_copy copy"
+_SAME = "lift_fresh clone alias alias_copy detach contiguous lift_fresh_copy copy"
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_VIEWS.split(), view),
     **dict.fromkeys(_SAME.split(), same),
@@ -251,5 +335,9 @@ RULES: dict[str, Rule] = {
     "gather": gather, "index_select": index_select, "embedding": embedding, "index": indexed,
     "full": full, "full_like": full, "zeros": constant(0), "ones": constant(1), "zeros_like": constant(0),
     "ones_like": constant(1), "scalar_tensor": lambda s: _as(s, s.arg(0)), "arange": arange,
+    "new_full": lambda s: _as(s, s.arg(2)), "new_zeros": constant(0), "new_ones": constant(1), "fill": full,
+    "stack": stack, "unbind": unbind, "unbind_copy": unbind, "diagonal": diagonal, "diagonal_copy": diagonal, "roll": roll,
+    "unfold": unfold, "unfold_copy": unfold, "eye": eye, "slice_scatter": put_slice, "select_scatter": put_row,
+    "_unsafe_index": indexed,
     "tril": triangle(False), "triu": triangle(True),
 }  # fmt: skip

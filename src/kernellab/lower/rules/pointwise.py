@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from kernellab.lower.site import NotLowered, Rule, Site
+from kernellab.lower.site import Rule, Site
 from kernellab.lower.values import Value, apply, number
 
 Formula = Callable[..., Value]
@@ -124,7 +124,7 @@ def formula(made: Formula) -> Rule:
 
 def binary(function: str) -> Rule:
     def rule(site: Site) -> Value:
-        a, b = _both(site, site.arg(0), site.arg(1))
+        a, b = both(site, site.arg(0), site.arg(1))
         alpha = site.arg(2, "alpha", 1)
         if function in ("add", "sub") and alpha != 1:
             b = mul(b, f(alpha) if b.kind == "float" else number(alpha))
@@ -133,7 +133,7 @@ def binary(function: str) -> Rule:
     return rule
 
 
-def _both(site: Site, a: object, b: object) -> tuple[Value, Value]:
+def both(site: Site, a: object, b: object) -> tuple[Value, Value]:
     """Two operands of one kind."""
     left, right = site.operand(a), site.operand(b)
     if "float" in (left.kind, right.kind) or site.kind == "float":
@@ -144,23 +144,24 @@ def _both(site: Site, a: object, b: object) -> tuple[Value, Value]:
 
 
 def divide(site: Site) -> Value:
-    a, b = _both(site, site.arg(0), site.arg(1))
+    a, b = both(site, site.arg(0), site.arg(1))
     mode = site.node.kwargs.get("rounding_mode")
     if a.kind != "float" and mode:
-        raise NotLowered("a rounded quotient of integers")
+        whole = a if mode == "trunc" else sub(a, apply("rem", add(apply("rem", a, b), b), b))
+        return apply("quot", whole, b)
     found = div(apply("float", a), apply("float", b))
     return found if mode is None else apply(str(mode), found)
 
 
 def rsub(site: Site) -> Value:
-    a, b = _both(site, site.arg(0), site.arg(1))
+    a, b = both(site, site.arg(0), site.arg(1))
     alpha = site.arg(2, "alpha", 1)
     return sub(b, a if alpha == 1 else mul(a, f(alpha) if a.kind == "float" else number(alpha)))
 
 
 def compare(function: str) -> Rule:
     def rule(site: Site) -> Value:
-        return apply(function, *_both(site, site.arg(0), site.arg(1)))
+        return apply(function, *both(site, site.arg(0), site.arg(1)))
 
     return rule
 
@@ -171,33 +172,24 @@ def compare_or_extreme(function: str) -> Rule:
 
 def logical(function: str) -> Rule:
     def rule(site: Site) -> Value:
-        args = [_true(site.operand(a)) for a in site.node.args]
+        args = [true(site.operand(a)) for a in site.node.args]
         return apply(function, *args)
 
     return rule
 
 
-def bitwise(function: str) -> Rule:
-    def rule(site: Site) -> Value:
-        if site.kind != "bool":
-            raise NotLowered(f"{site.node.op} of integers")
-        return apply(function, *(site.operand(a) for a in site.node.args))
-
-    return rule
-
-
-def _true(x: Value) -> Value:
+def true(x: Value) -> Value:
     return x if x.kind == "bool" else apply("ne", x, f(0) if x.kind == "float" else number(0))
 
 
 def select(site: Site) -> Value:
-    a, b = _both(site, site.arg(1), site.arg(2))
-    return where(_true(site.operand(site.arg(0))), a, b)
+    a, b = both(site, site.arg(1), site.arg(2))
+    return where(true(site.operand(site.arg(0))), a, b)
 
 
 def masked_fill(site: Site) -> Value:
-    x, fill = _both(site, site.arg(0), site.arg(2))
-    return where(_true(site.operand(site.arg(1))), fill, x)
+    x, fill = both(site, site.arg(0), site.arg(2))
+    return where(true(site.operand(site.arg(1))), fill, x)
 
 
 def clamped(site: Site) -> Value:
@@ -212,7 +204,7 @@ def clamped(site: Site) -> Value:
 
 def clamp_one(function: str) -> Rule:
     def rule(site: Site) -> Value:
-        return apply(function, *_both(site, site.arg(0), site.arg(1)))
+        return apply(function, *both(site, site.arg(0), site.arg(1)))
 
     return rule
 
@@ -220,7 +212,7 @@ def clamp_one(function: str) -> Rule:
 def to_copy(site: Site) -> Value:
     x = site.operand(site.arg(0))
     if site.kind == "bool":
-        return _true(x)
+        return true(x)
     if site.kind == "int" and x.kind == "float":
         x = apply("trunc", x)
     return apply(site.kind, x)
@@ -290,7 +282,6 @@ RULES: dict[str, Rule] = {
     "maximum": compare("max"), "minimum": compare("min"), "fmax": compare("max"), "fmin": compare("min"),
     **{name: compare(name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     "logical_and": logical("and"), "logical_or": logical("or"), "logical_not": logical("not"),
-    "bitwise_and": bitwise("and"), "bitwise_or": bitwise("or"), "bitwise_not": bitwise("not"),
     "where": select, "masked_fill": masked_fill, "_to_copy": to_copy, "to": to_copy,
     "gelu": lambda s: gelu(s.float_operand(s.arg(0)), s.arg(1, "approximate", "none") == "tanh"),
     "softplus": lambda s: softplus(s.float_operand(s.arg(0)), s.arg(1, "beta", 1.0), s.arg(2, "threshold", 20.0)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernellab.graph.record import Ref
 from kernellab.lower.axes import Axis, Index, digits, linear
-from kernellab.lower.rules.pointwise import add, div, exp, f, mul, sub
+from kernellab.lower.rules.pointwise import add, div, exp, f, mul, power, sub
 from kernellab.lower.site import NotLowered, Rule, Site, dims
 from kernellab.lower.sizes import ONE, Size, product_of
 from kernellab.lower.values import Value, apply, number, place, reduce
@@ -139,7 +139,11 @@ def norm(site: Site) -> Value:
         return found.over("sum", lambda v: apply("abs", v))
     if order == float("inf"):
         return found.over("max", lambda v: apply("abs", v))
-    raise NotLowered(f"a norm of order {order}")
+    if order == 0:
+        return found.over("sum", lambda v: apply("float", apply("ne", apply("float", v), f(0))))
+    if order == float("-inf"):
+        return found.over("min", lambda v: apply("abs", v))
+    return power(found.over("sum", lambda v: power(apply("abs", apply("float", v)), f(order))), f(1 / order))
 
 
 def any_all(how: str) -> Rule:
@@ -189,9 +193,7 @@ def _affine(site: Site, y: Value, affine: tuple[Any, Any], index: list[Index]) -
 def group_norm(site: Site) -> Value:
     source, weight, bias, _, channels, _, groups, eps = (site.arg(i) for i in range(8))
     own = site.shape_of(source)
-    each = Size.of(channels).over(Size.of(groups))
-    if each is None:
-        raise NotLowered("groups that do not divide the channels")
+    each = Size.of(channels).over(Size.of(groups)) or Size.of(f"({Size.of(channels).text}) // {groups}")
     extents = [each, *own[2:]]
     index = list(site.index)
     if site.part:
@@ -256,13 +258,14 @@ def rms_norm(site: Site) -> Value:
 
 
 class _Soft:
-    """Along one dim: its largest element, and the sum of the exponentials below it."""
+    """Along some dims: their largest element, and the sum of the exponentials below it."""
 
-    def __init__(self, site: Site, dim: int, index: Sequence[Index]) -> None:
+    def __init__(self, site: Site, along: Sequence[int], index: Sequence[Index]) -> None:
         self._site, self._source = site, site.arg(0)
         own = site.shape_of(self._source)
-        self._pattern: list[Index | None] = [None if d == dim % len(own) else i for d, i in enumerate(index)]
-        self._extents = [own[dim % len(own)]]
+        gone = [d % len(own) for d in along]
+        self._pattern: list[Index | None] = [None if d in gone else i for d, i in enumerate(index)]
+        self._extents = [own[d] for d in gone]
         self.top = over(site, "max", self._extents, self._at, "t")
         self.sum = over(site, "sum", self._extents, lambda inner: exp(sub(self._at(inner), self.top)), "s")
 
@@ -271,12 +274,12 @@ class _Soft:
 
 
 def softmax(site: Site) -> Value:
-    soft = _Soft(site, site.arg(1), site.index)
+    soft = _Soft(site, [site.arg(1)], site.index)
     return div(exp(sub(site.float_operand(site.arg(0)), soft.top)), soft.sum)
 
 
 def log_softmax(site: Site) -> Value:
-    soft = _Soft(site, site.arg(1), site.index)
+    soft = _Soft(site, [site.arg(1)], site.index)
     return sub(sub(site.float_operand(site.arg(0)), soft.top), apply("log", soft.sum))
 
 
@@ -284,24 +287,29 @@ def logsumexp(site: Site) -> Value:
     source, listed = site.arg(0), site.arg(1)
     own = site.shape_of(source)
     gone = dims(listed, len(own))
-    if len(gone) != 1:
-        raise NotLowered("logsumexp over several dims")
     pattern = _whole(site, source, gone, bool(site.arg(2, "keepdim", False)), site.index)
-    soft = _Soft(site, gone[0], [Index() if i is None else i for i in pattern])
+    soft = _Soft(site, gone, [Index() if i is None else i for i in pattern])
     return add(apply("log", soft.sum), soft.top)
 
 
+_NEUTRAL = {"sum": 0, "prod": 1, "max": float("-inf"), "min": float("inf")}
+
+
 def cumulative(how: str) -> Rule:
-    """As a sum over everything before: right, and slow; a scan is a form of its own."""
+    """As a reduction over everything up to its place: forms for scans know it by that."""
 
     def rule(site: Site) -> Value:
-        source, dim = site.arg(0), site.arg(1) % len(site.index)
+        source, dim = site.arg(0), site.arg(1) % max(1, len(site.index))
+        if site.part or (site.kind != "float" and how in ("max", "min")):
+            raise NotLowered(f"{site.node.op} of whole numbers, or their places")
+        if not site.index:
+            return apply(site.kind, site.at(source, ()))
         own = site.shape_of(source)
 
         def at(inner: list[Index]) -> Value:
             index = [inner[0] if d == dim else i for d, i in enumerate(site.index)]
             x = apply(site.kind, site.at(source, index))
-            neutral = number({"sum": 0.0, "prod": 1.0}[how] if site.kind == "float" else {"sum": 0, "prod": 1}[how])
+            neutral = number(float(_NEUTRAL[how]) if site.kind == "float" else int(_NEUTRAL[how]))
             return apply("where", apply("le", place(inner[0]), place(site.index[dim])), x, neutral)
 
         return over(site, how, [own[dim]], at)
@@ -322,6 +330,6 @@ RULES: dict[str, Rule] = {
     "_native_batch_norm_legit_no_training": batch_norm_given, "_native_batch_norm_legit": batch_norm,
     "_native_batch_norm_legit_functional": batch_norm,
     "_softmax": softmax, "_log_softmax": log_softmax, "logsumexp": logsumexp,
-    "cumsum": cumulative("sum"), "cumprod": cumulative("prod"),
+    "cumsum": cumulative("sum"), "cumprod": cumulative("prod"), "cummax": cumulative("max"), "cummin": cumulative("min"),
 }  # fmt: skip
 __all__ = ["ONE", "RULES", "linear", "over"]
