@@ -1,7 +1,4 @@
-"""Loop form -> C: expressions, types, and the functions that a vector unit can run.
-
-exp() is written as a polynomial, because a call into the library in a loop keeps a compiler from using vectors.
-"""
+"""Loop form -> C: expressions and types."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from kernellab.lower.axes import Index, Looked, Quotient, Remainder, Term
+from kernellab.lower.c_math import POLYNOMIALS, macro
 from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.values import Number, Value
 
@@ -27,24 +25,6 @@ _WORDS = (
 )
 _LIBRARY = frozenset(_WORDS.split())
 
-EXP = """\
-/* e^x to 2 ULP, without a branch: 2^n times a polynomial of what is left, n in two halves so that neither overflows */
-static inline float exp_poly(float x) {
-    x = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
-    float n = rintf(x * 1.44269504f), r = x - n * 0.693359375f + n * 2.12194440e-4f, low, high;
-    float p = 0x1.6ab80ep-10f;
-    p = p * r + 0x1.126e7cp-7f;
-    p = p * r + 0x1.5558a2p-5f;
-    p = p * r + 0x1.555408p-3f;
-    p = p * r + 0x1.fffffap-2f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    int half = (int)n >> 1, first = (half + 127) << 23, second = ((int)n - half + 127) << 23;
-    __builtin_memcpy(&low, &first, sizeof low);
-    __builtin_memcpy(&high, &second, sizeof high);
-    return p * low * high;
-}
-"""
 BFLOAT16 = """\
 static inline float from_bf16(unsigned short bits) {
     unsigned wide = (unsigned)bits << 16;
@@ -84,8 +64,8 @@ def call_text(function: str, args: list[str], kinds: list[str], real: str) -> st
         return f"({args[0]} ? {args[1]} : {args[2]})"
     if function in ("float", "int"):
         return f"({KINDS[function]})({args[0]})"
-    if function == "exp":
-        return f"EXP({args[0]})"
+    if function in POLYNOMIALS:
+        return f"{macro(function)}({args[0]})"
     simple: dict[str, str] = {
         "neg": f"(-{args[0]})", "not": f"(!{args[0]})", "rsqrt": f"(1 / sqrt{suffix}({args[0]}))",
         "isnan": f"({args[0]} != {args[0]})", "isinf": f"isinf({args[0]})", "round": f"rint{suffix}({args[0]})",

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kernellab.lower.axes import Axis
-from kernellab.lower.c_text import BFLOAT16, EXP, KINDS, TYPES, call_text, factor_text, index_text, number_text
+from kernellab.lower.c_math import definitions
+from kernellab.lower.c_text import BFLOAT16, KINDS, TYPES, call_text, factor_text, index_text, number_text
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
@@ -25,14 +26,6 @@ BLOCK = Axis("block", Size({("block",): 2}))
 _START = {"sum": "0", "prod": "1", "max": "-INFINITY", "min": "INFINITY"}
 _INT_START = {"sum": "0", "prod": "1", "max": "LONG_MIN", "min": "LONG_MAX"}
 _OPENMP = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
-
-_CHOICE = """\
-#ifdef MATH_poly
-#define EXP exp_poly
-#else
-#define EXP expf
-#endif
-"""
 
 
 class CWriter:
@@ -348,8 +341,7 @@ def prelude(texts: Sequence[str], real: str) -> str:
     whole = "\n".join(texts)
     lines = ["#include <limits.h>", "#include <math.h>", *(["#include <stdlib.h>"] if "labs(" in whole else [])]
     lines += ["", f"typedef {real} real;", ""]
-    if "EXP(" in whole:
-        lines.append(f"{EXP}{_CHOICE}" if real == "float" else "#define EXP exp\n")
+    lines.append(definitions(whole, real))
     if "bf16(" in whole:
         lines.append(BFLOAT16)
     return "\n".join(lines)

@@ -16,14 +16,15 @@ from kernellab.lower.sizes import Size
 from kernellab.lower.tensors import Tensor
 
 _RESERVED = (
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm main l first "
-    "lanes real block LANES EXP MATH NULL INFINITY NAN I exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan tanh erf asin "
-    "acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton "
-    "libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE"
+    "auto break case char const continue default do double else enum extern float for goto if inline int long "
+    "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm "
+    "main l first lanes real block LANES EXP ERF TANH LOG LOG1P EXPM1 MATH NULL INFINITY NAN I exp exp2 expm1 log "
+    "log2 log10 log1p sqrt sin cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow rint labs fabs fmod "
+    "atan2 hypot copysign isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton libdevice range scratch "
+    "launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE"
 )
 _WORDS = frozenset(_RESERVED.split())
-_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oi]*|step\d+|from_bf16|to_bf16|exp_poly")
+_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oi]*|step\d+|from_bf16|to_bf16|\w+_poly")
 
 
 class FusionNames:
