@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernellab.lower.about import about
+from kernellab.lower.c_math import POLYNOMIALS
 from kernellab.lower.emit_c import CWriter, prelude
 from kernellab.lower.fusion import Fusion
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
-from kernellab.lower.values import Reduce, walk
+from kernellab.lower.values import Apply, Reduce, Value, walk
 
 _FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-ffp-contract=fast")
 """None that lets a compiler change the order of operations: (x - top) - log(sum) is not x - (top + log(sum))."""
 _WHY = {
     "nest": "everything between two stores is computed where it is used, so that memory is passed over as seldom as can be.",
+    "row": "what a row's sum goes over is computed once, waits in the row of the result, and is read again from the cache.",
     "lanes": "a block of the last axis goes through each reduction together: sums stay in registers, and reads are rows.",
 }
 
@@ -24,6 +26,8 @@ _WHY = {
 def c_candidates(fusion: Fusion) -> list[Written]:
     """One for each way to run over the last axis that makes a difference to it."""
     found = [_written(fusion, "nest", frozenset())]
+    if any(_kept(stores, FusionNames(fusion)) for stores in FusionNames(fusion).kernels(fusion, along=True)):
+        found.insert(0, _written(fusion, "row", frozenset()))
     columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
     if columns:
         found.append(_written(fusion, "lanes", columns))
@@ -41,12 +45,33 @@ def _in_lanes(stores: Sequence[Store]) -> bool:
     return bool(reductions) and all(lane in v.free and not v.how.startswith("arg") for v in reductions)
 
 
+def _kept(stores: Sequence[Store], names: FusionNames) -> Value | None:
+    """What costs a function, is summed along the last axis, and is needed again for every element of the result."""
+    if len(stores) != 1 or not stores[0].axes or names.tensors[tensor_name(stores[0].tensor)].dtype != "float32":
+        return None
+    last = stores[0].axes[-1]
+    parts = list(walk(stores[0].value))
+    for value in parts:
+        if isinstance(value, Reduce) and value.how == "sum" and value.axes == (last,) and _costly(value.body):
+            users = [v for v in parts if value.body in v.children() and v is not value]
+            if users and not any(isinstance(v, Reduce) for v in users):
+                return value.body
+    return None
+
+
+def _costly(value: Value) -> bool:
+    return isinstance(value, Apply) and value.kind == "float" and value.function in POLYNOMIALS
+
+
 def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
     names = FusionNames(fusion)
-    kernels = [
-        CWriter(f"step{number}" if number else "kernel", stores, names.tensors, number in lanes).kernel()
-        for number, stores in enumerate(names.kernels(fusion))
-    ]
+    kernels = []
+    rows = names.kernels(fusion, along=True)
+    for number, stores in enumerate(names.kernels(fusion)):
+        name = f"step{number}" if number else "kernel"
+        kept = _kept(rows[number], names) if form != "nest" and number not in lanes else None
+        chosen = stores if kept is None else rows[number]
+        kernels.append(CWriter(name, chosen, names.tensors, number in lanes, kept).kernel())
     source = prelude([k.text for k in kernels], names.real) + "\n" + "\n\n".join(k.text for k in kernels)
     space = _space(source)
     flags = ", ".join(f'"{flag}"' for flag in _FLAGS)

@@ -29,7 +29,11 @@ _OPENMP = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
 
 
 class CWriter:
-    def __init__(self, name: str, stores: Sequence[Store], tensors: dict[str, Tensor], lanes: bool) -> None:
+    def __init__(
+        self, name: str, stores: Sequence[Store], tensors: dict[str, Tensor], lanes: bool, kept: Value | None = None
+    ) -> None:
+        """`kept`: what a sum goes over and the result is made of; it waits in the result's own place."""
+        self._kept = kept
         self._name, self._stores, self._tensors = name, stores, tensors
         self._scan = scan_of(stores)
         self._axes = _in_order(stores[0].axes, self._scan)
@@ -39,6 +43,7 @@ class CWriter:
         self._uses = Counter(c for v in walk(*(s.value for s in stores)) for c in v.children())
         self._uses.update(s.value for s in stores)
         self._count = 0
+        self._keeping = False
 
     def kernel(self) -> KernelText:
         made = [tensor_name(s.tensor) for s in self._stores]
@@ -134,6 +139,8 @@ class CWriter:
         known = scope.known(value)
         if known is not None:
             return known
+        if value is self._kept and not self._keeping:
+            return self._result(scope)
         if isinstance(value, Reduce):
             return self._reduced(value, scope)
         if isinstance(value, Guard):
@@ -223,11 +230,26 @@ class CWriter:
         name = self._fresh("acc")
         scope.add(f"{KINDS[value.kind]} {name} = {self._start(value)};")
         loop = Scope(scope, (axes[0],), self._loop(axes[0]))
-        inner = self._sum(value, axes[1:], loop) if axes[1:] else self._text(value.body, loop)
+        inner = self._sum(value, axes[1:], loop) if axes[1:] else self._kept_text(value.body, loop)
         inner = inner if re.fullmatch(r"\w+", inner) else self._into(inner, value, loop)
         loop.add(_joined(value.how, name, inner))
         scope.add(self._shared(loop, f"reduction({_OPENMP[value.how]} : {name})", scope.parent is None))
         return name
+
+    def _kept_text(self, body: Value, loop: Scope) -> str:
+        """What is summed; where it is wanted again, it is put where the result will be."""
+        if body is not self._kept:
+            return self._text(body, loop)
+        self._keeping = True
+        name = self._simple(body, self._text(body, loop), loop)
+        self._keeping = False
+        loop.add(f"{self._result(loop)} = {name};")
+        return name
+
+    def _result(self, scope: Scope) -> str:
+        """The place of the one element that is made here."""
+        (store,) = self._stores
+        return f"{tensor_name(store.tensor)}[{index_text(store.index[0], lambda v: self._text(v, scope))}]"
 
     def _shared(self, loop: Scope, reduction: str, outermost: bool) -> Scope:
         """A reduction in vectors where nothing loops inside it, and by several threads where nothing loops around it."""

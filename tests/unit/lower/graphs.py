@@ -20,6 +20,10 @@ def rows(x: Any) -> Any:
     return torch.log_softmax(x * 0.5, -1)
 
 
+def shares(x: Any) -> Any:
+    return torch.softmax(x * 0.5, -1) + 1
+
+
 def columns(x: Any) -> Any:
     return x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)
 
@@ -50,7 +54,7 @@ def running_down(x: Any) -> Any:
 
 def ordered(x: Any) -> Any:
     best = torch.topk(x, 3, -1)
-    return best.values, torch.sort(x, -1, descending=True).values
+    return best.values, torch.sort(x[:, :5], -1, descending=True).values
 
 
 def sent(x: Any, y: Any) -> Any:
@@ -73,7 +77,7 @@ def attended(q: Any, k: Any, v: Any) -> Any:
 
 
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
-    "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
+    "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
     "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24), (5, 24))), "resized": (resized, ((2, 3, 6, 5),)),

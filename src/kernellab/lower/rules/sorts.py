@@ -12,6 +12,8 @@ from kernellab.lower.values import Value, apply, number, place
 
 _FEW = 16
 """As many as are looked for one after the other."""
+_SHORT = 64
+"""A row whose order is counted out: that takes the cube of its length."""
 
 
 class _Row:
@@ -57,6 +59,8 @@ class _Row:
 
     def place_of(self, order: Value) -> Value:
         """Whose turn it is."""
+        if self.extent.number is None or self.extent.number > _SHORT:
+            raise NotLowered(f"{self._site.node.op} of rows of more than {_SHORT} elements, or of any length")
         hit = lambda spot: apply("where", apply("eq", self.rank(spot), order), place(spot), number(0))  # noqa: E731
         return self.over("sum", hit, "p")
 
