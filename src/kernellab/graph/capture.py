@@ -154,7 +154,7 @@ def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
             return str(answer["refused"])
         data = os.pread(result_fd, os.fstat(result_fd).st_size, 0)
         return unpacked(data, int(answer["results"]))
-    except (ValueError, KeyError, TypeError, EOFError, OSError, RecursionError):
+    except (ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, RecursionError):
         return _ended(job)
 
 

@@ -108,7 +108,7 @@ def _opened(data: bytes) -> Caches | str | None:
         if isinstance(failed, str):
             return failed[:2000]
         files = tuple((str(name), int(size)) for name, size in listed)
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     body = data[HEAD + length :]
     if any(size < 0 for _, size in files) or sum(size for _, size in files) != len(body):
