@@ -195,7 +195,9 @@ def arguments_of(sandbox: Sandbox, request: Request) -> tuple[dict[str, Any] | N
         found, said = None, "its reply cannot be read"
     finally:
         os.close(reply)
-    if not isinstance(found, list) or not all(one is None or (isinstance(one, dict) and "value" in one) for one in found):
+    if not isinstance(found, list) or not all(
+        one is None or (isinstance(one, dict) and "value" in one) for one in found
+    ):
         raise TaskRefused(f"{os.path.basename(request.file)}: its inputs cannot be made: {said[:300]}",
                           "run the file on its own to see what happens")  # fmt: skip
     return tuple(found)
