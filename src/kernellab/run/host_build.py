@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernellab.core.ids import canonical_json, digest, sha256_hex
+from kernellab.core.printable import printable
 from kernellab.run.cuda_process import files_of
 from kernellab.run.host_caches import HEAD
 from kernellab.run.host_samples import NotLoaded
@@ -106,7 +107,7 @@ def _opened(data: bytes) -> Caches | str | None:
         head = json.loads(data[HEAD : HEAD + length])
         failed, listed = head.get("failed"), head.get("files")
         if isinstance(failed, str):
-            return failed[:2000]
+            return printable(failed[:2000])
         files = tuple((str(name), int(size)) for name, size in listed)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
