@@ -17,6 +17,7 @@ from kernellab.build.plan import Plan
 from kernellab.build.recorder import MOST_CHOICES, MOST_PARAMETERS
 from kernellab.build.words import WORDS_OF_C
 from kernellab.core.ids import canonical_json, digest
+from kernellab.core.printable import printable
 from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.job import Job
@@ -80,8 +81,8 @@ def ask_recorder(
     answer = ask(sandbox, entry, request, limits, "running the candidate's Python")
     if isinstance(answer, NotBuilt) or answer[0].get("status") in ("recorded", "described"):
         return answer
-    reason = str(answer[0].get("reason", "no reason given"))[:1000]
-    log = str(answer[0].get("log", ""))[:4000]
+    reason = printable(str(answer[0].get("reason", "no reason given"))[:1000])
+    log = printable(str(answer[0].get("log", ""))[:4000])
     return NotBuilt("invalid" if answer[0].get("status") == "invalid" else "build-failed", reason, log)
 
 
@@ -143,7 +144,7 @@ def describe(sandbox: Sandbox, entry: str, candidate: Candidate, limits: Limits)
         if len(reply["space"]) > MOST_PARAMETERS or any(len(v) > MOST_CHOICES for v in reply["space"].values()):
             return NotBuilt("build-failed", f"SPACE has more than {MOST_PARAMETERS} names or {MOST_CHOICES} choices")
         space = {_name(k): [_param(v) for v in values] for k, values in reply["space"].items()}
-        return Described(space, [str(t) for t in reply["tasks"]], str(reply["about"])[:2000])
+        return Described(space, [str(t) for t in reply["tasks"]], printable(str(reply["about"])[:2000]))
     except (KeyError, TypeError, ValueError, AttributeError) as err:
         return NotBuilt("build-failed", f"SPACE is not a mapping of names to lists of numbers or words: {err}")
 

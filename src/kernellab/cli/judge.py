@@ -57,6 +57,8 @@ def show(console: Console, found: Judgement) -> None:
             "verdict",
             f"{verdict.cases} cases, at worst {verdict.max_ulp:.3g} of {verdict.budget_ulp:.3g} ULP allowed, {repeatable}",
         )
+    for remark in found.remarks:
+        line("remark", remark)
     if (timing := found.timing) is not None:
         interval = f"{timing.speedup_low:.3f} to {timing.speedup_high:.3f}"
         disturbed = "; disturbed, the figures may flatter" if timing.disturbed else ""

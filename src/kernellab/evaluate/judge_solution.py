@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -43,6 +44,7 @@ from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.spec import Task
 from kernellab.tasks.suites import find_problem
 from kernellab.verdict.cases import Case, CaseTable, full_cases, shapes_of
+from kernellab.verdict.controls import examine
 from kernellab.verdict.judge import Judge
 
 Status = Literal["passed", "rejected", "invalid", "busy"]
@@ -65,6 +67,8 @@ class Judgement:
     trust: Trust = "host"
     built: dict[str, str] | None = None
     """What it compiled before it was judged: the SHA-256 of every file that it left; None where it had no build."""
+    remarks: tuple[str, ...] = ()
+    """Of what passed: what the problem's outputs cannot show, such as the precision of what is on the way."""
 
     def data(self) -> dict[str, Any]:
         """The object that --json ends with."""
@@ -73,6 +77,7 @@ class Judgement:
             "claim": NO_CLAIM, "verdict": dump(self.verdict) if self.verdict else None,
             "timing": dump(self.timing) if self.timing else None, "sandbox": self.tier,
             "inputs_seed": self.inputs_seed, "source": self.source, "seconds": self.seconds,
+            "remarks": list(self.remarks),
             "built": {"digest": digest(self.built), "files": self.built} if self.built is not None else None,
         }  # fmt: skip
 
@@ -102,7 +107,7 @@ class SolutionJudge:
 
     def judge(self, file: Path, timed: bool = False) -> Judgement:
         """The verdict, and a timing where that is wanted and the verdict is good. Raises only for what is not the
-        solution's fault."""
+        solution's fault: TaskRefused where wrong kernels would have passed as well."""
         began, text = time.perf_counter(), solution_text(file)
         cases, seed = all_cases(self.task), os.urandom(32)
         built = built_from(text, cases, self.task)
@@ -113,7 +118,8 @@ class SolutionJudge:
         ) -> Judgement:
             return Judgement(status, self.task.name, reason, verdict, timing, self._sandbox.tier, seed.hex(),
                              sha256_hex(text.encode()), time.perf_counter() - began,
-                             built=caches.hashes if caches else None)  # fmt: skip
+                             built=caches.hashes if caches else None,
+                             remarks=self._remarks if isinstance(verdict, Passed) else ())  # fmt: skip
 
         try:
             refuse_torch_compile(text)
@@ -130,6 +136,11 @@ class SolutionJudge:
         if isinstance(found, Busy):
             return told("busy", found.reason, verdict)
         return told("passed", "", verdict, found)
+
+    @cached_property
+    def _remarks(self) -> tuple[str, ...]:
+        """Nothing has passed before the judge is proved on this problem."""
+        return examine(self.task).remarks
 
     def _verdict(self, device: HostDevice, built: Built, cases: list[Case], seed: bytes) -> Passed | Rejected:
         """Raises NotLoaded where the solution cannot be made."""

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
 from kernellab.core.ids import canonical_json
+from kernellab.core.printable import printable
 from kernellab.graph.ahead import JOBS, taken
 from kernellab.graph.arrays import packed, unpacked
 from kernellab.graph.record import GraphRecord
@@ -138,7 +139,8 @@ def _record(job: Job, reply: bytes, file: str) -> GraphRecord:
     try:
         value: Any = json.loads(reply)
         if isinstance(value, dict) and isinstance(value.get("refused"), str):
-            raise TaskRefused(_headed(name, value["refused"]), str(value.get("fix", "")), str(value.get("cause", "")))
+            what, fix, cause = (printable(str(value.get(key, ""))) for key in ("refused", "fix", "cause"))
+            raise TaskRefused(_headed(name, what), fix, cause)
         return GraphRecord.model_validate(value["graph"])
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
         fix = "run the file on its own to see what happens"
@@ -151,10 +153,10 @@ def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
     try:
         answer = json.loads(os.pread(answer_fd, _MOST_REPLY, 0))
         if "refused" in answer:
-            return str(answer["refused"])
+            return printable(str(answer["refused"]))
         data = os.pread(result_fd, os.fstat(result_fd).st_size, 0)
         return unpacked(data, int(answer["results"]))
-    except (ValueError, KeyError, TypeError, EOFError, OSError, RecursionError):
+    except (ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, RecursionError):
         return _ended(job)
 
 
@@ -164,7 +166,7 @@ def _number(job: Job, reply_fd: int, count: int) -> int | str:
     try:
         answer = json.loads(os.pread(reply_fd, _MOST_REPLY, 0))
         found = answer.get("found", -1)
-        return found if type(found) is int and 0 <= found < count else str(answer["refused"])
+        return found if type(found) is int and 0 <= found < count else printable(str(answer["refused"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return _ended(job)
 

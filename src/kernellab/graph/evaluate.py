@@ -25,6 +25,7 @@ from kernellab.graph.record import (
     TensorType,
     sizes_from,
 )  # fmt: skip
+from kernellab.graph.sound import function_of
 
 Values = dict[tuple[str, int], Any]
 Operands = Callable[[Any], Any]
@@ -91,8 +92,7 @@ class Machine:
             args = [self._operands(a) if self._is_float(a) else a for a in args]
         if found is not None and found.meaning is not None:
             return found.meaning(self.torch, args, kwargs)
-        _, packet, overload = op.split(".")
-        function = getattr(getattr(self.torch.ops.aten, packet), overload)
+        function = function_of(self.torch, op)
         if kwargs.get("dtype") is not None or not any(isinstance(a, self.torch.Tensor) for a in _flat(args)):
             kwargs = {**kwargs, **self._placed(function)}
         return function(*args, **kwargs)

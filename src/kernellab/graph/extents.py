@@ -11,9 +11,22 @@ from typing import Any
 
 Number = int | float
 
+_MOST_BITS = 4096
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    """Whole numbers too long for any size are not computed."""
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > _MOST_BITS:
+        raise OverflowError("too large")
+    found = base**exponent
+    if isinstance(found, complex):
+        raise ArithmeticError("not a real number")
+    return found
+
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod, ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.Mod: operator.mod, ast.Div: operator.truediv, ast.Pow: _power,
 }  # fmt: skip
 _CALLS: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "abs": abs, "int": int, "float": float,
@@ -88,7 +101,7 @@ def _used(node: ast.expr, condition: str) -> set[str]:
 def size(extent: int | str, symbols: Mapping[str, int]) -> int:
     """An extent as a whole number."""
     value = extent if isinstance(extent, int) else evaluate(extent, symbols)
-    if value != int(value):
+    if not math.isfinite(value) or value != int(value):
         raise ValueError(f"'{extent}' gives {value}, not a whole number")
     return int(value)
 

@@ -13,6 +13,7 @@ from kernellab.graph import extents
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import DtypeName, Expression, GraphRecord, Node, Ref, Sizes, Special
+from kernellab.graph.sound import function_of
 
 Program = Callable[..., tuple[Any, ...]]
 
@@ -64,8 +65,7 @@ class _Writer:
         found = row(op)
         if found is not None and found.meaning is not None:
             return _Meaning(self._torch, found.meaning)
-        _, packet, overload = op.split(".")
-        return getattr(getattr(self._torch.ops.aten, packet), overload)
+        return function_of(self._torch, op)
 
     def _read(self, ref: Ref) -> Any:
         return self._parts.get((ref.ref, ref.part), self._values[ref.ref])

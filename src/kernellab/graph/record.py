@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from kernellab.core.ids import digest
 from kernellab.core.records import Record
 from kernellab.graph import extents
+from kernellab.graph.sound import check_names, check_operator
 
 VERSION = 1
 MOST_CONSTANT = 64
@@ -45,7 +46,7 @@ class Expression(Record):
 
 
 class DtypeName(Record):
-    dtype: str
+    dtype: Dtype
 
 
 class Special(Record):
@@ -144,11 +145,14 @@ class GraphRecord(Record):
     def _whole(self) -> GraphRecord:
         """Every name once, every reference to something earlier, every extent over known symbols."""
         known = {s.name for s in self.symbols}
+        check_names([*known, *(name for name, _ in self._given())])
         parts: dict[str, int] = {}
         for name, found in self._given():
             _new(parts, name, 1)
             _check_extents(found, known)
         for node in self.nodes:
+            check_operator(node.op)
+            check_names([node.name, *node.kwargs])
             for ref in node.refs():
                 _earlier(parts, ref, node.name)
             for result in node.results:
@@ -163,6 +167,7 @@ class GraphRecord(Record):
             raise ValueError("a graph without outputs")
         for output in self.outputs:
             _earlier(parts, output.ref, "the output")
+            _same_type(self.types.get((output.ref.ref, output.ref.part)), output)
         return self
 
     def _given(self) -> list[tuple[str, TensorType]]:
@@ -251,6 +256,12 @@ def _new(parts: dict[str, int], name: str, results: int) -> None:
 def _earlier(parts: dict[str, int], ref: Ref, where: str) -> None:
     if not 0 <= ref.part < parts.get(ref.ref, 0):
         raise ValueError(f"{where} reads '{ref.ref}' ({ref.part}), which is not made before it")
+
+
+def _same_type(made: TensorType | None, output: Output) -> None:
+    """The digest covers what nodes make: an output that said otherwise would be another task of the same name."""
+    if made != output.type:
+        raise ValueError(f"the output '{output.ref.ref}' is not of the type that it is made in")
 
 
 def _check_extents(found: TensorType | None, known: set[str]) -> None:

@@ -214,7 +214,7 @@ class _Translation:
         if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
             return self._number(value.node.expr, node)
         if isinstance(value, torch.dtype):
-            return DtypeName(dtype=_dtype_name(value))
+            return DtypeName.model_validate({"dtype": _dtype_name(value)})
         if isinstance(value, torch.device | torch.layout | torch.memory_format):
             return None
         if isinstance(value, complex):
@@ -293,7 +293,7 @@ class _Translation:
 
     def _name(self, wanted: str) -> str:
         """That no other value has, and that Python and C can have: layers of a Sequential are numbers."""
-        wanted = re.sub(r"\W", "_", wanted)
+        wanted = re.sub(r"\W", "_", wanted, flags=re.ASCII)
         wanted = wanted if wanted.isidentifier() and not keyword.iskeyword(wanted) else f"layer_{wanted}"
         name, count = wanted, 1
         while name in self.names:

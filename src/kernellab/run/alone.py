@@ -26,6 +26,7 @@ import numpy as np
 
 from kernellab.build.base import Built
 from kernellab.core.ids import canonical_json
+from kernellab.core.printable import printable
 from kernellab.run.cuda import plan_data
 from kernellab.run.cuda_process import gpu_environment
 from kernellab.run.cuda_serve import Modules, bind
@@ -186,7 +187,7 @@ def _session(process: Path) -> int:
 
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read(_MOST_TEXT).decode(errors="replace")
+    return printable(file.read(_MOST_TEXT).decode(errors="replace"))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -190,11 +190,14 @@ def arguments_of(sandbox: Sandbox, request: Request) -> tuple[dict[str, Any] | N
                 job.wait()
                 said = (job.log().strip().splitlines() or ["it printed nothing"])[-1]
         found = json.loads(os.pread(reply, _MOST_REPLY, 0) or b"{}").get("arguments")
-    except ValueError:
+        canonical_json(found)  # it goes on as one
+    except (ValueError, AttributeError, RecursionError):
         found, said = None, "its reply cannot be read"
     finally:
         os.close(reply)
-    if not isinstance(found, list):
+    if not isinstance(found, list) or not all(
+        one is None or (isinstance(one, dict) and "value" in one) for one in found
+    ):
         raise TaskRefused(f"{os.path.basename(request.file)}: its inputs cannot be made: {said[:300]}",
                           "run the file on its own to see what happens")  # fmt: skip
     return tuple(found)

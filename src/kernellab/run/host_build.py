@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernellab.core.ids import canonical_json, digest, sha256_hex
+from kernellab.core.printable import printable
 from kernellab.run.cuda_process import files_of
 from kernellab.run.host_caches import HEAD
 from kernellab.run.host_samples import NotLoaded
@@ -106,9 +107,9 @@ def _opened(data: bytes) -> Caches | str | None:
         head = json.loads(data[HEAD : HEAD + length])
         failed, listed = head.get("failed"), head.get("files")
         if isinstance(failed, str):
-            return failed[:2000]
+            return printable(failed[:2000])
         files = tuple((str(name), int(size)) for name, size in listed)
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     body = data[HEAD + length :]
     if any(size < 0 for _, size in files) or sum(size for _, size in files) != len(body):

@@ -49,7 +49,7 @@ def main(fds: list[int]) -> int:
         model, state = made(setup)
         calls = {n: [(call, (model, *bound(setup, state, *both)))] for n, both in buffers.items()}
     except (Exception, SystemExit) as err:  # noqa: BLE001  their code: whatever it raises is told
-        os.write(channel, FAILED + words(err, setup).encode()[:_MOST_SAID])
+        os.write(channel, FAILED + words(err, setup).encode(errors="replace")[:_MOST_SAID])
         return 0
     os.write(channel, LOADED)
     serve(channel, channel, calls)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernellab.core.printable import printable
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, Region, Sample, WorkerFault
 from kernellab.run.child import FAILED, LOADED
@@ -160,7 +161,7 @@ class HostSamples:
         if not process.loaded:
             reply = process.line.receive(LOAD_S, "while it was loaded")
             if reply.startswith(FAILED):
-                raise NotLoaded("crash", reply.removeprefix(FAILED).decode(errors="replace"))
+                raise NotLoaded("crash", printable(reply.removeprefix(FAILED).decode(errors="replace")))
             if reply != LOADED:
                 process.line.refuse()
             process.line.rest()

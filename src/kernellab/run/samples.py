@@ -21,6 +21,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from kernellab.core.printable import printable
 from kernellab.run import statics
 from kernellab.run.base import Sample, WorkerFault
 from kernellab.run.child import AS_IT_IS, BORN, FAILED, LEFTOVERS, LOADED, SCRUBBED
@@ -121,7 +122,7 @@ class Child:
         return self.status is not None
 
     def log(self) -> str:
-        return os.pread(self._log, _LOG_KEPT, 0).decode(errors="replace")
+        return printable(os.pread(self._log, _LOG_KEPT, 0).decode(errors="replace"))
 
     def flooded(self) -> bool:
         return os.fstat(self._log).st_size >= self._nest.job.limits.file_size
@@ -267,7 +268,7 @@ class Samples:
         """Where its static memory lies, from what it says when it has loaded."""
         if reply.startswith(FAILED):
             sample.process.kill()
-            said = reply.removeprefix(FAILED).decode(errors="replace")
+            said = printable(reply.removeprefix(FAILED).decode(errors="replace"))
             raise WorkerFault(*describe(_FAILED_STATUS, _LOADING, said))
         if not reply.startswith(LOADED) or len(reply) != len(LOADED) + 16 * len(self._layouts):
             sample.line.refuse()

@@ -8,6 +8,7 @@ import select
 import signal
 import time
 
+from kernellab.core.printable import printable
 from kernellab.sandbox import scratch
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.limits import Limits
@@ -106,7 +107,7 @@ class Job:
             scratch.remove(self._scratch)
 
     def log(self) -> str:
-        return os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace")
+        return printable(os.pread(self._log_fd, _LOG_KEPT, 0).decode(errors="replace"))
 
     def flooded(self) -> bool:
         """Whether the output reached its limit. In a pid namespace no signal says so: a first process is spared it."""

@@ -53,7 +53,7 @@ from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
-from kernellab.verdict.controls import prove
+from kernellab.verdict.controls import examine
 
 _EXIT = {
     "better": EXIT_BETTER,
@@ -144,7 +144,7 @@ def run_search(
         check_sampler(settings.sampler)
     task, settings, candidates = known_candidates(locator, settings, extra)
     if not proved:
-        prove(task)
+        _prove(task, emit)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
     if warm is None and needs_some:
@@ -273,12 +273,18 @@ def try_candidate(
         raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
                          "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
-    prove(task)
+    _prove(task, emit)
     dims = dims or min(task.tune, key=task.least_bytes)
     with OpenTask(settings, task, locator, emit) as opened:
         chosen = with_defaults(opened.builder, candidate, params)
         with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen) as run:
             return _try(run, dims, candidate, chosen, {}, sanitized)
+
+
+def _prove(task: Task, emit: Listener) -> None:
+    """TaskRefused where wrong kernels would pass; what the outputs cannot show is told."""
+    for remark in examine(task).remarks:
+        emit(Event("note", f"remark: {remark}"))
 
 
 def _try(

@@ -32,3 +32,11 @@ def test_a_rejection_names_the_case() -> None:
 
 def test_what_cannot_be_made_is_told_in_its_own_words() -> None:
     assert _shown("invalid", "x.py has no 'ModelNew'", None)[0].endswith("lin: x.py has no 'ModelNew'")
+
+
+def test_a_remark_stands_beside_a_pass() -> None:
+    passed = Passed(level="full", cases=42, max_abs_err=0.0, max_ulp=3.4, budget_ulp=15.3, deterministic=True)
+    out = io.StringIO()
+    judgement = Judgement("passed", "lin", "", passed, None, "T1", "00", "ab", 1.0, remarks=("precision is unseen",))
+    show(Console(file=out, width=200), judgement)
+    assert "remark     precision is unseen" in out.getvalue()

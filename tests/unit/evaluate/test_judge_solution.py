@@ -109,3 +109,21 @@ def test_a_large_constant_in_the_problems_code_is_refused_in_words(folder: Path)
     (folder / "constant.py").write_text(text)
     with pytest.raises(TaskRefused, match="large tensor in its code"):
         SolutionJudge(SETTINGS, f"{folder / 'constant.py'}:Model", [])
+
+
+def test_what_passes_is_told_with_what_the_problem_cannot_show(folder: Path) -> None:
+    (folder / "far.py").write_text(PROBLEM.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
+    (folder / "far_new.py").write_text(HONEST.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
+    with SolutionJudge(SETTINGS, f"{folder / 'far.py'}:Model", [str(folder)]) as opened:
+        found = opened.judge(folder / "far_new.py")
+    assert found.status == "passed"
+    assert any("TF32 inputs" in remark for remark in found.remarks)
+    assert found.data()["remarks"] == list(found.remarks)
+
+
+def test_nothing_passes_where_wrong_kernels_would(folder: Path) -> None:
+    (folder / "nothing.py").write_text(PROBLEM.replace("torch.relu(x)", "torch.relu(torch.tanh(x) - 2)"))
+    (folder / "nothing_new.py").write_text(HONEST.replace("torch.relu(x)", "torch.zeros_like(x)"))
+    with SolutionJudge(SETTINGS, f"{folder / 'nothing.py'}:Model", [str(folder)]) as opened:
+        with pytest.raises(TaskRefused, match=r"would pass|does not depend"):
+            opened.judge(folder / "nothing_new.py")

@@ -294,3 +294,38 @@ def test_weights_of_numbered_layers_have_names_that_a_kernel_can_use() -> None:
     assert [(i.name, i.source) for i in found.inputs if i.role == "weight"] == [
         ("layer_0_weight", "0.weight"), ("layer_0_bias", "0.bias"),
     ]  # fmt: skip
+
+
+_FORGED = """
+import sys
+
+job = sys.modules["kernellab.graph.capture_job"]
+real = job.capture_subject
+
+
+class Forged:
+    def __init__(self, data):
+        self.data = data
+
+    def model_dump(self, mode):
+        {change}
+        return self.data
+
+
+job.capture_subject = lambda *given, **named: Forged(real(*given, **named).model_dump(mode="json"))
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "self.data['nodes'][0]['kwargs'] = {'a = print(), b': 1}",
+        "self.data['nodes'][0] |= {'op': 'aten.from_file.default', 'args': ['/tmp/made', True, 4]}",
+        "self.data['nodes'][0]['name'] = 'a = print()'",
+        "self.data['outputs'][0]['type']['dtype'] = 'float16'",
+    ],
+)
+def test_a_reply_made_by_hand_names_nothing_that_does_more_than_compute(files: Files, change: str) -> None:
+    forged = _FORGED.replace("{change}", change)
+    said = refused(files, module("return torch.softmax(x, 1)") + forged)
+    assert "no graph" in said.what

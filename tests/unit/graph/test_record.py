@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -134,3 +135,34 @@ def test_the_package_needs_no_torch_to_be_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "kernellab[torch]" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["x = f()", "lambda", "größe"])
+def test_names_are_names(name: str) -> None:
+    node = record().nodes[0]
+    with pytest.raises(ValidationError, match="is no name"):
+        record(nodes=(node.model_copy(update={"kwargs": {name: 1}}),))
+    with pytest.raises(ValidationError, match="is no name"):
+        record(nodes=(node.model_copy(update={"name": name}),))
+    with pytest.raises(ValidationError, match="is no name"):
+        record(symbols=(*record().symbols, Symbol(name=name, low=2, high=None, example=4)))
+
+
+def test_an_operator_with_files_is_in_no_record() -> None:
+    node = record().nodes[0].model_copy(update={"op": "aten.from_file.default"})
+    with pytest.raises(ValidationError, match="it reads or writes a file"):
+        record(nodes=(node,))
+
+
+def test_an_output_has_the_type_that_it_is_made_in() -> None:
+    short = TensorType(dtype="float16", extents=("d0 + d0 % 2", 8))
+    with pytest.raises(ValidationError, match="not of the type that it is made in"):
+        record(outputs=(Output(ref=Ref(ref="padded"), type=short),))
+
+
+@pytest.mark.parametrize(
+    "expression", ["9 ** 9 ** 9 ** 9", "((d0 ** 64) ** 64) ** 64", "(0 - 1) ** 0.5", "1e300 * 1e300"]
+)
+def test_sizes_beyond_all_memory_are_told_at_once(expression: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(expression)):
+        extents.size(expression, {"d0": 4})

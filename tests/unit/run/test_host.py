@@ -95,3 +95,21 @@ def test_what_a_problem_gives_forward_is_seen_before_any_solution_runs(torch_san
     assert arguments_of(torch_sandbox, Request("/nowhere/p.py", text=text)) == (None, {"value": 2.5}, {"value": None})
     with pytest.raises(TaskRefused, match="get_inputs"):
         arguments_of(torch_sandbox, Request("/nowhere/p.py", text=text.replace("get_inputs", "got_inputs")))
+
+
+_OVERWRITES = """
+import os
+for fd in range(3, 64):
+    try:
+        os.pwrite(fd, {!r}, 0)
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("reply", ["[]", '{"arguments": [3]}', '{"arguments": [{"value": NaN}]}', "[" * 100_000])
+def test_a_reply_that_names_no_arguments_is_refused(torch_sandbox: Sandbox, reply: str) -> None:
+    text = _OVERWRITES.format(reply.encode())
+    with pytest.raises(TaskRefused, match="inputs cannot be made"):
+        arguments_of(torch_sandbox, Request("/nowhere/p.py", text=text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_files_are_found_where_they_lie() -> None:
 
 @pytest.mark.parametrize(
     "data", [b"", b"\xff" * 20, bundle([]), bundle({"files": 3}), bundle({"files": [["a", 9]]}, b"one"),
-             bundle({"files": [["a", -1], ["b", 4]]}, b"one"), bundle({"files": [["a"]]})],
+             bundle({"files": [["a", -1], ["b", 4]]}, b"one"), bundle({"files": [["a"]]}), bundle({"files": [["a", math.inf]]}, b"one")],
 )  # fmt: skip
 def test_what_is_no_bundle_is_none(data: bytes) -> None:
     assert _opened(data) is None

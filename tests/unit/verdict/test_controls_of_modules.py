@@ -11,11 +11,12 @@ pytest.importorskip("torch")
 
 from tests.unit.tasks.modules import graphs
 
+from kernellab.graph.record import Ref
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.importing import Wishes
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.task import module_task
-from kernellab.verdict.controls import prove
+from kernellab.verdict.controls import examine, prove
 
 
 class Elsewhere(TorchOracle):
@@ -32,3 +33,21 @@ def test_a_proof_asks_the_processor_whatever_device_the_task_is_for() -> None:
     assert task.captured is not None
     there = replace(task, captured=replace(task.captured, oracle=Elsewhere(record.graph, "ieee")))
     assert prove(there) == prove(task) > 0
+
+
+def test_an_output_that_cannot_show_precision_is_named_beside_one_that_can() -> None:
+    made = graphs.tensor("d0", 8)
+    nodes = [
+        graphs.node("plain", "aten.tanh.default", [Ref(ref="x")], made),
+        graphs.node("much", "aten.mul.Scalar", [Ref(ref="plain"), 3.0], made),
+        graphs.node("far", "aten.add.Scalar", [Ref(ref="much"), 1e4], made),
+        graphs.node("near", "aten.sub.Scalar", [Ref(ref="far"), 1e4], made),
+    ]
+    both = graphs.graph([graphs.given("x", made)], nodes, {"d0": 16}, ("near", 0), ("plain", 0))
+    remarks = examine(module_task(graphs.module_record(both))).remarks
+    assert "precision of 'out' cannot be judged: a kernel that does 'TF32 inputs' would pass every case" in remarks
+    alone = graphs.graph([graphs.given("x", made)], nodes, {"d0": 16}, ("near", 0))
+    remarks = examine(module_task(graphs.module_record(alone))).remarks
+    assert "precision cannot be judged: a kernel that does 'TF32 inputs' would pass every case" in remarks
+    clear = graphs.graph([graphs.given("x", made)], nodes[:1], {"d0": 16})
+    assert examine(module_task(graphs.module_record(clear))).remarks == ()

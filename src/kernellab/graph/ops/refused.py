@@ -1,4 +1,4 @@
-"""Operators that no task can have: what is random, what has a size that the data decide, what reads raw bits."""
+"""Operators that no task can have: what is random, what has a size that the data decide, what reads raw bits or files."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _EMPTY = Refusal("it reads memory that nobody wrote", "use zeros or full")
 _BITS = Refusal("it reads the bits of a number as another type", "convert with .to(dtype)")
 _STRIDES = Refusal("it reads memory by strides, which a graph does not have", "use slices, unfold or reshape")
 _COMPLEX = Refusal("it makes complex numbers", "complex numbers are not supported; use the real and the imaginary part")
+_FILE = Refusal("it reads or writes a file", "make what the file holds an input or a buffer")
 _QUANTISED = Refusal("it makes a quantised tensor", "hold integers and scales as plain tensors")
 
 _FAMILIES: dict[Refusal, str] = {
@@ -34,6 +35,7 @@ _FAMILIES: dict[Refusal, str] = {
     _EMPTY: "empty empty_like new_empty empty_strided empty_permuted",
     _STRIDES: "as_strided as_strided_copy as_strided_scatter",
     _COMPLEX: "complex view_as_complex _fft_c2c _fft_r2c _fft_c2r polar stft istft",
+    _FILE: "from_file save",
     _QUANTISED: "quantize_per_tensor quantize_per_channel dequantize",
 }
 _BY_NAME = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}

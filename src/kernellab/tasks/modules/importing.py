@@ -35,6 +35,8 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
+_TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
+"""What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Importer:
             record = record_of(graph, problem, wishes)
             request, room = _asked(problem, wishes).request, _witnessed_bytes(record)
             agree(record, partial(self.capturer.witness, request, room=room))
-        except (RuntimeError, IndexError, ValueError, MemoryError) as err:  # torch's own, on inputs that are drawn here
+        except _TORCHS_OWN as err:
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
                 f"{problem.name}: its graph does not run on drawn inputs: {first[:300]}",
