@@ -20,10 +20,12 @@ _RESERVED = (
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm main l first "
     "lanes real block LANES EXP MATH NULL INFINITY NAN I exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan tanh erf asin "
     "acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton "
-    "libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE"
+    "libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE "
+    "at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left right step total "
+    "fresh dot parts INDEX BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION PROMOTE STAGES"
 )
 _WORDS = frozenset(_RESERVED.split())
-_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oi]*|step\d+|from_bf16|to_bf16|exp_poly")
+_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oib]*|step\d+|from_bf16|to_bf16|exp_poly")
 
 
 class FusionNames:
