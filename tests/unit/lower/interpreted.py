@@ -16,7 +16,7 @@ from tests.unit.lower.products import SUBJECTS, record_of
 from triton.runtime import interpreter
 
 from kernellab.graph.evaluate import evaluate
-from kernellab.graph.record import GraphRecord
+from kernellab.graph.record import GraphRecord, sizes_from
 from kernellab.lower.candidates import written
 
 CHOICES: dict[str, list[Any]] = {
@@ -55,7 +55,10 @@ def interpret(name: str, folder: str) -> None:
 
 def check(record: GraphRecord, name: str, text: str, shapes: Any, dtype: Any, folder: str) -> None:
     generator = torch.Generator().manual_seed(3)
-    inputs = {i.name: torch.randn(s, generator=generator).to(dtype) for i, s in zip(record.inputs, shapes, strict=True)}
+    given = dict(zip([i.name for i in record.inputs if i.role == "input"], shapes, strict=True))
+    own = {i.name: i.type.shape({}) for i in record.inputs if i.role != "input"}
+    sizes = sizes_from(record, {**given, **own})
+    inputs = {i.name: torch.randn(i.type.shape(sizes), generator=generator).to(dtype) for i in record.inputs}
     wanted = evaluate(record, {n: t.double() for n, t in inputs.items()})
     space: dict[str, Any] = {"scratch": scratch}
     file = f"{folder}/{name}.py"

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch.nn import functional as nn
+from torch import nn
+from torch.nn import functional
 
 from kernellab.graph.live import capture_object
 from kernellab.graph.record import GraphRecord
@@ -16,7 +17,7 @@ from kernellab.graph.record import GraphRecord
 
 @dataclass(frozen=True)
 class Subject:
-    """`others`: shapes of the inputs that the same text must serve."""
+    """`others`: shapes of the arguments that the same text must serve."""
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
@@ -34,7 +35,7 @@ def heads(x: Any, w: Any) -> Any:
 
 
 def block(x: Any, w: Any, bias: Any, scale: Any) -> Any:
-    return torch.nn.functional.gelu(nn.linear(x, w, bias)) * scale + x[..., :1]
+    return functional.gelu(functional.linear(x, w, bias)) * scale + x[..., :1]
 
 
 def mlp(x: Any, w: Any, v: Any) -> Any:
@@ -47,7 +48,7 @@ def logs(x: Any, w: Any) -> Any:
 
 
 def gated(x: Any, w: Any, v: Any) -> Any:
-    return nn.silu(x @ w) * (x @ v)
+    return functional.silu(x @ w) * (x @ v)
 
 
 SUBJECTS: dict[str, Subject] = {
@@ -67,6 +68,24 @@ SUBJECTS: dict[str, Subject] = {
     "half": Subject(lambda a, b: a @ b, ((33, 40), (40, 50)), dtype=torch.float16),
     "widened": Subject(lambda a, b: torch.exp(a.float()) @ b.float(), ((33, 40), (40, 50)), dtype=torch.bfloat16),
 }  # fmt: skip
+
+_CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...], tuple[int, ...]]] = {
+    "conv_plain": (nn.Conv2d(5, 7, (3, 2)), (2, 5, 9, 8), (3, 5, 4, 2)),
+    "conv_one": (nn.Conv1d(6, 17, 5, stride=2, padding=3), (2, 6, 23), (1, 6, 2)),
+    "conv_wide": (nn.Conv2d(33, 20, 3, stride=(2, 1), padding=(1, 2)), (2, 33, 7, 6), (1, 33, 5, 9)),
+    "conv_far": (nn.Conv2d(4, 6, 3, dilation=(2, 3), padding=2), (2, 4, 11, 13), (3, 4, 6, 5)),
+    "conv_groups": (nn.Conv2d(12, 20, 3, groups=4, padding=1), (3, 12, 6, 5), (1, 12, 2, 3)),
+    "conv_three": (nn.Conv3d(3, 5, (2, 3, 2), padding=(0, 1, 1), stride=(1, 2, 1)), (2, 3, 5, 6, 7), (1, 3, 2, 3, 4)),
+    "turned": (nn.ConvTranspose2d(5, 7, (3, 4), stride=2, padding=1), (2, 5, 6, 5), (1, 5, 2, 3)),
+    "turned_even": (nn.ConvTranspose2d(5, 7, 4, stride=2, padding=1), (2, 5, 4, 5), (3, 5, 3, 2)),
+    "turned_one": (nn.ConvTranspose1d(6, 16, 3, stride=3, output_padding=2, groups=2), (2, 6, 9), (3, 6, 4)),
+    "turned_far": (nn.ConvTranspose2d(5, 7, 3, dilation=2, stride=(2, 1)), (2, 5, 6, 5), (1, 5, 2, 3)),
+    "turned_three": (nn.ConvTranspose3d(4, 5, (3, 3, 2), stride=(2, 1, 2), padding=1), (2, 4, 3, 4, 3), (3, 4, 2, 3, 5)),
+}  # fmt: skip
+SUBJECTS |= {
+    name: Subject(nn.Sequential(layer, nn.ReLU()), (shape,), ((other,),))
+    for name, (layer, shape, other) in _CONVOLUTIONS.items()
+}
 
 
 @cache
