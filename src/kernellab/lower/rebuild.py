@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernellab.lower.axes import Axis, Index, Looked, Quotient, Remainder, Term
+from kernellab.lower.sizes import ONE
 from kernellab.lower.values import (
     Apply,
     Guard,
@@ -74,6 +75,32 @@ class Axes(Change):
 
     def axis(self, axis: Axis) -> Axis | None:
         return self._axes.get(axis, axis)
+
+
+class Placed(Change):
+    """An index in place of an axis."""
+
+    def __init__(self, axis: Axis, spot: Index) -> None:
+        self._axis, self._spot = axis, spot
+
+    def index(self, index: Index, made: Made) -> Index:
+        found = Index((), index.offset)
+        for term, factor in index.terms:
+            if term == self._axis:
+                found = found + self._spot.times(factor)
+            else:
+                found = found + super().index(Index(((term, ONE),)), made).times(factor)
+        return found
+
+
+class Instead(Change):
+    """Another value in place of a reduction."""
+
+    def __init__(self, old: Reduce, new: Value) -> None:
+        self._old, self._new = old, new
+
+    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
+        return self._new if axes == self._old.axes else super().reduced(how, axes, body)
 
 
 def rebuilt(value: Value, change: Change) -> Value:

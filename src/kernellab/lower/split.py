@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
-from kernellab.lower.rebuild import Change, Made, rebuilt
+from kernellab.lower.rebuild import Instead, Placed, rebuilt
 from kernellab.lower.rows import rows_of
-from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Reduce, Value, guard, load, number, reduce, walk
+from kernellab.lower.values import Reduce, guard, load, number, reduce, walk
 
 PARTS = Size.of("PARTS")
 _ALIGNED = 1024
@@ -39,7 +39,7 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     chunk = Size.of(f"({along.extent.text} + {_ALIGNED} * PARTS - 1) // ({_ALIGNED} * PARTS)") * Size.of(_ALIGNED)
     part, inner = Axis("part", PARTS), Axis("inner", chunk)
     spot = Index.of(part).times(chunk) + Index.of(inner)
-    body = rebuilt(whole.body, _Placed(along, spot))
+    body = rebuilt(whole.body, Placed(along, spot))
     body = guard(((spot, along.extent),), body, number(_NEUTRAL[whole.how]))
     row = Index()
     for axis, stride in zip(store.axes, _strides(store.axes), strict=True):
@@ -48,34 +48,8 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     tensor = Tensor(name, "float32", (*(a.extent for a in store.axes), PARTS))
     made = Store((name, 0), (where,), reduce(whole.how, (inner,), body), (*store.axes, part))
     joined = reduce(whole.how, (part,), load(name, (where,), "float"))
-    return made, replace(store, value=rebuilt(store.value, _Instead(whole, joined))), tensor
+    return made, replace(store, value=rebuilt(store.value, Instead(whole, joined))), tensor
 
 
 def _strides(axes: Sequence[Axis]) -> list[Size]:
     return [product_of(a.extent for a in axes[i + 1 :]) for i in range(len(axes))]
-
-
-class _Placed(Change):
-    """An index in place of an axis."""
-
-    def __init__(self, axis: Axis, spot: Index) -> None:
-        self._axis, self._spot = axis, spot
-
-    def index(self, index: Index, made: Made) -> Index:
-        found = Index((), index.offset)
-        for term, factor in index.terms:
-            if term == self._axis:
-                found = found + self._spot.times(factor)
-            else:
-                found = found + super().index(Index(((term, ONE),)), made).times(factor)
-        return found
-
-
-class _Instead(Change):
-    """Another value in place of a reduction."""
-
-    def __init__(self, old: Reduce, new: Value) -> None:
-        self._old, self._new = old, new
-
-    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
-        return self._new if axes == self._old.axes else super().reduced(how, axes, body)

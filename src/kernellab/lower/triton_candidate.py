@@ -9,25 +9,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernellab.lower.about import about
-from kernellab.lower.emit_product import DOT
-from kernellab.lower.emit_triton import Form, TritonWriter
+from kernellab.lower.emit_product import dot_text
+from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.product import is_large, product_of
-from kernellab.lower.product_step import product_step
+from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
 from kernellab.lower.rows import rows_of
 from kernellab.lower.sizes import product_of as whole_of
-from kernellab.lower.sizes import times_text
 from kernellab.lower.split import can_split, split
 from kernellab.lower.tensors import KernelStep, Space, Written, quoted, spaced
+from kernellab.lower.triton_step import plain_step
 from kernellab.lower.values import Reduce, walk
 
 Way = Form | Literal["split"]
-_TENSOR_CORES = (
-    "tensor cores make blocks of the products; what comes behind a product is done before it is stored.\n"
-    "Float32 factors keep their precision: three bfloat16 parts each, or three tf32 products."
-)
 _WHY: dict[Way, str] = {
     "flat": "a program makes a block of neighbouring elements; reads and writes are whole lines of memory.",
     "row": "a program has one row in registers, so that it is read once and written once.",
@@ -36,33 +32,13 @@ _WHY: dict[Way, str] = {
     "split": "parts of each long reduction go to programs of their own, so that all of the device has work.",
     "row_loop": "a program goes over a long row in pieces, once for each reduction; later passes find it in the cache.",
 }
-_MOST = 65_536
-"""Elements of a row that one program holds."""
 _FLAT: list[Form] = ["flat"]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
-_ORDER = [
-    "PARTS",
-    "BLOCK_M",
-    "BLOCK_N",
-    "BLOCK_K",
-    "GROUP_M",
-    "PRECISION",
-    "PROMOTE",
-    "STAGES",
-    "BLOCK",
-    "LANES",
-    "PIECE",
-    "WARPS",
-]
-_CHOICES: dict[str, list[int]] = {
-    "PARTS": [512, 1024, 128, 2048, 64], "BLOCK": [1024, 2048, 512, 4096, 256], "LANES": [32, 64, 16, 128, 256],
-    "PIECE": [16, 32, 8, 64, 4], "WARPS": [4, 8, 2, 16, 1],
-}  # fmt: skip
-_FORM_CHOICES: dict[Form, list[str]] = {
-    "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
-    "tile_loop": ["LANES", "PIECE", "WARPS"],
-}  # fmt: skip
+_ORDER = (
+    "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "PROMOTE", "STAGES", "BLOCK", "LANES",
+    "PIECE", "WARPS",
+)  # fmt: skip
 _SHORT = 64
 """Elements that one thread reduces by itself."""
 _PRODUCT = """\
@@ -76,22 +52,26 @@ def _product(a, b):
 
 @dataclass(frozen=True)
 class _Plan:
-    """`way`: the form of what is no product on tensor cores; `products`: whether there are such products."""
+    """`way`: the form of what is no product on tensor cores; `products`: how those are made, if so."""
 
     name: str
     way: Way
-    products: bool = False
+    products: Kind | None = None
 
 
 def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     """One for each form that suits some kernel of the fusion; with products on tensor cores first."""
     kernels = FusionNames(fusion).kernels(fusion, along=True)
-    products = [product_of(stores) for stores in kernels]
+    products = [p for stores in kernels if (p := product_of(stores)) is not None]
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
-    if any(products):
-        others = _ways(fusion, [k for k, product in zip(kernels, products, strict=True) if product is None]) or _FLAT
-        plain = plans[-1:] if any(p and is_large(p.whole, fusion.sizes) for p in products) else plans
-        plans = [_Plan(f"product_{way}" if len(others) > 1 else "product", way, products=True) for way in others]
+    if products:
+        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
+        plain = plans[-1:] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
+        plans = [
+            _Plan(f"{kind}_{way}" if len(others) > 1 else kind, way, kind)
+            for kind in product_kinds(fusion, precision)
+            for way in others
+        ]
         plans += plain
     return [_written(fusion, plan, precision) for plan in plans]
 
@@ -125,22 +105,21 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
 def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
     names = FusionNames(fusion)
     steps: list[KernelStep] = []
-    for stores in names.kernels(fusion, along=True):
-        product = product_of(stores) if plan.products else None
-        if product is not None:
-            steps.append(product_step(f"step{len(steps)}", product, names, fusion, precision))
+    for given, stores in zip(fusion.kernels, names.kernels(fusion, along=True), strict=True):
+        if plan.products and product_of(stores) is not None:
+            steps += product_steps(plan.products, given, names, fusion, precision, len(steps))
             continue
         for each in _halves(fusion, stores, names, len(steps)) if plan.way == "split" else [stores]:
             suited = _forms(each)
             preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
             form = next((f for f in preferred if f in suited), suited[-1])
-            steps.append(_step(f"step{len(steps)}", each, names, form, "4" if plan.products else "WARPS"))
+            steps.append(plain_step(f"step{len(steps)}", each, names, form, "4" if plan.products else "WARPS"))
     body = "\n\n\n".join(s.text.text for s in steps)
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
-    extra = (_PRODUCT if "_product" in body else "") + (DOT if " dot(" in body else "")
-    why = _TENSOR_CORES if plan.products else _WHY[plan.way]
+    extra = (_PRODUCT if "_product" in body else "") + dot_text(body)
+    why = PRODUCT_WHY[plan.products] if plan.products else _WHY[plan.way]
     text = "\n".join([
         f'"""{about(fusion, why)}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
         f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
@@ -162,31 +141,6 @@ def _space(steps: Sequence[KernelStep]) -> Space:
     for step in steps:
         space = {**step.space, **space}
     return {name: space[name] for name in _ORDER if name in space}
-
-
-def _step(name: str, stores: list[Store], names: FusionNames, form: Form, warps: str) -> KernelStep:
-    rows = rows_of(stores)
-    text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
-    chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
-    space = {n: _CHOICES[n] for n in chosen} | ({"PARTS": _CHOICES["PARTS"]} if "PARTS" in text.sizes else {})
-    given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
-    lines: list[str] = []
-    if form == "flat" or rows is None:
-        grid, block = f"triton.cdiv({times_text(a.extent for a in stores[0].axes)}, BLOCK)", "BLOCK"
-    else:
-        length = times_text(a.extent for a in rows.along)
-        grid, block = times_text(a.extent for a in rows.chosen), "BLOCK"
-        if form in ("tile", "tile_loop"):
-            outer, lanes = times_text(a.extent for a in rows.chosen[:-1]), rows.chosen[-1].extent.factor_text
-            grid, block, given = f"{outer} * triton.cdiv({lanes}, LANES)", "PIECE", f"{given}, LANES=LANES"
-        if form in ("row", "tile"):
-            block = f"triton.next_power_of_2({length})"
-            lines = [
-                f"    if {length}{' * LANES' if form == 'tile' else ''} > {_MOST}:",
-                '        raise ValueError("rows this long do not fit the registers of one program")',
-            ]
-    lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
-    return KernelStep(text, tuple(lines), space)
 
 
 def _launch(fusion: Fusion, names: FusionNames, steps: Sequence[KernelStep], space: Space) -> str:

@@ -23,6 +23,11 @@ class Subject:
     shapes: tuple[tuple[int, ...], ...]
     others: tuple[tuple[tuple[int, ...], ...], ...] = ()
     dtype: torch.dtype = torch.float32
+    timed: int | None = None
+
+    def sizes(self, record: GraphRecord) -> dict[str, int]:
+        """What a text is written for; it must serve the others as well."""
+        return {s.name: self.timed or s.example for s in record.symbols}
 
 
 def attend(q: Any, k: Any) -> Any:
@@ -54,6 +59,7 @@ def gated(x: Any, w: Any, v: Any) -> Any:
 SUBJECTS: dict[str, Subject] = {
     "plain": Subject(
         lambda a, b: a @ b, ((33, 40), (40, 50)), (((2, 2), (2, 2)), ((17, 67), (67, 19)), ((129, 3), (3, 2))),
+        timed=600,
     ),
     "both_turned": Subject(lambda a, b: a.T @ b.T, ((40, 33), (50, 40)), (((37, 17), (23, 37)),)),
     "added": Subject(lambda c, a, b: torch.addmm(c, a, b, alpha=0.5, beta=2), ((50,), (33, 40), (40, 50))),
@@ -76,6 +82,7 @@ _CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...], tuple[int, ...]]] = {
     "conv_far": (nn.Conv2d(4, 6, 3, dilation=(2, 3), padding=2), (2, 4, 11, 13), (3, 4, 6, 5)),
     "conv_groups": (nn.Conv2d(12, 20, 3, groups=4, padding=1), (3, 12, 6, 5), (1, 12, 2, 3)),
     "conv_three": (nn.Conv3d(3, 5, (2, 3, 2), padding=(0, 1, 1), stride=(1, 2, 1)), (2, 3, 5, 6, 7), (1, 3, 2, 3, 4)),
+    "conv_deep": (nn.Conv2d(64, 10, 3, padding=1), (2, 64, 4, 5), (2, 64, 2, 3)),
     "turned": (nn.ConvTranspose2d(5, 7, (3, 4), stride=2, padding=1), (2, 5, 6, 5), (1, 5, 2, 3)),
     "turned_even": (nn.ConvTranspose2d(5, 7, 4, stride=2, padding=1), (2, 5, 4, 5), (3, 5, 3, 2)),
     "turned_one": (nn.ConvTranspose1d(6, 16, 3, stride=3, output_padding=2, groups=2), (2, 6, 9), (3, 6, 4)),
