@@ -11,7 +11,7 @@ NaN with `bf16x6`, because infinity has no parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.c_text import factor_text, index_text
@@ -85,7 +85,7 @@ class ProductWriter(TritonWriter):
     behind the other; `blocked`: a step goes along the last axis of the sums alone, and not over all of them as one."""
 
     def __init__(
-        self, name: str, product: Product, tensors: dict[str, Tensor], short: str, in_parts: set[str], blocked: bool
+        self, name: str, product: Product, tensors: dict[str, Tensor], short: str, in_parts: Set[str], blocked: bool
     ) -> None:
         super().__init__(name, [product.store], tensors, "flat", None)
         self._product, self._short, self._in_parts, self._blocked = product, short, in_parts, blocked
@@ -118,6 +118,8 @@ class ProductWriter(TritonWriter):
         at_n = f"(tile % group // high * BLOCK_N + tl.arange(0, BLOCK_N)){self._wide}[None, :]"
         self._spread(top, "at_m", at_m, "in_m", product.rows)
         self._spread(top, "at_n", at_n, "in_n", product.columns)
+        for index, extent in product.edges:
+            top.add(f"in_m = in_m & {self._inside(index, extent, top)}")
 
     def _spread(self, scope: Scope, name: str, text: str, mask: str, axes: Sequence[Axis]) -> None:
         """Axes from a number that counts all of them, and where that is one of theirs."""

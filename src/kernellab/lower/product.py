@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernellab.lower.axes import Axis
 from kernellab.lower.inline import Store
 from kernellab.lower.rebuild import Axes, rebuilt
-from kernellab.lower.values import Apply, Bound, Guard, Load, Number, Reduce, Value, looked, walk
+from kernellab.lower.values import Apply, Bound, Guard, Load, Number, Reduce, Value, guard, looked, number, walk
 
 _TILE = 128
 """Rows and columns of a block of the result, about: a factor is read again for each block that it is part of."""
@@ -38,6 +38,13 @@ class Product:
     columns: tuple[Axis, ...]
     along: tuple[Axis, ...]
     across: tuple[Axis, ...]
+    edges: tuple[Bound, ...] = ()
+    """Nothing is stored where one of these does not hold."""
+
+    @property
+    def edged(self) -> Store:
+        """The store with its edges around its value, so that both are changed together."""
+        return replace(self.store, value=guard(self.edges, self.store.value, number(0.0)))
 
 
 @dataclass(frozen=True)
@@ -49,21 +56,26 @@ class Operand:
     conditions: tuple[Value, ...] = ()
 
 
-def product_of(stores: Sequence[Store]) -> Product | None:
-    """The kernel as a product, where it is one and nothing but pointwise work is around it."""
+def product_of(stores: Sequence[Store], edged: bool = False) -> Product | None:
+    """The kernel as a product, where it is one and nothing but pointwise work is around it. `edged`: a guard around all of
+    that says what is stored."""
+    edges: tuple[Bound, ...] = ()
+    if edged and isinstance(guarded := stores[0].value, Guard):
+        stores, edges = [replace(stores[0], value=guarded.body)], guarded.bounds
     reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
     if len(stores) != 1 or len(reductions) != 1 or not is_product(reductions[0]):
         return None
     (store,), (whole,) = stores, reductions
     one, two = whole.body.children()
     rows = tuple(a for a in store.axes if a in one.free and a not in two.free)
-    columns = tuple(a for a in store.axes if a in two.free and a not in one.free)
+    at_edges = {a for index, _ in edges for a in index.axes}
+    columns = tuple(a for a in store.axes if a in two.free and a not in one.free and a not in at_edges)
     batch = tuple(a for a in store.axes if a not in rows and a not in columns)
     if not rows or not columns:
         return None
     across = tuple(Axis(f"{a.name}b", a.extent) for a in whole.axes)
     two = rebuilt(two, Axes(dict(zip(whole.axes, across, strict=True))))
-    return Product(store, whole, one, two, batch, rows, columns, whole.axes, across)
+    return Product(store, whole, one, two, batch, rows, columns, whole.axes, across, edges)
 
 
 def is_product(value: Value) -> bool:

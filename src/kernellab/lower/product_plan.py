@@ -90,7 +90,7 @@ class _Repacked(Change):
 
 def _with(product: Product, whole: Value) -> Store:
     """The kernel with another sum in place of its own."""
-    return replace(product.store, value=rebuilt(product.store.value, Instead(product.whole, whole)))
+    return replace(product.edged, value=rebuilt(product.edged.value, Instead(product.whole, whole)))
 
 
 def few(product: Product, sizes: Mapping[str, int]) -> bool:

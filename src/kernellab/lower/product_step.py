@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Literal
 
 from kernellab.lower.axes import Axis
@@ -10,6 +10,7 @@ from kernellab.lower.emit_product import CopyWriter, ProductWriter, choices
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
+from kernellab.lower.phases import phased
 from kernellab.lower.product import Product, operand_of, points, product_of
 from kernellab.lower.product_plan import Packed, few, packed, parted
 from kernellab.lower.sizes import Size, times_text
@@ -40,7 +41,7 @@ def product_kinds(fusion: Fusion, precision: str) -> list[Kind]:
     """The ways that suit some product of the fusion, the most promising first."""
     names = FusionNames(fusion)
     kernels = [names.named(stores) for stores in fusion.kernels]
-    products = [p for stores in kernels if (p := product_of(stores)) is not None]
+    products = [phased(p) or p for stores in kernels if (p := product_of(stores)) is not None]
     kinds: list[Kind] = ["product"]
     worth = [p for p in products if _packed(p, names, fusion, precision) is not None]
     if worth:
@@ -57,17 +58,17 @@ def product_steps(
     product = product_of(named)
     assert product is not None
     work = _Work(names, fusion, precision, _short(product, names, fusion))
-    if kind == "packed":
-        found = _packed(product, names, fusion, precision)
-        if found is not None:
-            return work.packed(*found, number)
     if kind == "parted" and few(product, fusion.sizes):
         shape = names.tensors[product.store.tensor[0]].shape
         first, second, between = parted(product, shape, fusion.sizes, f"part{number}")
         names.add(between)
         step = work.step(f"step{number}", first)
         return [step, plain_step(f"step{number + 1}", names.flat([second]), names, "flat", "4")]
-    return [work.step(f"step{number}", product.store)]
+    product = phased(product) or product
+    found = _packed(product, names, fusion, precision) if kind == "packed" else None
+    if found is not None:
+        return work.packed(*found, number, bool(product.edges))
+    return [work.step(f"step{number}", product.edged, edged=bool(product.edges))]
 
 
 def _packed(product: Product, names: FusionNames, fusion: Fusion, precision: str) -> tuple[list[Packed], Store] | None:
@@ -88,15 +89,14 @@ class _Work:
     def __init__(self, names: FusionNames, fusion: Fusion, precision: str, short: str) -> None:
         self._names, self._sizes, self._precision, self._short = names, fusion.sizes, precision, short
 
-    def packed(self, copies: list[Packed], store: Store, number: int) -> list[KernelStep]:
+    def packed(self, copies: list[Packed], store: Store, number: int, edged: bool) -> list[KernelStep]:
         """Copies keep their dims until every place in them is known; then they have so many parts as well."""
         for each in copies:
             self._names.tensors[each.tensor.name] = each.tensor
         parts = _parts(self._precision, self._short)
         steps = [self._copy(f"step{number + n}", each, parts) for n, each in enumerate(copies)]
-        steps.append(
-            self.step(f"step{number + len(copies)}", store, {c.tensor.name for c in copies} if parts > 1 else set())
-        )
+        in_parts = {c.tensor.name for c in copies} if parts > 1 else frozenset[str]()
+        steps.append(self.step(f"step{number + len(copies)}", store, in_parts, edged))
         for each in copies:
             shape = (Size.of(parts), *each.tensor.shape) if parts > 1 else each.tensor.shape
             self._names.add(Tensor(each.tensor.name, "bfloat16" if parts > 1 else each.tensor.dtype, shape))
@@ -109,11 +109,11 @@ class _Work:
         count = times_text(a.extent for a in stores[0].axes)
         return KernelStep(text, (f"    {name}[(triton.cdiv({count}, 1024),)]({given}, BLOCK=1024, num_warps=4)",), {})
 
-    def step(self, name: str, store: Store, in_parts: set[str] | None = None) -> KernelStep:
-        product = product_of(self._names.flat([store]))
+    def step(self, name: str, store: Store, in_parts: Set[str] = frozenset(), edged: bool = False) -> KernelStep:
+        product = product_of(self._names.flat([store]), edged)
         assert product is not None
         blocked = self._blocked(product)
-        writer = ProductWriter(name, product, self._names.tensors, self._short, in_parts or set(), blocked)
+        writer = ProductWriter(name, product, self._names.tensors, self._short, in_parts, blocked)
         text = writer.kernel()
         blocks = [(product.rows, "BLOCK_M"), (product.columns, "BLOCK_N")]
         grid = " * ".join([
