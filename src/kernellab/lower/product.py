@@ -122,10 +122,20 @@ def counted(otherwise: Times) -> Times:
         if product is not None and is_large(product.whole, sizes):
             return _in_blocks(product, sizes)
         found = otherwise(stores, sizes)
-        slow = {v: n * (_SCALAR - 1) for v, n in found.items() if is_product(v) and is_large(v, sizes)}
+        slow = {v: found[v] * (_SCALAR - 1) for v in _could_be(stores, sizes) if v in found}
         return found + Counter(slow)
 
     return times
+
+
+def _could_be(stores: Sequence[Store], sizes: Mapping[str, int]) -> list[Value]:
+    """What would be a product on tensor cores if it were stored: a large product, with pointwise work behind it or not."""
+    inside: dict[Value, frozenset[Reduce]] = {}
+    for value in walk(*(s.value for s in stores)):
+        below = frozenset(r for child in value.children() for r in inside[child])
+        inside[value] = below | {value} if isinstance(value, Reduce) else below
+    alone = [(v, next(iter(r))) for v, r in inside.items() if len(r) == 1 and isinstance(v, Reduce | Apply)]
+    return [v for v, whole in alone if is_product(whole) and is_large(whole, sizes)]
 
 
 def is_large(whole: Value, sizes: Mapping[str, int]) -> bool:

@@ -61,17 +61,16 @@ class _Plan:
 
 def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     """One for each form that suits some kernel of the fusion; with products on tensor cores first."""
-    kernels = FusionNames(fusion).kernels(fusion, along=True)
-    products = [p for stores in kernels if (p := product_of(stores)) is not None]
+    names = FusionNames(fusion)
+    kernels = names.kernels(fusion, along=True)
+    products = [p for stores in kernels if names.real == "float" and (p := product_of(stores)) is not None]
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
     if products:
         others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
         plain = plans[-1:] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
-        plans = [
-            _Plan(f"{kind}_{way}" if len(others) > 1 else kind, way, kind)
-            for kind in product_kinds(fusion, precision)
-            for way in others
-        ]
+        first, *more = product_kinds(fusion, precision)
+        plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
+        plans += [_Plan(kind, others[0], kind) for kind in more]
         plans += plain
     return [_written(fusion, plan, precision) for plan in plans]
 

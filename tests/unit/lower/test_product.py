@@ -20,7 +20,7 @@ from kernellab.lower.fusion import Fusion, evaluated_apart, fuse  # noqa: E402
 from kernellab.lower.inline import Store  # noqa: E402
 from kernellab.lower.product import counted, operand_of, product_of  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
-from kernellab.lower.values import apply, guard, load, number, reduce  # noqa: E402
+from kernellab.lower.values import Apply, apply, guard, load, number, reduce, walk  # noqa: E402
 
 M, N, K = (Axis(name, Size.of(size)) for name, size in (("i", "m"), ("j", "n"), ("r", "k")))
 
@@ -101,6 +101,15 @@ def test_rows_behind_a_product_are_a_kernel_of_their_own() -> None:
     record = capture_object(lambda a, b: torch.softmax(a @ b, -1), (torch.rand(32, 48), torch.rand(48, 40)), "rows")
     kernels = fused(record, 512).kernels
     assert [product_of(stores) is not None for stores in kernels] == [True, False]
+
+
+def test_a_product_under_a_window_is_stored_with_what_comes_behind_it() -> None:
+    layer = torch.nn.Conv2d(8, 32, 3)
+    record = capture_object(lambda x: nn.max_pool2d(torch.tanh(layer(x)) * 2, 2), (torch.rand(2, 8, 18, 18),), "window")
+    first, second = fused(record, 64).kernels
+    assert product_of(first) is not None
+    assert first[0].value.fields[0] == "mul"
+    assert not any(isinstance(v, Apply) and v.function == "tanh" for v in walk(second[0].value))
 
 
 def test_costly_work_on_a_factor_is_done_once_and_cheap_work_in_place() -> None:

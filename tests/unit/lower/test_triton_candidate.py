@@ -27,7 +27,7 @@ from kernellab.tasks.modules.task import module_task
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
     "loss": ["split", "row", "row_loop"], "window": ["flat"],
-    "chain": ["product_row", "product_row_loop", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
+    "chain": ["product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
     "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """
