@@ -181,14 +181,14 @@ class ProductWriter(TritonWriter):
             return
         scope.add(f"at_step = {where}")
         window = f"tl.cast(at_step // pieces, {'INDEX' if self._wide else 'tl.int32'})"
-        scope.add(f"window = {window}")
+        scope.add(f"at_window = {window}")
         scope.add(f"at_k = (at_step % pieces * BLOCK_K + tl.arange(0, BLOCK_K)){self._wide}")
-        self._decode(scope, "window", along[:-1])
+        self._decode(scope, "at_window", along[:-1])
         for one, two in zip(along[:-1], across[:-1], strict=True):
             scope.add(f"{two.name} = {one.name}")
         last = along[-1].extent.text
         if not self._short:  # steps that are added together may go beyond the last
-            scope.add(f"there = tl.where(window < {times_text(a.extent for a in along[:-1])}, {last}, 0)")
+            scope.add(f"there = tl.where(at_window < {times_text(a.extent for a in along[:-1])}, {last}, 0)")
             last = "there"
         for axis, mask, spread in ((along[-1], "in_a", "[None, :]"), (across[-1], "in_b", "[:, None]")):
             scope.add(f"{axis.name} = at_k{spread}")

@@ -24,7 +24,7 @@ _RESERVED = (
     "acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton "
     "libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE "
     "at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left right step total "
-    "fresh dot parts six pieces window at_step to high middle low left_in right_in SPLITS "
+    "fresh dot parts six pieces at_window at_step to high middle low left_in right_in SPLITS "
     "INDEX BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION PROMOTE STAGES"
 )
 _WORDS = frozenset(_RESERVED.split())

@@ -19,6 +19,7 @@ from kernellab.lower.tensors import Tensor
 from kernellab.lower.values import Load, Value, apply, guard, load, number, reduce
 
 SPLITS = Size.of("SPLITS")
+_SPLITS = (2, 4, 8, 16, 32, 64, 128)
 _ALIGNED = 64
 """Parts of sums begin at multiples of this."""
 _BLOCKS, _TILE = 132, 128
@@ -95,9 +96,18 @@ def _with(product: Product, whole: Value) -> Store:
 
 def few(product: Product, sizes: Mapping[str, int]) -> bool:
     """Whether most of a device would stand idle, and the sums are long."""
+    return _blocks(product, sizes) < _BLOCKS and points(product.along, sizes) >= _LONG
+
+
+def splits(product: Product, sizes: Mapping[str, int]) -> list[int]:
+    """Numbers of parts, those first that make two programs for each processor."""
+    return sorted(_SPLITS, key=lambda s: abs(s * _blocks(product, sizes) - 2 * _BLOCKS))
+
+
+def _blocks(product: Product, sizes: Mapping[str, int]) -> int:
+    """Of the result; parts of sums aside."""
     tiles = [-(-points(axes, sizes) // _TILE) for axes in (product.rows, product.columns)]
-    blocks = points(product.batch, sizes) * tiles[0] * tiles[1]
-    return blocks < _BLOCKS and points(product.along, sizes) >= _LONG
+    return points([a for a in product.batch if a.extent != SPLITS], sizes) * tiles[0] * tiles[1]
 
 
 def parted(product: Product, shape: Sequence[Size], sizes: Mapping[str, int], name: str) -> tuple[Store, Store, Tensor]:

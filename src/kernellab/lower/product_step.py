@@ -12,7 +12,7 @@ from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
 from kernellab.lower.phases import phased
 from kernellab.lower.product import Product, operand_of, points, product_of
-from kernellab.lower.product_plan import Packed, few, packed, parted
+from kernellab.lower.product_plan import Packed, few, packed, parted, splits
 from kernellab.lower.sizes import Size, times_text
 from kernellab.lower.tensors import KernelStep, Space, Tensor
 from kernellab.lower.triton_step import plain_step
@@ -30,9 +30,10 @@ _PRECISIONS = {
     "ieee": ["bf16x6", "tf32x3", "ieee"], "tf32": ["tf32", "bf16x6"], "bf16": ["bf16", "tf32"], "f16": ["f16", "tf32"],
 }  # fmt: skip
 """By the contract: what the factors may lose, the fastest first."""
-_SPLITS = [8, 4, 16, 2, 32]
 _LARGE = 1 << 30
 """Multiplications that are worth a copy of the factors."""
+_MOST_BYTES = 2 << 30
+"""Of copies: no launch may have more scratch."""
 _BLOCKED = 32
 """Terms along one axis that are a step of their own."""
 
@@ -74,7 +75,9 @@ def product_steps(
 def _packed(product: Product, names: FusionNames, fusion: Fusion, precision: str) -> tuple[list[Packed], Store] | None:
     """Copies of the factors, where something is gained: another order of dims, or parts of float32 numbers."""
     found = packed(product, names.tensors, fusion.sizes)
-    if found is None or _parts(precision, _short(product, names, fusion)) > 1:
+    if found is None or sum(6 * points(p.copy.axes, fusion.sizes) for p in found[0]) > _MOST_BYTES:
+        return None
+    if _parts(precision, _short(product, names, fusion)) > 1:
         return found
     return found if any(p.turned for p in found[0]) else None
 
@@ -128,7 +131,7 @@ class _Work:
     def _blocked(self, product: Product) -> bool:
         """Whether the last axis of the sums is long enough for steps of its own."""
         one, two = product.along[-1], product.across[-1]
-        long = one.extent.at({**self._sizes, "SPLITS": _SPLITS[0]}) >= _BLOCKED
+        long = one.extent.at({**self._sizes, "SPLITS": splits(product, self._sizes)[0]}) >= _BLOCKED
         return len(product.along) > 1 and long and one in product.one.free and two in product.two.free
 
     def _space(self, product: Product, chosen: Sequence[str]) -> Space:
@@ -136,7 +139,7 @@ class _Work:
         small = max(sides["BLOCK_M"][0], sides["BLOCK_N"][0]) < _SIDES[0]
         space: dict[str, Sequence[int | str]] = {
             **sides, "BLOCK_K": [64, 32, 128] if self._short else [32, 64, 16], "GROUP_M": [8, 1, 4, 16],
-            "PRECISION": _PRECISIONS[self._precision], "PROMOTE": [1, 2, 4], "SPLITS": _SPLITS,
+            "PRECISION": _PRECISIONS[self._precision], "PROMOTE": [1, 2, 4], "SPLITS": splits(product, self._sizes),
         }  # fmt: skip
         space = {name: space[name] for name in space if name in chosen}
         return {**space, "STAGES": [3, 4, 2], "WARPS": [4, 8] if small else [8, 4]}
