@@ -87,7 +87,7 @@ class Index:
         return {axis for term, _ in self.terms for axis in axes_of(term)}
 
     def most(self) -> Size | None:
-        """The largest value it can have; None where the sign of a factor is not known."""
+        """The largest value it can have; None where that is not known."""
         return self._furthest(up=True)
 
     def least(self) -> Size | None:
@@ -97,7 +97,7 @@ class Index:
         whole = self.offset
         for term, factor in self.terms:
             positive = factor.at_least(ONE)
-            if not positive and not (-factor).at_least(ONE):
+            if (not positive and not (-factor).at_least(ONE)) or not _known(term):
                 return None
             if positive == up:
                 whole = whole + factor * (_extent(term) - ONE)
@@ -115,6 +115,14 @@ def axes_of(term: Term) -> set[Axis]:
     if isinstance(term, Looked):
         return set(term.value.free)
     return term.of.axes
+
+
+def _known(term: Term) -> bool:
+    """Whether it lies between 0 and its extent. What is left of a negative number is not the same in all languages."""
+    if isinstance(term, Axis | Looked):
+        return True
+    least = term.of.least()
+    return least is not None and least.at_least(ZERO)
 
 
 def _extent(term: Term) -> Size:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.c_candidate import c_candidates
 from kernellab.lower.fusion import evaluated_apart, fuse
+from kernellab.lower.product import counted
 from kernellab.lower.site import NotLowered
 from kernellab.lower.tensors import Written
 from kernellab.lower.triton_candidate import triton_candidates
@@ -16,20 +17,21 @@ from kernellab.lower.triton_candidate import triton_candidates
 _RECURSION = 10_000
 
 
-def written(record: GraphRecord, language: str, sizes: Mapping[str, int]) -> list[Written]:
-    """`sizes` are those that it will be timed at. Raises NotLowered, in words, where there is no way to write it."""
+def written(record: GraphRecord, language: str, sizes: Mapping[str, int], precision: str = "ieee") -> list[Written]:
+    """`sizes` are those that it will be timed at, `precision` is the contract of its products. Raises NotLowered, in words,
+    where there is no way to write it."""
     try:
         with _deep_recursion():
-            return _written(record, language, sizes)
+            return _written(record, language, sizes, precision)
     except RecursionError:
         raise NotLowered("expressions that stand too deep in each other") from None
 
 
-def _written(record: GraphRecord, language: str, sizes: Mapping[str, int]) -> list[Written]:
+def _written(record: GraphRecord, language: str, sizes: Mapping[str, int], precision: str) -> list[Written]:
     if language == "c":
         return c_candidates(fuse(record, sizes))
     if language == "triton":
-        return triton_candidates(fuse(record, sizes, evaluated_apart))
+        return triton_candidates(fuse(record, sizes, counted(evaluated_apart)), precision)
     return []
 
 

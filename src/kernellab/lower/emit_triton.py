@@ -52,14 +52,20 @@ class TritonWriter:
         made = [tensor_name(s.tensor) for s in self._stores]
         loads = [v for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)]
         read = list(dict.fromkeys(v.tensor for v in loads if v.tensor not in made))
-        body = self._flat() if self._form == "flat" else self._row() if self._form in _WHOLE else self._row_loop()
+        body = self._body()
         symbols = {s for t in self._tensors.values() for e in t.shape for s in e.symbols}
         sizes = tuple(sorted({n for n in re.findall(r"[A-Za-z_]\w*", body) if n in symbols}))
-        params = ", ".join([*read, *made, *(f"{s}: tl.constexpr" for s in sizes), "BLOCK: tl.constexpr"])
-        params += ", LANES: tl.constexpr" if self._lane else ""
+        params = ", ".join([*read, *made, *(f"{s}: tl.constexpr" for s in (*sizes, *self._choices()))])
         return KernelText(self._name, f"@triton.jit\ndef {self._name}({params}):\n{body}", (*read, *made), sizes)
 
     # --- forms
+
+    def _choices(self) -> tuple[str, ...]:
+        """What the launch chooses, besides the sizes."""
+        return ("BLOCK", "LANES") if self._lane else ("BLOCK",)
+
+    def _body(self) -> str:
+        return self._flat() if self._form == "flat" else self._row() if self._form in _WHOLE else self._row_loop()
 
     def _flat(self) -> str:
         axes = self._stores[0].axes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.fusion import Fusion
@@ -18,13 +20,17 @@ from kernellab.lower.tensors import Tensor
 _RESERVED = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long "
     "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm "
-    "main l first lanes real block LANES EXP ERF TANH LOG LOG1P EXPM1 MATH NULL INFINITY NAN I exp exp2 expm1 log "
-    "log2 log10 log1p sqrt sin cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow rint labs fabs fmod "
-    "atan2 hypot copysign isinf isnan gamma y0 y1 yn j0 j1 jn index abs kernel tl triton libdevice range scratch "
-    "launch at mask there blocks row part inner BLOCK WARPS PARTS PIECE"
+    "main l first lanes real block LANES EXP MATH NULL INFINITY NAN I exp exp2 expm1 log log2 log10 log1p sqrt sin "
+    "cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 "
+    "jn index abs kernel tl triton libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS "
+    "PARTS PIECE at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left "
+    "right step total fresh dot parts six pieces at_window at_step to middle low left_in right_in SPLITS INDEX "
+    "BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION PROMOTE STAGES ERF TANH LOG LOG1P EXPM1 fmod atan2 hypot copysign"
 )
 _WORDS = frozenset(_RESERVED.split())
-_OURS = re.compile(r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oi]*|step\d+|from_bf16|to_bf16|\w+_poly")
+_OURS = re.compile(
+    r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oib]*|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
+)
 
 
 class FusionNames:
@@ -61,16 +67,21 @@ class FusionNames:
     def kernels(self, fusion: Fusion, along: bool = False) -> list[list[Store]]:
         """With these names, and every element by its place in memory. `along`: what is reduced along rows is reduced over
         the axes of the rows themselves, so that both are merged alike."""
-        shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
         found = []
         for stores in fusion.kernels:
             rows = rows_of(stores) if along else None
-            found.append(flat([self._store(s) for s in (rows.stores if rows else stores)], shapes))
+            found.append(self.flat(self.named(rows.stores if rows else stores)))
         return found
 
-    def _store(self, store: Store) -> Store:
-        value = rebuilt(store.value, Names(self._names))
-        return Store((self._names[tensor_name(store.tensor)], 0), store.index, value, store.axes)
+    def named(self, stores: Sequence[Store]) -> list[Store]:
+        """With these names, and every element by its indices."""
+        change = Names(self._names)
+        return [
+            replace(s, tensor=(self._names[tensor_name(s.tensor)], 0), value=rebuilt(s.value, change)) for s in stores
+        ]
+
+    def flat(self, stores: Sequence[Store]) -> list[Store]:
+        return flat(stores, {name: tensor.shape for name, tensor in self.tensors.items()})
 
 
 def _stored_as(fusion: Fusion, key: Key, scratch: bool) -> str:

@@ -93,6 +93,16 @@ class Placed(Change):
         return found
 
 
+class Instead(Change):
+    """Another value in place of a reduction."""
+
+    def __init__(self, old: Reduce, new: Value) -> None:
+        self._old, self._new = old, new
+
+    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
+        return self._new if axes == self._old.axes else super().reduced(how, axes, body)
+
+
 def rebuilt(value: Value, change: Change) -> Value:
     made: dict[Value, Value] = {}
     for part in walk(value):

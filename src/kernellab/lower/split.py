@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
-from kernellab.lower.rebuild import Change, Placed, rebuilt
+from kernellab.lower.rebuild import Instead, Placed, rebuilt
 from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Reduce, Value, guard, load, number, reduce, walk
+from kernellab.lower.values import Reduce, guard, load, number, reduce, walk
 
 PARTS = Size.of("PARTS")
 _ALIGNED = 1024
@@ -49,18 +49,8 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     tensor = Tensor(name, "float32", (*(a.extent for a in store.axes), PARTS))
     made = Store((name, 0), (where,), reduce(whole.how, (inner,), body), (*store.axes, part))
     joined = reduce(whole.how, (part,), load(name, (where,), "float"))
-    return made, replace(store, value=rebuilt(store.value, _Instead(whole, joined))), tensor
+    return made, replace(store, value=rebuilt(store.value, Instead(whole, joined))), tensor
 
 
 def _strides(axes: Sequence[Axis]) -> list[Size]:
     return [product_of(a.extent for a in axes[i + 1 :]) for i in range(len(axes))]
-
-
-class _Instead(Change):
-    """Another value in place of a reduction."""
-
-    def __init__(self, old: Reduce, new: Value) -> None:
-        self._old, self._new = old, new
-
-    def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
-        return self._new if axes == self._old.axes else super().reduced(how, axes, body)

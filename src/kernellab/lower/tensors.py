@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernellab.lower.sizes import Size
+
+Space = Mapping[str, Sequence[int | str]]
+"""Choices by name, the most promising of each first."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,16 @@ class KernelText:
     sizes: tuple[str, ...]
 
 
-def spaced(space: dict[str, list[int | str]]) -> str:
+@dataclass(frozen=True)
+class KernelStep:
+    """A kernel, the lines of a launch that call it, and what they choose from."""
+
+    text: KernelText
+    call: tuple[str, ...]
+    space: Space
+
+
+def spaced(space: Space) -> str:
     """A SPACE as it stands in a file."""
     inner = ", ".join(f'"{name}": [{", ".join(quoted(c) for c in choices)}]' for name, choices in space.items())
     return "{" + inner + "}"

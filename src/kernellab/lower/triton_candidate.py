@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernellab.lower.about import about
-from kernellab.lower.emit_triton import Form, TritonWriter
+from kernellab.lower.emit_product import dot_text
+from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, safe, size_lines
-from kernellab.lower.rows import Rows, rows_of
+from kernellab.lower.product import is_large, product_of
+from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
+from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
-from kernellab.lower.sizes import product_of, times_text
+from kernellab.lower.sizes import product_of as whole_of
 from kernellab.lower.split import can_split, split
-from kernellab.lower.tensors import KernelText, Written, quoted, spaced
+from kernellab.lower.tensors import KernelStep, Space, Written, quoted, spaced
+from kernellab.lower.triton_step import plain_step
 from kernellab.lower.values import Reduce, walk
 
 Way = Form | Literal["split"]
@@ -31,31 +35,46 @@ _WHY: dict[Way, str] = {
     "scan_tile": "a program goes along many rows beside each other, piece by piece, and carries over what came before.",
     "row_loop": "a program goes over a long row in pieces, once for each reduction; later passes find it in the cache.",
 }
-_MOST = 65_536
-"""Elements of a row that one program holds."""
 _FLAT: list[Form] = ["flat"]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
+_ORDER = (
+    "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "PROMOTE", "STAGES", "BLOCK", "LANES",
+    "PIECE", "WARPS",
+)  # fmt: skip
 _SHORT = 64
 """Elements that one thread reduces by itself."""
 _JOINS = {"_sum": "a + b", "_product": "a * b", "_largest": "tl.maximum(a, b)", "_smallest": "tl.minimum(a, b)"}
 
 
 @dataclass(frozen=True)
-class _Step:
-    text: KernelText
-    form: Form
-    count: str
-    length: str = ""
-    lanes: str = ""
+class _Plan:
+    """`way`: the form of what is no product on tensor cores; `products`: how those are made, if so."""
+
+    name: str
+    way: Way
+    products: Kind | None = None
 
 
-def triton_candidates(fusion: Fusion) -> list[Written]:
-    """One for each form that suits some kernel of the fusion."""
-    ways: dict[Way, None] = {form: None for stores in fusion.kernels for form in _forms(stores)}
-    if any(_few(fusion, stores) for stores in FusionNames(fusion).kernels(fusion, along=True)):
-        ways = {"split": None, **ways}
-    return [_written(fusion, way) for way in ways]
+def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
+    """One for each form that suits some kernel of the fusion; with products on tensor cores first."""
+    names = FusionNames(fusion)
+    kernels = names.kernels(fusion, along=True)
+    products = [p for stores in kernels if names.real == "float" and (p := product_of(stores)) is not None]
+    plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
+    if products:
+        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
+        plain = plans[-1:] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
+        first, *more = product_kinds(fusion, precision)
+        plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
+        plans += [_Plan(kind, others[0], kind) for kind in more]
+        plans += plain
+    return [_written(fusion, plan, precision) for plan in plans]
+
+
+def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
+    ways: list[Way] = list(dict.fromkeys(form for stores in kernels for form in _forms(stores)))
+    return ["split", *ways] if any(_few(fusion, stores) for stores in kernels) else ways
 
 
 def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
@@ -73,7 +92,7 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     rows = rows_of(stores)
     if rows is None:
         return ["flat"]
-    length = product_of(a.extent for a in rows.along).number
+    length = whole_of(a.extent for a in rows.along).number
     apart = apart and bool(stores[0].axes)
     if apart and length is not None and length <= _SHORT:
         return ["flat"]
@@ -81,29 +100,38 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     return [*tiles, "row", "row_loop", *_FLAT] if apart else [*tiles, "row", "row_loop"]
 
 
-def _written(fusion: Fusion, wanted: Way) -> Written:
+def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
     names = FusionNames(fusion)
-    steps: list[_Step] = []
-    for stores in names.kernels(fusion, along=True):
-        for each in _halves(fusion, stores, names, len(steps)) if wanted == "split" else [stores]:
+    steps: list[KernelStep] = []
+    for given, stores in zip(fusion.kernels, names.kernels(fusion, along=True), strict=True):
+        if plan.products and product_of(stores) is not None:
+            steps += product_steps(plan.products, given, names, fusion, precision, len(steps))
+            continue
+        for each in _halves(fusion, stores, names, len(steps)) if plan.way == "split" else [stores]:
             suited = _forms(each)
-            preferred: list[Form] = ["row_loop"] if wanted == "split" else [wanted]
+            preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
             form = next((f for f in preferred if f in suited), suited[-1])
-            steps.append(_step(f"step{len(steps)}", each, names, form))
+            steps.append(plain_step(f"step{len(steps)}", each, names, form, "4" if plan.products else "WARPS"))
     body = "\n\n\n".join(s.text.text for s in steps)
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
-    extra = "".join(
+    extra = _joins(body) + dot_text(body)
+    why = PRODUCT_WHY[plan.products] if plan.products else _WHY[plan.way]
+    text = "\n".join([
+        f'"""{about(fusion, why)}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
+        f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
+    ])  # fmt: skip
+    return Written(f"{plan.name}_{safe(fusion.graph.record.name, set()).lower()}_triton", text)
+
+
+def _joins(body: str) -> str:
+    """What scans and products of blocks join two elements by."""
+    return "".join(
         f"@triton.jit\ndef {name}(a, b):\n    return {text}\n\n\n"
         for name, text in _JOINS.items()
         if re.search(rf"\b{name}\b", body)
     )
-    text = "\n".join([
-        f'"""{about(fusion, _WHY[wanted])}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
-        f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
-    ])  # fmt: skip
-    return Written(f"{wanted}_{safe(fusion.graph.record.name, set()).lower()}_triton", text)
 
 
 def _halves(fusion: Fusion, stores: list[Store], names: FusionNames, number: int) -> list[list[Store]]:
@@ -114,72 +142,18 @@ def _halves(fusion: Fusion, stores: list[Store], names: FusionNames, number: int
     return [[first], [second]]
 
 
-def _space(steps: Sequence[_Step]) -> dict[str, list[int | str]]:
-    space: dict[str, list[int | str]] = {}
-    if any("PARTS" in s.text.sizes for s in steps):
-        space["PARTS"] = [512, 1024, 128, 2048, 64]
-    if any(s.form in ("flat", "row_loop", "scan") for s in steps):
-        space["BLOCK"] = [1024, 2048, 512, 4096, 256]
-    if any(s.form in ("tile", "tile_loop", "scan_tile") for s in steps):
-        space["LANES"] = [32, 64, 16, 128, 256]
-    if any(s.form in ("tile_loop", "scan_tile") for s in steps):
-        space["PIECE"] = [16, 32, 8, 64, 4]
-    return {**space, "WARPS": [4, 8, 2, 16, 1]}
+def _space(steps: Sequence[KernelStep]) -> Space:
+    """What all steps choose from; where two have a choice of the same name, the first has the say."""
+    space: dict[str, Sequence[int | str]] = {}
+    for step in steps:
+        space = {**step.space, **space}
+    return {name: space[name] for name in _ORDER if name in space}
 
 
-def _step(name: str, stores: list[Store], names: FusionNames, form: Form) -> _Step:
-    rows = _along_scan(stores) or rows_of(stores)
-    text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
-    if form == "flat" or rows is None:
-        return _Step(text, form, times_text(a.extent for a in stores[0].axes))
-    length = times_text(a.extent for a in rows.along)
-    if form in ("tile", "tile_loop", "scan_tile"):
-        outer = times_text(a.extent for a in rows.chosen[:-1])
-        return _Step(text, form, outer, length, rows.chosen[-1].extent.factor_text)
-    return _Step(text, form, times_text(a.extent for a in rows.chosen), length)
-
-
-def _along_scan(stores: Sequence[Store]) -> Rows | None:
-    scan = scan_of(stores)
-    if scan is None:
-        return None
-    return Rows(tuple(a for a in stores[0].axes if a != scan.along), (scan.along,), tuple(stores))
-
-
-def _launch(fusion: Fusion, names: FusionNames, steps: Sequence[_Step], space: dict[str, list[int | str]]) -> str:
+def _launch(fusion: Fusion, names: FusionNames, steps: Sequence[KernelStep], space: Space) -> str:
     params = [f"{name}={quoted(choices[0])}" for name, choices in space.items()]
     lines = [f"def launch({', '.join([*names.inputs, *names.outputs, *params])}):"]
-    used = {
-        s.name
-        for s in fusion.graph.record.symbols
-        if any(_word(s.name, f"{x.count} {x.length} {x.lanes}") for x in steps)
-    }
-    lines += size_lines(fusion.graph.record, names, used | {s for x in steps for s in x.text.sizes})
-    for step in steps:
-        lines += _call(step)
-    return "\n".join(lines)
-
-
-def _word(name: str, text: str) -> bool:
-    return (
-        name in text.replace("*", " ").replace("(", " ").replace(")", " ").replace("+", " ").replace("-", " ").split()
-    )
-
-
-def _call(step: _Step) -> list[str]:
-    given = ", ".join([*step.text.tensors, *(f"{s}={s}" for s in step.text.sizes)])
-    lines, name = [], step.text.name
-    block, grid = "BLOCK", step.count
-    if step.form in ("row", "tile"):
-        block = f"triton.next_power_of_2({step.length})"
-        lines += [
-            f"    if {step.length}{' * LANES' if step.form == 'tile' else ''} > {_MOST}:",
-            '        raise ValueError("rows this long do not fit the registers of one program")',
-        ]
-    if step.form == "flat":
-        grid = f"triton.cdiv({step.count}, BLOCK)"
-    if step.form in ("tile", "tile_loop", "scan_tile"):
-        block = block if step.form == "tile" else "PIECE"
-        grid = f"{step.count} * triton.cdiv({step.lanes}, LANES)"
-        given += ", LANES=LANES"
-    return [*lines, f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps=WARPS)"]
+    calls = [line for step in steps for line in step.call]
+    words = set(re.findall(r"[A-Za-z_]\w*", " ".join(calls)))
+    lines += size_lines(fusion.graph.record, names, {s.name for s in fusion.graph.record.symbols} & words)
+    return "\n".join([*lines, *calls])

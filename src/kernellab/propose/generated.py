@@ -26,7 +26,9 @@ def generated_candidates(task: Task, device: str) -> Generated:
     if task.captured is None:
         return Generated()
     there = task.on(device)
-    return _generated(_Graph(task.captured.digest, task.captured.graph), device, tuple(there.tune[0].items()))
+    return _generated(
+        _Graph(task.captured.digest, task.captured.graph), device, tuple(there.tune[0].items()), task.precision
+    )
 
 
 class _Graph:
@@ -43,10 +45,10 @@ class _Graph:
 
 
 @lru_cache(maxsize=64)
-def _generated(graph: _Graph, device: str, sizes: tuple[tuple[str, int], ...]) -> Generated:
+def _generated(graph: _Graph, device: str, sizes: tuple[tuple[str, int], ...], precision: str) -> Generated:
     languages = dict.fromkeys(target.language.name for target in targets_on(device))
     try:
-        found = [w for language in languages for w in written(graph.record, language, dict(sizes))]
+        found = [w for language in languages for w in written(graph.record, language, dict(sizes), precision)]
         return Generated(tuple(Candidate(w.text, w.name) for w in found))
     except NotLowered as err:
         return Generated(why_not=str(err))

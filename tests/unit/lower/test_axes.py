@@ -74,3 +74,11 @@ def test_a_looked_up_index_depends_on_what_it_is_looked_up_with() -> None:
         free = frozenset({A})
 
     assert Index(((Looked(Value(), Size.of(9)), ONE),)).axes == {A}
+
+
+def test_nothing_is_said_of_what_is_left_of_a_negative_number() -> None:
+    """Languages round it differently, so a guard around it must stay."""
+    before = Index.of(B).shifted(Size.of(-1))
+    assert not Index.of(Quotient(before, Size.of(2))).inside(Size.of(6))
+    assert not Index.of(Remainder(before, Size.of(2))).inside(Size.of(2))
+    assert Index.of(Quotient(Index.of(B), Size.of(2))).inside(Size.of(3))

@@ -1,0 +1,55 @@
+"""A kernel as a step of a launch: its text, how it is called, what there is to choose."""
+
+from __future__ import annotations
+
+from kernellab.lower.emit_triton import Form, TritonWriter
+from kernellab.lower.inline import Store
+from kernellab.lower.names import FusionNames
+from kernellab.lower.rows import Rows, rows_of
+from kernellab.lower.scans import scan_of
+from kernellab.lower.sizes import times_text
+from kernellab.lower.tensors import KernelStep
+
+_MOST = 65_536
+"""Elements of a row that one program holds."""
+_CHOICES: dict[str, list[int]] = {
+    "PARTS": [512, 1024, 128, 2048, 64], "BLOCK": [1024, 2048, 512, 4096, 256], "LANES": [32, 64, 16, 128, 256],
+    "PIECE": [16, 32, 8, 64, 4], "WARPS": [4, 8, 2, 16, 1],
+}  # fmt: skip
+_FORM_CHOICES: dict[Form, list[str]] = {
+    "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
+    "tile_loop": ["LANES", "PIECE", "WARPS"], "scan": ["BLOCK", "WARPS"], "scan_tile": ["LANES", "PIECE", "WARPS"],
+}  # fmt: skip
+
+
+def plain_step(name: str, stores: list[Store], names: FusionNames, form: Form, warps: str = "WARPS") -> KernelStep:
+    """`warps`: a number, where there are more important things to choose."""
+    rows = _along_scan(stores) or rows_of(stores)
+    text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
+    chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
+    space = {n: _CHOICES[n] for n in chosen} | ({"PARTS": _CHOICES["PARTS"]} if "PARTS" in text.sizes else {})
+    given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
+    lines: list[str] = []
+    if form == "flat" or rows is None:
+        grid, block = f"triton.cdiv({times_text(a.extent for a in stores[0].axes)}, BLOCK)", "BLOCK"
+    else:
+        length = times_text(a.extent for a in rows.along)
+        grid, block = times_text(a.extent for a in rows.chosen), "BLOCK"
+        if form in ("tile", "tile_loop", "scan_tile"):
+            outer, lanes = times_text(a.extent for a in rows.chosen[:-1]), rows.chosen[-1].extent.factor_text
+            grid, block, given = f"{outer} * triton.cdiv({lanes}, LANES)", "PIECE", f"{given}, LANES=LANES"
+        if form in ("row", "tile"):
+            block = f"triton.next_power_of_2({length})"
+            lines = [
+                f"    if {length}{' * LANES' if form == 'tile' else ''} > {_MOST}:",
+                '        raise ValueError("rows this long do not fit the registers of one program")',
+            ]
+    lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
+    return KernelStep(text, tuple(lines), space)
+
+
+def _along_scan(stores: list[Store]) -> Rows | None:
+    scan = scan_of(stores)
+    if scan is None:
+        return None
+    return Rows(tuple(a for a in stores[0].axes if a != scan.along), (scan.along,), tuple(stores))

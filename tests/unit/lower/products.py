@@ -1,0 +1,102 @@
+"""Functions with products in them, with inputs of awkward sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from kernellab.graph.live import capture_object
+from kernellab.graph.record import GraphRecord
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`others`: shapes of the arguments that the same text must serve."""
+
+    function: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+    others: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    dtype: torch.dtype = torch.float32
+    timed: int | None = None
+
+    def sizes(self, record: GraphRecord) -> dict[str, int]:
+        """What a text is written for; it must serve the others as well."""
+        return {s.name: self.timed or s.example for s in record.symbols}
+
+
+def attend(q: Any, k: Any) -> Any:
+    return torch.einsum("bhqd,bhkd->bhqk", q, k) * 0.25
+
+
+def heads(x: Any, w: Any) -> Any:
+    """A view behind the product splits its axes."""
+    return (x @ w).view(x.shape[0], x.shape[1], 4, 8).transpose(1, 2) + 1
+
+
+def block(x: Any, w: Any, bias: Any, scale: Any) -> Any:
+    return functional.gelu(functional.linear(x, w, bias)) * scale + x[..., :1]
+
+
+def mlp(x: Any, w: Any, v: Any) -> Any:
+    return torch.relu(x @ w) @ v
+
+
+def logs(x: Any, w: Any) -> Any:
+    """Where nothing is, a logarithm is none."""
+    return torch.log(x.abs()) @ torch.exp(w)
+
+
+def gated(x: Any, w: Any, v: Any) -> Any:
+    return functional.silu(x @ w) * (x @ v)
+
+
+SUBJECTS: dict[str, Subject] = {
+    "plain": Subject(
+        lambda a, b: a @ b, ((33, 40), (40, 50)), (((2, 2), (2, 2)), ((17, 67), (67, 19)), ((129, 3), (3, 2))),
+        timed=600,
+    ),
+    "both_turned": Subject(lambda a, b: a.T @ b.T, ((40, 33), (50, 40)), (((37, 17), (23, 37)),)),
+    "added": Subject(lambda c, a, b: torch.addmm(c, a, b, alpha=0.5, beta=2), ((50,), (33, 40), (40, 50))),
+    "block": Subject(block, ((3, 17, 40), (37, 40), (37,), (37,)), (((2, 5, 40), (37, 40), (37,), (37,)),)),
+    "batches": Subject(lambda a, b: a @ b, ((3, 33, 40), (3, 40, 18)), (((2, 5, 19), (2, 19, 3)),)),
+    "attend": Subject(attend, ((2, 3, 20, 16), (2, 3, 33, 16)), (((4, 2, 7, 16), (4, 2, 11, 16)),)),
+    "heads": Subject(heads, ((2, 21, 40), (40, 32))),
+    "logs": Subject(logs, ((33, 19), (19, 50))),
+    "mlp": Subject(mlp, ((33, 40), (40, 64), (64, 18))),
+    "gated": Subject(gated, ((33, 40), (40, 64), (40, 64))),
+    "short": Subject(block, ((17, 40), (37, 40), (37,), (37,)), dtype=torch.bfloat16),
+    "half": Subject(lambda a, b: a @ b, ((33, 40), (40, 50)), dtype=torch.float16),
+    "widened": Subject(lambda a, b: torch.exp(a.float()) @ b.float(), ((33, 40), (40, 50)), dtype=torch.bfloat16),
+}  # fmt: skip
+
+_CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...], tuple[int, ...]]] = {
+    "conv_plain": (nn.Conv2d(5, 7, (3, 2)), (2, 5, 9, 8), (3, 5, 4, 2)),
+    "conv_one": (nn.Conv1d(6, 17, 5, stride=2, padding=3), (2, 6, 23), (1, 6, 2)),
+    "conv_wide": (nn.Conv2d(33, 20, 3, stride=(2, 1), padding=(1, 2)), (2, 33, 7, 6), (1, 33, 5, 9)),
+    "conv_far": (nn.Conv2d(4, 6, 3, dilation=(2, 3), padding=2), (2, 4, 11, 13), (3, 4, 6, 5)),
+    "conv_groups": (nn.Conv2d(12, 20, 3, groups=4, padding=1), (3, 12, 6, 5), (1, 12, 2, 3)),
+    "conv_three": (nn.Conv3d(3, 5, (2, 3, 2), padding=(0, 1, 1), stride=(1, 2, 1)), (2, 3, 5, 6, 7), (1, 3, 2, 3, 4)),
+    "conv_deep": (nn.Conv2d(64, 10, 3, padding=1), (2, 64, 4, 5), (2, 64, 2, 3)),
+    "turned": (nn.ConvTranspose2d(5, 7, (3, 4), stride=2, padding=1), (2, 5, 6, 5), (1, 5, 2, 3)),
+    "turned_even": (nn.ConvTranspose2d(5, 7, 4, stride=2, padding=1), (2, 5, 4, 5), (3, 5, 3, 2)),
+    "turned_one": (nn.ConvTranspose1d(6, 16, 3, stride=3, output_padding=2, groups=2), (2, 6, 9), (3, 6, 4)),
+    "turned_far": (nn.ConvTranspose2d(5, 7, 3, dilation=2, stride=(2, 1)), (2, 5, 6, 5), (1, 5, 2, 3)),
+    "turned_three": (nn.ConvTranspose3d(4, 5, (3, 3, 2), stride=(2, 1, 2), padding=1), (2, 4, 3, 4, 3), (3, 4, 2, 3, 5)),
+}  # fmt: skip
+SUBJECTS |= {
+    name: Subject(nn.Sequential(layer, nn.ReLU()), (shape,), ((other,),))
+    for name, (layer, shape, other) in _CONVOLUTIONS.items()
+}
+
+
+@cache
+def record_of(name: str) -> GraphRecord:
+    subject = SUBJECTS[name]
+    torch.manual_seed(0)
+    return capture_object(subject.function, tuple(torch.rand(s).to(subject.dtype) for s in subject.shapes), name)
