@@ -27,7 +27,9 @@ from kernellab.core.records import Param, Record, dump
 def generate(
     task: Annotated[str, typer.Argument(help="A built-in task or the path of a task file.")],
     dtype: Dtype = None,
-    strategy: Annotated[str, typer.Option(help="recipe, write or translate; the last two ask a model.")] = "recipe",
+    strategy: Annotated[
+        str, typer.Option(help="recipe, lower (from a module's graph), write or translate; the last two ask a model.")
+    ] = "recipe",
     base: Annotated[str, typer.Option(help="A recipe's name, or a kernel for a model to better.")] = "",
     space: Annotated[list[str] | None, typer.Option(help="Choices of a parameter, as NAME=1,2,4; repeatable.")] = None,
     backend: Annotated[str, typer.Option(help="auto, c, triton or cuda.")] = "auto",

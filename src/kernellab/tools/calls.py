@@ -57,6 +57,7 @@ class GenerateKernel(Call):
     name = "generate_kernel"
     about = (
         "A kernel source for a task, kept under an id. strategy 'recipe' takes a built-in one (base: its name); "
+        "'lower' writes one from the graph of a PyTorch module (base: its form); "
         "'write' and 'translate' ask the server's own model. meta_space {NAME: [choices]} replaces choices of its SPACE. "
         "You may as well write the source yourself and hand it to compile."
     )

@@ -1,4 +1,4 @@
-"""generate_kernel(): a source for a task, from the built-in recipes or from a model; kept under an id, not yet built.
+"""generate_kernel(): a source for a task, from the built-in recipes, its graph or a model; kept under an id, not yet built.
 
 A model's calls are recorded in a run folder like any others: question, reply and cost, hashed in its ledger.
 """
@@ -22,6 +22,7 @@ from kernellab.ledger.keys import load_or_create_key
 from kernellab.ledger.records import End, Environment, Genesis, RunSettings, TaskFacts
 from kernellab.ledger.store import Store
 from kernellab.propose.author import Answer, Author
+from kernellab.propose.generated import generated_candidates
 from kernellab.propose.models import Account, Budget, Journal, ModelFault, Recorded, load_prices, open_model
 from kernellab.propose.models.client import SdkClient
 from kernellab.propose.prompts import Brief, CodeReply, FormatFailure, KernelFacts, Kind, PromptBook
@@ -48,10 +49,12 @@ def generate_kernel(
     base: str = "",
     context: ToolContext | None = None,
 ) -> Generated | NotGenerated:
-    """`strategy`: a built-in "recipe", or a model that "write"s a kernel or "translate"s the reference into a first one.
+    """`strategy`: a built-in "recipe", one written from the graph of a captured module ("lower"), or a model that "write"s a
+    kernel or "translate"s the reference into a first one.
 
     `meta_space` takes the place of the source's own choices, name by name; the first choice is the one that is tried.
-    `base`: the recipe to take, or the id of a kernel that a model is to better. The model is the context's, or KLAB_MODEL.
+    `base`: the recipe or form to take, or the id of a kernel that a model is to better. The model is the context's, or
+    KLAB_MODEL.
     """
     context, wanted = context or ToolContext(), as_spec(spec)
     task, locator = context.locate(wanted)
@@ -62,6 +65,8 @@ def generate_kernel(
     language = _language(task, backend)
     if strategy == "recipe":
         return _from_recipe(context, wanted, task, language, space, base)
+    if strategy == "lower":
+        return _from_graph(context, wanted, task, language, space, base)
     return _Asked(context, wanted, task, locator, language, space).ask(strategy, base)
 
 
@@ -87,8 +92,35 @@ def _from_recipe(context: ToolContext, spec: Spec, task: Task, language: str, sp
             else f"{task.name} has no {language} recipes"
         )
         raise UsageError(
-            what, f"there are: {', '.join(names)}" if names else "strategy 'translate' asks a model for a first one"
+            what,
+            f"there are: {', '.join(names)}"
+            if names
+            else "strategy 'lower' writes one from a module's graph, 'translate' asks a model for a first one",
         )
+    return _first_that_fits(context, spec, task, space, named, names, "recipe")
+
+
+def _from_graph(context: ToolContext, spec: Spec, task: Task, language: str, space: Space, base: str) -> Generated:
+    found = generated_candidates(task, home_of(language))
+    made = [c for c in found.candidates if backend_of(c.text) == language]
+    named = [c for c in made if not base or base == c.name or c.name.startswith(f"{base}_")]
+    names = tuple(c.name for c in made)
+    if named:
+        return _first_that_fits(context, spec, task, space, named, names, "lower")
+    if names:
+        raise UsageError(
+            f"'{base[:60]}' is no form of a {language} kernel of {task.name}", f"there are: {', '.join(names)}"
+        )
+    why = found.why_not or ("it is no captured module" if task.captured is None else f"there is no {language} for it")
+    raise UsageError(
+        f"no kernel of {task.name} can be written from a graph: {why}", "strategy 'translate' asks a model"
+    )
+
+
+def _first_that_fits(
+    context: ToolContext, spec: Spec, task: Task, space: Space, named: list[Candidate], names: tuple[str, ...], origin: str
+) -> Generated:  # fmt: skip
+    """The first of these that has all the parameters of the space."""
     with context.workspace.lab:
         recipes, _ = read_recipes(named, context.choose())
     fitting = [r for r in recipes if set(space) <= set(r.space)]
@@ -96,7 +128,7 @@ def _from_recipe(context: ToolContext, spec: Spec, task: Task, language: str, sp
         known = "; ".join(f"{r.name}: {', '.join(r.space) or 'none'}" for r in recipes)
         raise UsageError(f"no recipe has all of the parameters {', '.join(space)}", f"their names: {known}")
     return _generated(
-        context, spec, task, fitting[0], space, "recipe", others=tuple(n for n in names if n != fitting[0].name)
+        context, spec, task, fitting[0], space, origin, others=tuple(n for n in names if n != fitting[0].name)
     )
 
 

@@ -11,7 +11,7 @@ from kernellab.core.records import Cause, Dims, Param, Record, Trust
 from kernellab.core.targets import backends
 
 Backend = Annotated[str, OneOf(lambda: ["auto", *backends()])]
-Strategy = Literal["recipe", "write", "translate"]
+Strategy = Literal["recipe", "lower", "write", "translate"]
 Space = dict[str, list[Param]]
 
 

@@ -11,10 +11,11 @@ from kernellab.core.errors import UsageError
 from kernellab.propose.prompts import Withheld, estimate_tokens
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.lab import lab_tasks
-from kernellab.tools import Spec, ToolContext, Workspace, list_tasks
+from kernellab.tools import Spec, ToolContext, Workspace, generate_kernel, list_tasks, verify
+from kernellab.tools import compile as compile_kernel
 from kernellab.tools.calls import read_call
 from kernellab.tools.context import task_files
-from kernellab.tools.records import TaskList
+from kernellab.tools.records import Compiled, Generated, TaskList
 from kernellab.tools.resources import Shelf, links_of
 from kernellab.tools.tasks import guide
 
@@ -47,6 +48,16 @@ def test_a_task_of_a_suite_and_a_module_are_tasks_like_any(context: ToolContext,
     assert (line.shapes, line.dtypes) == (("d0=64",), ("float32",))
     task, locator = own.locate(Spec(task="net"))
     assert (task.name, locator.endswith(".json")) == ("net", True)
+    made = generate_kernel("net", strategy="lower", backend="c", context=own)
+    assert isinstance(made, Generated)
+    assert own.workspace.kernel(made.kernel).origin == "lower"
+    built = compile_kernel(made.kernel, context=own)
+    assert isinstance(built, Compiled), built
+    assert verify(built.artifact, context=own).status == "passed"
+    with pytest.raises(UsageError, match="'tile' is no form of a c kernel of net"):
+        generate_kernel("net", strategy="lower", backend="c", base="tile", context=own)
+    with pytest.raises(UsageError, match="it is no captured module"):
+        generate_kernel("softmax", strategy="lower", backend="c", context=own)
 
 
 @pytest.mark.parametrize("backend", ["c", "triton", "cuda"])
