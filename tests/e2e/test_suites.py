@@ -93,13 +93,15 @@ def test_a_report_is_written_as_table_csv_and_page(
     klab: Klab, killed_and_resumed: tuple[Path, Done], tmp_path: Path
 ) -> None:
     folder, _ = killed_and_resumed
-    done = klab("suite", "report", folder, "--csv", tmp_path / "r.csv", "--html", tmp_path / "r.html")
+    forms = [option for f in ("csv", "html", "markdown") for option in (f"--{f}", tmp_path / f"r.{f}")]
+    done = klab("suite", "report", folder, *forms)
     assert done.code == 0, done.err
     for words in ("fast_1.5", "no win counts as 1.0", "refused: 4_missing: broken", "1_scaled", "no-candidates"):
         assert words in done.out
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
     assert [r["task"] for r in rows] == ["1_scaled", "2_sorted", "4_missing"]
     assert "1_scaled" in (tmp_path / "r.html").read_text()
+    assert "\n| 1_scaled | " in (tmp_path / "r.markdown").read_text()
     data = klab("suite", "report", folder, "--json").json
     assert (data["score"]["tasks"], len(data["tasks"])) == (2, 3)
     both = klab("suite", "report", folder, folder, "--json").json

@@ -139,6 +139,9 @@ def report(
     to_html: Annotated[
         Path | None, typer.Option("--html", parser=named, metavar="FILE", help="Write a page too.")
     ] = None,
+    to_markdown: Annotated[
+        Path | None, typer.Option("--markdown", parser=named, metavar="FILE", help="Write it as Markdown too.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """What a suite's runs came to, from their audited records alone; with OTHER, task by task against another run."""
@@ -149,6 +152,7 @@ def report(
         SCORE_HEAD,
         TASK_HEAD,
         as_csv,
+        as_markdown,
         compared_rows,
         page,
         score_rows,
@@ -163,6 +167,8 @@ def report(
         write_file(to_csv, as_csv(*table))
     if to_html is not None:
         write_file(to_html, page(f"Suite {score.suite}", score, comparison))
+    if to_markdown is not None:
+        write_file(to_markdown, as_markdown(f"Suite {score.suite}", score))
     if as_json:
         print_json(comparison.data() if comparison else score.data())
         return

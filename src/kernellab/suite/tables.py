@@ -1,4 +1,4 @@
-"""What is said of a suite as rows of words: for the screen, for CSV and for a page."""
+"""What is said of a suite as rows of words: for the screen, for CSV, for Markdown and for a page."""
 
 from __future__ import annotations
 
@@ -125,6 +125,23 @@ def page(title: str, score: SuiteScore, comparison: Comparison | None = None) ->
     body = "\n".join(parts)
     head = f'<meta charset="utf-8"><title>{_text(title)}</title><style>{_CSS}</style>'
     return f'<!doctype html><html lang="en">{head}\n{body}\n</html>\n'
+
+
+def as_markdown(title: str, score: SuiteScore) -> str:
+    """A section of a document."""
+    facts = f"`{score.suite}` on {score.device}; {score.figures} figures derived again; ledger root `{score.root}`."
+    tables = (_lines(SCORE_HEAD, score_rows(score)), _lines(TASK_HEAD, task_rows(score)))
+    told = [f"- {_cell(line)}" for line in summary(score)]
+    return "\n".join([f"## {title}", "", facts, "", *tables[0], "", *told, "", *tables[1], ""])
+
+
+def _lines(head: Sequence[str], rows: Rows) -> list[str]:
+    cells = [list(head), ["---"] * len(head), *rows]
+    return [f"| {' | '.join(_cell(c) for c in row)} |" for row in cells]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
 def _score(s: Score) -> list[str]:

@@ -38,6 +38,7 @@ def device() -> Iterator[DeviceSetup]:
     opened.close()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_every_form_passes_every_case(name: str, device: DeviceSetup) -> None:
     record = record_of(name)
