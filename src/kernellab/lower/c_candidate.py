@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kernellab.lower.about import about
 from kernellab.lower.c_math import POLYNOMIALS
-from kernellab.lower.emit_c import CWriter, prelude
+from kernellab.lower.c_text import prelude
+from kernellab.lower.emit_c import CWriter
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from kernellab.lower.axes import Index, Looked, Quotient, Remainder, Term
-from kernellab.lower.c_math import POLYNOMIALS, macro
+from kernellab.lower.axes import Axis, Index, Looked, Quotient, Remainder, Term
+from kernellab.lower.c_math import POLYNOMIALS, definitions, macro
 from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.values import Number, Value
 
@@ -106,3 +106,40 @@ def size_text(size: Size, divide: str = "/") -> str:
 
 def factor_text(size: Size, divide: str = "/") -> str:
     return size.factor_text.replace("//", divide)
+
+
+def joined(how: str, name: str, found: str) -> str:
+    if how in ("sum", "prod"):
+        return f"{name} {'+' if how == 'sum' else '*'}= {found};"
+    return f"{name} = {found} {'>' if how == 'max' else '<'} {name} ? {found} : {name};"
+
+
+def mixed(axes: tuple[Axis, ...]) -> str:
+    """The place in the order of several axes."""
+    text = axes[0].name
+    for axis in axes[1:]:
+        text = f"({text}) * {factor_text(axis.extent)} + {axis.name}"
+    return text
+
+
+def bare(text: str) -> str:
+    """Without brackets around the whole."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for i, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and i < len(text) - 1:
+            return text
+    return text[1:-1]
+
+
+def prelude(texts: Sequence[str], real: str) -> str:
+    """What the functions need before them."""
+    whole = "\n".join(texts)
+    lines = ["#include <limits.h>", "#include <math.h>", *(["#include <stdlib.h>"] if "labs(" in whole else [])]
+    lines += ["", f"typedef {real} real;", ""]
+    lines.append(definitions(whole, real))
+    if "bf16(" in whole:
+        lines.append(BFLOAT16)
+    return "\n".join(lines)

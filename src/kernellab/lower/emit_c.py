@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kernellab.lower.axes import Axis
-from kernellab.lower.c_math import definitions
-from kernellab.lower.c_text import BFLOAT16, KINDS, TYPES, call_text, factor_text, index_text, number_text
+from kernellab.lower.c_text import KINDS, TYPES, bare, call_text, factor_text, index_text, joined, mixed, number_text
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
@@ -25,6 +24,8 @@ BLOCK = Axis("block", Size({("block",): 2}))
 """Stands for the place of a block of lanes among the loops."""
 _START = {"sum": "0", "prod": "1", "max": "-INFINITY", "min": "INFINITY"}
 _INT_START = {"sum": "0", "prod": "1", "max": "LONG_MIN", "min": "LONG_MAX"}
+_PIECE = 256
+"""Terms of a sum that are added one after the other."""
 _OPENMP = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
 
 
@@ -153,7 +154,7 @@ class CWriter:
 
     def _named(self, value: Value, home: Scope, text: str) -> str:
         name = self._fresh("v")
-        home.add(f"{KINDS[value.kind]} {name} = {_bare(text)};")
+        home.add(f"{KINDS[value.kind]} {name} = {bare(text)};")
         return home.name(value, name)
 
     def _plain(self, value: Value, home: Scope) -> str:
@@ -194,7 +195,7 @@ class CWriter:
         home.add(f"{KINDS[value.kind]} {name};")
         for head, found in ((f"if ({' && '.join(tests)})", value.body), ("else", value.other)):
             branch = Scope(home, (), head, branch=True)
-            branch.add(f"{name} = {_bare(self._text(found, branch))};")
+            branch.add(f"{name} = {bare(self._text(found, branch))};")
             home.add(branch)
         return home.name(value, name)
 
@@ -222,18 +223,36 @@ class CWriter:
             block.add(f"{kind} {name}[LANES];")
             block.add(f"for (long l = 0; l < lanes; l++) {name}[l] = {start};")
             name = f"{name}[l]"
-        scope.add(_joined(scan.whole.how, name, self._simple(scan.body, self._text(scan.body, scope), scope)))
+        scope.add(joined(scan.whole.how, name, self._simple(scan.body, self._text(scan.body, scope), scope)))
         return scope.name(scan.whole, name)
 
     def _sum(self, value: Reduce, axes: tuple[Axis, ...], scope: Scope) -> str:
         """A loop inside a loop, each with a sum of its own: shorter sums are more exact."""
+        if value.how == "sum" and value.kind == "float" and not axes[1:] and not _short(axes[0]):
+            return self._in_pieces(value, axes[0], scope)
         name = self._fresh("acc")
         scope.add(f"{KINDS[value.kind]} {name} = {self._start(value)};")
         loop = Scope(scope, (axes[0],), self._loop(axes[0]))
         inner = self._sum(value, axes[1:], loop) if axes[1:] else self._kept_text(value.body, loop)
         inner = inner if re.fullmatch(r"\w+", inner) else self._into(inner, value, loop)
-        loop.add(_joined(value.how, name, inner))
+        loop.add(joined(value.how, name, inner))
         scope.add(self._shared(loop, f"reduction({_OPENMP[value.how]} : {name})", scope.parent is None))
+        return name
+
+    def _in_pieces(self, value: Reduce, axis: Axis, scope: Scope) -> str:
+        """A sum of short sums: many small terms of one size, added to a large one, are all rounded the same way."""
+        name, part, extent = self._fresh("acc"), self._fresh("acc"), factor_text(axis.extent)
+        first, end = f"{axis.name}_0", f"{axis.name}_1"
+        scope.add(f"{KINDS[value.kind]} {name} = 0;")
+        pieces = Scope(scope, (), f"for (long {first} = 0; {first} < {extent}; {first} += {_PIECE})")
+        pieces.add(f"{KINDS[value.kind]} {part} = 0;")
+        pieces.add(f"long {end} = {first} + {_PIECE} < {extent} ? {first} + {_PIECE} : {extent};")
+        loop = Scope(pieces, (axis,), f"for (long {axis.name} = {first}; {axis.name} < {end}; {axis.name}++)")
+        inner = self._kept_text(value.body, loop)
+        loop.add(joined("sum", part, inner if re.fullmatch(r"\w+", inner) else bare(inner)))
+        pieces.add(self._shared(loop, f"reduction(+ : {part})", False))
+        pieces.add(joined("sum", name, part))
+        scope.add(self._shared(pieces, f"reduction(+ : {name})", scope.parent is None))
         return name
 
     def _kept_text(self, body: Value, loop: Scope) -> str:
@@ -262,9 +281,9 @@ class CWriter:
 
     def _into(self, text: str, value: Reduce, loop: Scope) -> str:
         if value.how in ("sum", "prod"):
-            return _bare(text)
+            return bare(text)
         name = self._fresh("v")
-        loop.add(f"{KINDS[value.kind]} {name} = {_bare(text)};")
+        loop.add(f"{KINDS[value.kind]} {name} = {bare(text)};")
         return name
 
     def _place_of(self, value: Reduce, scope: Scope) -> str:
@@ -277,7 +296,7 @@ class CWriter:
             inner = Scope(inner, (each,), self._loop(each))
             loops.append(inner)
         found = self._simple(value.body, self._text(value.body, inner), inner)
-        place = _mixed(value.axes)
+        place = mixed(value.axes)
         sign = ">" if value.how == "argmax" else "<"
         inner.add(f"if ({found} {sign} {best}) {{ {best} = {found}; {name} = {place}; }}")
         _nested(scope, loops)
@@ -299,7 +318,7 @@ class CWriter:
         lane = self._lane_loop(inner)
         found = self._text(value.body, lane)
         found = found if re.fullmatch(r"\w+", found) else self._into(found, value, lane)
-        lane.add(_joined(value.how, f"{name}[l]", found))
+        lane.add(joined(value.how, f"{name}[l]", found))
         inner.add(lane)
         _nested(home, loops)
         return home.name(value, f"{name}[l]")
@@ -312,6 +331,10 @@ class CWriter:
         return f"{letter}{self._count}"
 
 
+def _short(axis: Axis) -> bool:
+    return axis.extent.number is not None and axis.extent.number <= _PIECE
+
+
 def _in_order(axes: tuple[Axis, ...], scan: Scan | None) -> tuple[Axis, ...]:
     """The axis of a scan is the innermost loop."""
     return axes if scan is None else (*(a for a in axes if a != scan.along), scan.along)
@@ -322,32 +345,6 @@ def _nested(scope: Scope, loops: list[Scope]) -> None:
         outer.add(inner)
 
 
-def _joined(how: str, name: str, found: str) -> str:
-    if how in ("sum", "prod"):
-        return f"{name} {'+' if how == 'sum' else '*'}= {found};"
-    return f"{name} = {found} {'>' if how == 'max' else '<'} {name} ? {found} : {name};"
-
-
-def _mixed(axes: tuple[Axis, ...]) -> str:
-    """The place in the order of several axes."""
-    text = axes[0].name
-    for axis in axes[1:]:
-        text = f"({text}) * {factor_text(axis.extent)} + {axis.name}"
-    return text
-
-
-def _bare(text: str) -> str:
-    """Without brackets around the whole."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for i, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and i < len(text) - 1:
-            return text
-    return text[1:-1]
-
-
 def _closed(scope: Scope, top: Scope, first: Callable[[Scope], None]) -> None:
     """Each loop becomes a line of the one around it; the outermost is told."""
     while scope.parent is not None and scope is not top:
@@ -356,14 +353,3 @@ def _closed(scope: Scope, top: Scope, first: Callable[[Scope], None]) -> None:
         if parent is top and scope.head.startswith("for"):
             first(scope)
         scope = parent
-
-
-def prelude(texts: Sequence[str], real: str) -> str:
-    """What the functions need before them."""
-    whole = "\n".join(texts)
-    lines = ["#include <limits.h>", "#include <math.h>", *(["#include <stdlib.h>"] if "labs(" in whole else [])]
-    lines += ["", f"typedef {real} real;", ""]
-    lines.append(definitions(whole, real))
-    if "bf16(" in whole:
-        lines.append(BFLOAT16)
-    return "\n".join(lines)
