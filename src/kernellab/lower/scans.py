@@ -1,12 +1,13 @@
 """Running sums, products and extremes: each element is made from the one before it.
 
-A rule writes such an element as a reduction over everything up to its place . That is right and takes a square of the
+A rule writes such an element as a reduction over everything up to its place. That is right and takes a square of the
 work; a form that goes along the axis in order recognises it (`scan_of`) and keeps what it has so far.
 Of a result that is read the other way round, the order is the other way round too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,9 @@ from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
 from kernellab.lower.rebuild import Placed, rebuilt
 from kernellab.lower.sizes import ONE, Size
-from kernellab.lower.values import Apply, Place, Reduce, Value, walk
+from kernellab.lower.values import Apply, Number, Place, Reduce, Value, walk
+
+_NOTHING = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ def scan_in(value: Reduce) -> Scan | None:
     body = value.body
     if len(value.axes) != 1 or not (isinstance(body, Apply) and body.function == "where"):
         return None
-    condition, inside, _ = body.children()
+    condition, inside, outside = body.children()
     if not (isinstance(condition, Apply) and condition.function == "le"):
+        return None
+    if not (isinstance(outside, Number) and outside.value == _NOTHING.get(value.how)):
         return None
     first, last = condition.children()
     if not (isinstance(first, Place) and isinstance(last, Place)) or first.indices()[0] != Index.of(value.axes[0]):

@@ -52,6 +52,14 @@ def test_the_work_of_a_scan_is_not_the_square_of_its_length() -> None:
     assert long == pytest.approx(10 * short, rel=0.05)
 
 
+def test_a_sum_with_something_else_behind_its_place_is_no_scan() -> None:
+    def subject(x: Any) -> Any:
+        places = torch.arange(40)
+        return torch.where(places[None, :] <= places[:, None], x[:, None, :], 2.0).sum(-1)
+
+    assert all(scan_of(kernel) is None for kernel in fused(subject, torch.rand(5, 40)).kernels)
+
+
 def test_one_long_row_goes_in_order() -> None:
     """Threads may share rows, not the steps of one."""
     record = capture_object(lambda x: torch.cumsum(x, 0), (torch.rand(1000),), "subject")
