@@ -74,11 +74,13 @@ class RunSettings(AsGiven, Settings):
 
 
 class TaskFacts(EntryRecord):
-    """`builtin`: False for a task file, of which the run's folder keeps a copy."""
+    """`builtin`: False for a task file, of which the run's folder keeps a copy. `remarks`: what its outputs cannot show, so
+    that a kernel which does it would pass; found when the judge was proved on it."""
 
     name: str
     fingerprint: str
     builtin: bool
+    remarks: list[str] = []
 
 
 class NamedSource(EntryRecord):

@@ -192,6 +192,8 @@ class _Reader:
         match record:
             case Genesis() | OtherGenesis():
                 self._settings, self._format = record.settings, record.format
+                if isinstance(record, Genesis):
+                    self._report.remarks += [f"task {record.task.name}: {text}" for text in record.task.remarks]
                 for candidate in record.candidates:
                     self._blob(candidate.source, "candidate source")
             case Calibration():

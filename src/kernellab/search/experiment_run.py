@@ -71,6 +71,7 @@ class ExperimentRun:
         science: dict[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
         archive: Archive | None = None,
+        remarks: Sequence[str] = (),
     ) -> Self:
         """Start a run folder: genesis, candidates, and files for people (the task's among them), named by their SHA-256."""
         own_file, name = is_task_file(opened.locator), kept_as(opened.locator)
@@ -81,7 +82,7 @@ class ExperimentRun:
             params=params or {},
             settings=RunSettings.model_validate(opened.settings.model_dump()),
             environment=Environment.model_validate(opened.environment),
-            task=TaskFacts(name=opened.task.name, fingerprint=opened.task.fingerprint(), builtin=not own_file),
+            task=_facts(opened.task, not own_file, remarks),
             shapes=list(shapes),
             candidates=[NamedSource(name=c.name, source=sha256_hex(c.text.encode())) for c in candidates],
             missing_baselines=opened.device.missing,
@@ -214,6 +215,11 @@ class ExperimentRun:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _facts(task: Task, builtin: bool, remarks: Sequence[str]) -> TaskFacts:
+    more = {"remarks": list(remarks)} if remarks else {}
+    return TaskFacts.model_validate({"name": task.name, "fingerprint": task.fingerprint(), "builtin": builtin, **more})
 
 
 def task_of(folder: Path) -> tuple[Task, str]:

@@ -143,8 +143,7 @@ def run_search(
     if settings.sampled:
         check_sampler(settings.sampler)
     task, settings, candidates = known_candidates(locator, settings, extra)
-    if not proved:
-        _prove(task, emit)
+    remarks = () if proved else _prove(task, emit)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
     if warm is None and needs_some:
@@ -156,7 +155,7 @@ def run_search(
         if needs_some:
             _refuse_nothing(task, settings.device, candidates)
         started = partial(ExperimentRun.start, opened, folder, chosen, candidates, "search")
-        with started(science=question.data(), files=question.files()) as run:
+        with started(science=question.data(), files=question.files(), remarks=remarks) as run:
             keep_templates(folder, question.templates)
             request = SearchRequest(question, settings.proposer, borrowed=borrowed, profiled=profiled)
             return _end(run, *search(run, chosen, candidates, request))
@@ -273,18 +272,20 @@ def try_candidate(
         raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
                          "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
-    _prove(task, emit)
+    remarks = _prove(task, emit)
     dims = dims or min(task.tune, key=task.least_bytes)
     with OpenTask(settings, task, locator, emit) as opened:
         chosen = with_defaults(opened.builder, candidate, params)
-        with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen) as run:
+        with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen, remarks=remarks) as run:
             return _try(run, dims, candidate, chosen, {}, sanitized)
 
 
-def _prove(task: Task, emit: Listener) -> None:
+def _prove(task: Task, emit: Listener) -> tuple[str, ...]:
     """TaskRefused where wrong kernels would pass; what the outputs cannot show is told."""
-    for remark in examine(task).remarks:
+    remarks = examine(task).remarks
+    for remark in remarks:
         emit(Event("note", f"remark: {remark}"))
+    return remarks
 
 
 def _try(

@@ -13,8 +13,9 @@ from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
-from kernellab.ledger.records import Note
+from kernellab.ledger.records import Genesis, Note
 from kernellab.ledger.run import Run
+from kernellab.report.audit import audit
 from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
 from kernellab.tasks.load import load_task
 
@@ -25,7 +26,9 @@ def folder(task_file: Path, quick: Settings, tmp_path_factory: pytest.TempPathFa
     made = tmp_path_factory.mktemp("runs") / "run"
     with (
         OpenTask(quick, load_task(str(task_file)), str(task_file)) as opened,
-        ExperimentRun.start(opened, made, [{"N": 32768}], [Candidate("text é", "mine")], "test") as run,
+        ExperimentRun.start(
+            opened, made, [{"N": 32768}], [Candidate("text é", "mine")], "test", remarks=["it is blind"]
+        ) as run,
     ):
         proposal = Proposal(source="s", name="mine")
         run.record(FailedTrial(trial=0, task="cube", dims={"N": 32768}, proposal=proposal, tier=opened.tier, seed=0,
@@ -43,6 +46,13 @@ def test_the_genesis_says_what_was_asked_for(folder: Path, quick: Settings) -> N
         [{"N": 32768}],
     )
     assert body["environment"]["digest"]
+
+
+def test_what_the_task_cannot_show_is_in_the_record_and_in_every_audit(folder: Path) -> None:
+    genesis = Run(folder).genesis
+    assert isinstance(genesis, Genesis)
+    assert genesis.task.remarks == ["it is blind"]
+    assert "task cube: it is blind" in audit(folder).remarks
 
 
 def test_the_task_file_is_kept_in_the_run_and_found_again(folder: Path, task_file: Path) -> None:
