@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Device, Json, Out
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.cli.study import exit_code
 from kernellab.core.errors import UsageError
 from kernellab.core.files import write_file
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernellab.study.mine.follow_up import Site
     from kernellab.study.mine.miner import Insight
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 
 
 def analyse(

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from kernellab.cli.options import Json
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kernellab.ledger.check import LedgerCheck
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 
 
 def anchor(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from kernellab import __version__
 from kernellab.cli import pages
@@ -49,6 +48,7 @@ from kernellab.cli.prune import prune
 from kernellab.cli.results import results
 from kernellab.cli.run import finish, run, watch
 from kernellab.cli.runs import runs
+from kernellab.cli.screen import Screen
 from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
@@ -77,8 +77,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="KernelLab: proposes, builds, judges, measures and records compute kernels.",
 )
-_out = Console(highlight=False, emoji=False)
-_err = Console(stderr=True, highlight=False, emoji=False)
+_out = Screen()
+_err = Screen(stderr=True)
 _RECORDING = ("run", "verify", "bench", "resume", "demo", "study run", "suite run", "tune-verifier")
 
 

@@ -14,6 +14,7 @@ from kernellab.cli import pages
 from kernellab.cli.options import Json
 from kernellab.cli.paper import PAPERS, audit_paper
 from kernellab.cli.run import watch
+from kernellab.cli.screen import Screen
 from kernellab.cli.suite import tell_audit as tell_suite
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kernellab.report.audit import Audit
     from kernellab.report.audit_origin import Witnesses
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 
 
 def audit(

@@ -24,6 +24,7 @@ from kernellab.cli.options import (
     named,
 )
 from kernellab.cli.pages import parse_params, print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import UsageError
 from kernellab.core.files import write_file
 from kernellab.tasks.spec import dims_label
@@ -68,7 +69,7 @@ def build(
     if as_json:
         print_json(data)
     else:
-        show(Console(highlight=False, emoji=False), data)
+        show(Screen(), data)
     raise typer.Exit(made.exit_code)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from kernellab.certify.recheck import Recheck
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.tasks.spec import dims_label
 
 CertificateFile = Annotated[Path, typer.Argument(metavar="CERT", help="A file that 'klab certify' wrote.")]
@@ -23,7 +23,7 @@ Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever asks lat
 Reviewer = Annotated[str, typer.Option("--by", help="Who decides (default: the user's name).")]
 Run = Annotated[Path | None, typer.Option("--run", help="The folder of its run, where it is not found by itself.")]
 Runs = Annotated[list[Path] | None, typer.Option("--run", help="The folder of a run; may be repeated.")]
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _MARK = {"same": ("same", "green"), "drifted": ("DRIFTED", "yellow"), "failed": ("FAILED", "bold red"),
          "unchecked": ("not checked", "dim")}  # fmt: skip
 _VERDICT = {

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from kernellab.cli.options import Backward, Contract, Dtype, EvalMode, Json
 from kernellab.cli.pages import print_json
+from kernellab.cli.screen import Screen
 from kernellab.verdict.check_task import Checked, OutputScale
 
 
@@ -28,7 +29,7 @@ def check(
     if as_json:
         print_json(checked.data())
     else:
-        show(Console(highlight=False), checked)
+        show(Screen(), checked)
 
 
 def show(console: Console, checked: Checked) -> None:

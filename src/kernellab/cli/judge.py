@@ -10,6 +10,7 @@ from rich.console import Console
 
 from kernellab.cli.options import Contract, Effort, EvalMode, Json, SandboxTier, Threads, named
 from kernellab.cli.pages import print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BUSY, EXIT_NOTHING_VERIFIED
 from kernellab.evaluate.judge_solution import NO_CLAIM, Judgement
 
@@ -40,7 +41,7 @@ def judge(
     if as_json:
         print_json(found.data())
     else:
-        show(Console(highlight=False, emoji=False), found)
+        show(Screen(), found)
     raise typer.Exit(_EXIT.get(found.status, EXIT_NOTHING_VERIFIED))
 
 

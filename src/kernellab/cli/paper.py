@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 from kernellab.ledger.entry import LEDGER_FILE
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernellab.report.paper.check import PaperAudit, Status
 
 EXIT_PARTIAL = 6  # nothing is wrong, and something could not be made again
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 PAPERS = (".json", ".pdf", ".html", ".md")
 _EXITS: dict[Status, int] = {"ok": 0, "partial": EXIT_PARTIAL, "failed": EXIT_ENVIRONMENT}
 _HEADLINES: dict[Status, tuple[str, str]] = {

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from kernellab.cli import pages
 from kernellab.cli.display import confirmation_line, trial_line
 from kernellab.cli.options import Json, out_option
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 from kernellab.core.files import write_file
 from kernellab.core.records import MeasuredTrial
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernellab.ledger.proof import InclusionProof
     from kernellab.ledger.trusted import Signer
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 
 
 def prove(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
@@ -30,10 +29,11 @@ from kernellab.cli.options import (
 )
 from kernellab.cli.scientist import forecast as show_forecast
 from kernellab.cli.scientist import spent
+from kernellab.cli.screen import Screen
 from kernellab.core.events import Listener
 from kernellab.search.proposers.registry import names
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _PROPOSER = f"Who says what to try next: {', '.join(names())} (replay:RUN tries a recorded run's ideas)."
 _MODEL = "openai:NAME[@URL], anthropic:NAME or replay:RUN: a model that writes kernels."
 

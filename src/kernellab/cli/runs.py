@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import speedup
 from kernellab.cli.options import HERE, Json
 from kernellab.cli.pages import print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import UsageError
 from kernellab.ledger.records import AnyResult, Published
 
 if TYPE_CHECKING:
     from kernellab.report.run_list import RunList, RunRow
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _NAMED_SHAPES = 2
 
 

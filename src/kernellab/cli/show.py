@@ -14,6 +14,7 @@ from rich.console import Console
 from kernellab.cli import pages
 from kernellab.cli.display import confirmation_line, pairs_of, results_table, trial_line
 from kernellab.cli.options import Json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_ENVIRONMENT, LedgerFault, UsageError
 from kernellab.core.records import AnyTrial, Confirmation, FailedTrial, dump
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kernellab.ledger.run import Run
     from kernellab.search.scientist.notebook import Tested
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rich.text import Text
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads
 from kernellab.cli.pages import existing, not_sound, print_json, soundness
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, KlabError, LedgerFault, UsageError
 from kernellab.core.files import write_file
 from kernellab.core.records import dump
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
 )
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _EXIT = {"confirmed": 0, "rejected": EXIT_NOTHING_BETTER, "inconclusive": EXIT_NOTHING_VERIFIED}
 _STYLE = {"confirmed": "bold green", "rejected": "bold red", "inconclusive": "bold yellow"}
 Name = Annotated[str, typer.Argument(help="A shipped hypothesis (H1, ...) or the path of a file.")]

@@ -25,6 +25,7 @@ from kernellab.cli.options import (
     out_option,
 )
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.files import write_file
 from kernellab.core.settings import Settings, load_settings
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kernellab.suite.conduct import SuiteOutcome
 
 suite = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Whole suites of problems: check, run, report.")
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _WIDE = 200
 Name = Annotated[str, typer.Argument(metavar="[SUITE]", help="A suite by its name, as lab.")]
 Folder = Annotated[
@@ -271,4 +272,4 @@ def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(Text(column), overflow="fold", no_wrap=number + 1 < len(head))
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    (_out if _out.is_terminal else Console(highlight=False, emoji=False, width=_WIDE)).print(table)
+    (_out if _out.is_terminal else Screen(width=_WIDE)).print(table)

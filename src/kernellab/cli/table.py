@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from kernellab.cli.options import Json
 from kernellab.cli.pages import print_json
 from kernellab.cli.paper import EXIT_PARTIAL
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_VERIFIED, UsageError
 
 if TYPE_CHECKING:
     from kernellab.report.foreign.finding import TableAudit
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _SHOWN = 20
 _EXITS = {
     "consistent": 0,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 
 from kernellab.cli.options import Json, Out
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_ENVIRONMENT, EXIT_NOTHING_BETTER, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernellab.search.soft.tuning import TuneOrder
     from kernellab.search.soft.tuning_run import Access, Finished
 
-_out = Console(highlight=False, emoji=False)
+_out = Screen()
 _EXIT = {"better": 0, "nothing-better": EXIT_NOTHING_BETTER, "stopped": EXIT_ENVIRONMENT}
 
 

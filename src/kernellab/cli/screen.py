@@ -1,0 +1,24 @@
+"""What every command writes to: plain text, no guesses at numbers and emoji, and nothing that a terminal would obey.
+
+A ledger or a certificate may be anybody's, and its texts are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from kernellab.core.printable import printable
+
+
+class Screen(Console):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            clean = segment.text if segment.control else printable(segment.text)
+            yield segment if clean == segment.text else Segment(clean, segment.style)

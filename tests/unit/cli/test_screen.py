@@ -1,0 +1,34 @@
+"""Nothing that is shown can tell a terminal what to do."""
+
+from __future__ import annotations
+
+import io
+
+from rich.table import Table
+from rich.text import Text
+
+from kernellab.cli.screen import Screen
+
+FORGED = "wrong\x1b[2K\x1b[1Gpassed\u202eover"
+
+
+def shown(*renderables: object) -> str:
+    text = io.StringIO()
+    Screen(file=text, force_terminal=True, width=60).print(*renderables, style="red", markup=False)
+    return text.getvalue()
+
+
+def test_codes_in_a_text_are_taken_out_and_the_screens_own_stay() -> None:
+    found = shown(FORGED)
+    assert "\x1b[31m" in found
+    assert "\x1b[2K" not in found
+    assert "\u202e" not in found
+    assert "wrong\ufffd[2K\ufffd[1Gpassed\ufffdover" in found
+
+
+def test_in_tables_and_styled_texts_too() -> None:
+    table = Table("reason")
+    table.add_row(FORGED)
+    for found in (shown(table), shown(Text(FORGED, style="bold"))):
+        assert "\x1b[2K" not in found
+        assert "passed" in found
