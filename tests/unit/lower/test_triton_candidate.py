@@ -29,7 +29,9 @@ FORMS = {
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
     "ordered": ["flat"], "resized": ["flat"], "packed": ["flat"],
     "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
-    "attended": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "attended": [
+        "product_flat", "product_row", "product_row_loop", "packed", "split", "flat", "tile", "tile_loop", "row", "row_loop",
+    ],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """
