@@ -57,8 +57,8 @@ def ordered(x: Any) -> Any:
     return best.values, torch.sort(x[:, :5], -1, descending=True).values
 
 
-def sent(x: Any, y: Any) -> Any:
-    bins = (y.clamp(0, 0.99) * 8).to(torch.int64)
+def sent(x: Any) -> Any:
+    bins = (x.clamp(0, 0.99) * 8).to(torch.int64)
     return x.new_zeros(x.shape[0], 8).scatter_add(1, bins, x)
 
 
@@ -80,7 +80,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
-    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24), (5, 24))), "resized": (resized, ((2, 3, 6, 5),)),
+    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "resized": (resized, ((2, 3, 6, 5),)),
     "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),

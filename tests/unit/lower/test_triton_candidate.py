@@ -47,7 +47,7 @@ generator = torch.Generator().manual_seed(3)
 inputs = {i.name: torch.randn(i.type.shape(record.example), generator=generator) for i in record.inputs}
 wanted = evaluate(record, inputs)
 for found in written(record, "triton", record.example):
-    space = {"scratch": lambda shape, dtype="float32", zero=False: torch.full(shape, float("nan"))}
+    space = {"scratch": lambda shape, dtype="float32", zero=False: torch.full(shape, 99, dtype=getattr(torch, dtype))}
     file = f"{sys.argv[2]}/{found.name}.py"
     open(file, "w").write(found.text)  # the interpreter reads a kernel's lines from its file
     exec(compile(found.text, file, "exec"), space)

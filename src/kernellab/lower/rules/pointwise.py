@@ -213,8 +213,6 @@ def to_copy(site: Site) -> Value:
     x = site.operand(site.arg(0))
     if site.kind == "bool":
         return true(x)
-    if site.kind == "int" and x.kind == "float":
-        x = apply("trunc", x)
     return apply(site.kind, x)
 
 
