@@ -8,6 +8,7 @@ import random
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,9 +72,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before the workers start: they all get the one seed."""
-    if config.option.sample_seed is None:
-        config.option.sample_seed = secrets.randbits(32)
+    """One seed, also for the workers: what they collect must be the same."""
+    given = getattr(config, "workerinput", {}).get("sample_seed", config.option.sample_seed)
+    config.option.sample_seed = secrets.randbits(32) if given is None else given
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Before a worker starts, which gets the options of the command line and no others."""
+    node.workerinput["sample_seed"] = node.config.option.sample_seed
 
 
 def pytest_report_header(config: pytest.Config) -> str:
