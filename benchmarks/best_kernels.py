@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kernellab
 from kernellab.report.audit import audit
-from kernellab.search.runs import default_folder
+from kernellab.search.outcome import default_folder
 
 SHAPES = {
     "softmax": {"M": 4096, "N": 4096}, "stencil3x3": {"H": 2048, "W": 2048, "C": 1}, "stencil5x5": {"H": 2048, "W": 2048, "C": 1},

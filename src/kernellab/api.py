@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
-from kernellab.evaluate.judge_solution import Judgement, SolutionJudge, solution_text
-from kernellab.propose.models.opening import check_locator
-from kernellab.propose.prompts import PromptBook
 from kernellab.propose.recipe import read_candidate
-from kernellab.search.construct import Construction, construct
-from kernellab.search.question import Question
-from kernellab.search.runs import Outcome, default_folder, known_candidates, run_search, try_candidate
-from kernellab.search.scientist.estimate import Forecast, estimate
-from kernellab.study.conduct import Report, run_study
-from kernellab.study.library import find
-from kernellab.study.mine.miner import Analysis, mine_run
+from kernellab.search.outcome import Outcome, default_folder
 from kernellab.tasks.load import load_task
 from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
@@ -28,7 +19,15 @@ from kernellab.tasks.modules.live import locate_object, with_inputs
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
 from kernellab.tasks.spec import Dims, parse_dims
-from kernellab.verdict.check_task import Checked, check_task
+
+if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict is there before all of them are loaded
+    from kernellab.evaluate.judge_solution import Judgement
+    from kernellab.search.construct import Construction
+    from kernellab.search.question import Question
+    from kernellab.search.scientist.estimate import Forecast
+    from kernellab.study.conduct import Report
+    from kernellab.study.mine.miner import Analysis
+    from kernellab.verdict.check_task import Checked
 
 Asked = str | Callable[..., Any]
 """A built-in name, the path of a task file, a PyTorch module as FILE.py:Class, or a module or function itself."""
@@ -62,6 +61,8 @@ def optimize(
     `wishes`: how a module is taken (module_wishes()).
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, proposer, sampler, compiler, sandbox, ...
     """
+    from kernellab.search.runs import run_search
+
     asked = question(science or {}, pytorch, templates)
     task = locate(task, dtype, wishes, example_inputs)
     chosen = [_shape(task, s) for s in shapes]
@@ -84,6 +85,10 @@ def forecast(
     **settings: Any,
 ) -> Forecast:
     """What such a run with a model would ask and cost at most. Asks nobody, builds nothing, needs no key."""
+    from kernellab.propose.prompts import PromptBook
+    from kernellab.search.runs import known_candidates
+    from kernellab.search.scientist.estimate import estimate
+
     task = locate(task, dtype, wishes, example_inputs)
     asked = question(science or {}, pytorch, templates)
     if not asked.science.model:
@@ -97,6 +102,10 @@ def question(
     science: Mapping[str, Any], pytorch: str | Path | None = None, templates: str | Path | None = None
 ) -> Question:
     """What a scientist is to do, checked before anything is opened."""
+    from kernellab.propose.models.opening import check_locator
+    from kernellab.propose.prompts import PromptBook
+    from kernellab.search.question import Question
+
     asked = load_science(dict(science))
     code = read_candidate(pytorch).text if pytorch is not None else ""
     folder = Path(templates) if templates is not None else None
@@ -122,14 +131,16 @@ def verify(
     listener: Listener = silent,
     **settings: Any,
 ) -> Outcome:
-    """Judge one candidate file: every case, held-out shapes, timed calls checked. Quick timing.
+    """Judge one candidate file in seconds: every case at every shape, those kept back too. Nothing is timed; measure() does.
 
     `sanitize`: on a GPU, let compute-sanitizer look at the edge shapes too; a finding is a rejection.
     """
+    from kernellab.search.verify import verify_candidate
+
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
-    return try_candidate(
+    return verify_candidate(
         task, read_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener, sanitize
     )
 
@@ -148,6 +159,8 @@ def measure(
     **settings: Any,
 ) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
+    from kernellab.search.runs import try_candidate
+
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     return try_candidate(
@@ -171,6 +184,8 @@ def build(
 
     The setting `target` names the architecture; `listings` ("ptx", "sass") asks for the code in words.
     """
+    from kernellab.search.construct import construct
+
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
@@ -185,12 +200,17 @@ def study(
     **settings: Any,
 ) -> Report:
     """Register a hypothesis (a shipped one's id, or a file) and test it; `others`: runs of other devices to compare with."""
+    from kernellab.study.conduct import run_study
+    from kernellab.study.library import find
+
     path = find(str(hypothesis))
     return run_study(path, load_settings(settings), _folder(out, path.stem), [Path(o) for o in others], listener)
 
 
 def analyse(run: str | Path) -> Analysis:
     """The patterns in a run's ledger that hold after the correction for many tests."""
+    from kernellab.study.mine.miner import mine_run
+
     return mine_run(Path(run))
 
 
@@ -227,6 +247,8 @@ def check(
     wishes: Wishes | None = None,
 ) -> Checked:
     """Prove a task's judge, alone and in seconds: no kernel is built and nothing is timed."""
+    from kernellab.verdict.check_task import check_task
+
     return check_task(load_task(locate(task, dtype, wishes, example_inputs)).on(device))
 
 
@@ -240,6 +262,8 @@ def judge(
     **settings: Any,
 ) -> Judgement:
     """Judge somebody else's ModelNew against a problem (FILE.py:Model), on the processor: trust level `host`, no claim."""
+    from kernellab.evaluate.judge_solution import SolutionJudge, solution_text
+
     file = Path(solution)
     chosen = load_settings({**settings, "device": "cpu"})
     folder = str(file.absolute().parent)

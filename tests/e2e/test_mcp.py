@@ -77,7 +77,7 @@ async def from_list_to_verified(session: Session, work: Path) -> None:
     words = await session.call("explain", run=verdict["folder"])
     assert "held-out shapes included" in " ".join(words["words"])
     best = await session.call("best", task="cube")
-    assert best["rows"][0]["run"] == verdict["folder"]
+    assert verdict["folder"] in best["unconfirmed"]  # nothing was timed, so there is nothing to claim
 
 
 def parameters(klab: Klab, files: Path, work: Path) -> StdioServerParameters:

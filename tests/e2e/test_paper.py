@@ -127,6 +127,21 @@ def test_the_page_opens_in_a_browser(made: Path, tmp_path: Path) -> None:
     assert "Limitations" in dom
 
 
+def test_a_paper_fits_a_telephone(made: Path, tmp_path: Path) -> None:
+    """400 pixels wide: only tables and code are scrolled, each in its own box. A window is never so narrow, a frame is."""
+    probe = (
+        "<script>addEventListener('load',()=>{const d=document.documentElement;const out=[...document.querySelectorAll("
+        "'body *')].filter(e=>!e.parentElement.closest('.scroll, pre, svg')"
+        "&&e.getBoundingClientRect().right>d.clientWidth+1).map(e=>e.tagName);"
+        "parent.document.body.dataset.seen=JSON.stringify([d.scrollWidth-d.clientWidth,out])})</script></body>"
+    )
+    (tmp_path / "page.html").write_text((made / "paper.html").read_text().replace("</body>", probe))
+    outer = tmp_path / "outer.html"
+    outer.write_text('<!doctype html><body><iframe src="page.html" style="width:400px;height:900px"></iframe></body>')
+    dom = _browse(outer, tmp_path, "--allow-file-access-from-files", "--dump-dom")
+    assert json.loads(re.search(r'data-seen="([^"]*)"', dom)[1].replace("&quot;", '"')) == [0, []]  # type: ignore[index]
+
+
 def test_the_page_is_one_file_and_shows_something(made: Path, tmp_path: Path) -> None:
     text = (made / "paper.html").read_text()
     assert re.findall(r'(?:src|href)="(?!https://)[^"]*"', text) == []

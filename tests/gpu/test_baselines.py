@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,11 +41,9 @@ TASK = Task(name="double", about="", inputs=(Buffer("x", ("N",)),), outputs=(Buf
 
 
 @pytest.fixture(scope="module")
-def baselines(gpu: CudaDevice, own_home: None) -> Iterator[GpuBaselines]:
+def baselines(gpu: CudaDevice, own_home: None) -> GpuBaselines:
     pytest.importorskip("torch")
-    made = GpuBaselines(gpu)
-    yield made
-    made.close()
+    return GpuBaselines(gpu)
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,11 @@ torch = pytest.importorskip("torch")
 
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
+from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.record import GraphRecord  # noqa: E402
 from kernellab.tasks.expected import Expected  # noqa: E402
 from kernellab.tasks.inputs import draw_inputs  # noqa: E402
+from kernellab.tasks.modules.host_arrays import tensors  # noqa: E402
 from kernellab.tasks.modules.importing import Wishes  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.oracle import expect  # noqa: E402
@@ -68,3 +70,18 @@ def test_where_the_device_has_no_room_the_processor_answers() -> None:
 def test_a_task_on_the_device_proves_its_judge(record: GraphRecord) -> None:
     """The two devices round float64 sums differently, which is no second answer of the reference."""
     assert prove(module_task(graphs.module_record(record, Wishes())).on("cuda")) > 0
+
+
+@pytest.mark.parametrize("record", GRAPHS)
+def test_a_case_on_the_device_accepts_torch_and_nothing_else(record: GraphRecord) -> None:
+    task = module_task(graphs.module_record(record, Wishes())).on("cuda")
+    dims = {s.name: 300 for s in record.symbols}
+    for kind in task.distributions:
+        case = task.oracle.case(dims, kind, 11)
+        found = evaluate(record, tensors(record, case.inputs), wide=False)
+        got = [t.reshape(1) if t.dim() == 0 else t for t in found]
+        got = [t.to(torch.uint8) if t.dtype == torch.bool else t.contiguous() for t in got]
+        assert all(c.suspect is None for c in case.compare(got))
+        if got[0].is_floating_point():
+            got[0].reshape(-1)[-1] += 1.0 + got[0].abs().max()
+            assert case.compare(got)[0].suspect is not None

@@ -17,7 +17,6 @@ from kernellab.certify.proof import Proof
 from kernellab.core.errors import KlabError, LedgerFault, UsageError
 from kernellab.core.records import (
     AnyTrial,
-    BusyTrial,
     Confirmation,
     DuplicateTrial,
     FailedTrial,
@@ -26,6 +25,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
     Timing,
+    UntimedTrial,
     dump,
 )
 from kernellab.evaluate.one_artifact import blobs_of, confirmation_problems
@@ -92,8 +92,8 @@ def _timed(trial: AnyTrial) -> MeasuredTrial:
             raise UsageError(f"trial {number} was rejected: {trial.verdict.cause}: {trial.verdict.reason}", _ONLY)
         case FailedTrial():
             raise UsageError(f"trial {number} came to nothing ({trial.status}): {trial.reason}", _ONLY)
-        case BusyTrial():
-            raise UsageError(f"the machine was too busy to time trial {number}: {trial.reason}", _ONLY)
+        case UntimedTrial():
+            raise UsageError(f"trial {number} was not timed: {trial.reason}", _ONLY)
 
 
 def _confirmation_of(run: Run, trial: MeasuredTrial) -> TypedEntry[Confirmation]:

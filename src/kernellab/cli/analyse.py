@@ -43,8 +43,8 @@ def analyse(
     from kernellab.ledger.check import require_sound
     from kernellab.ledger.store import Store
     from kernellab.search.memory.specimen import reader_of
+    from kernellab.search.outcome import default_folder
     from kernellab.search.replay import read_trials
-    from kernellab.search.runs import default_folder
     from kernellab.study.mine.follow_up import Site
     from kernellab.study.mine.miner import mine_run
 

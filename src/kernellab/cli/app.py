@@ -19,6 +19,7 @@ from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.check import check
+from kernellab.cli.dataset import dataset
 from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
 from kernellab.cli.judge import judge
@@ -46,9 +47,11 @@ from kernellab.cli.paper import paper
 from kernellab.cli.prove import prove
 from kernellab.cli.prune import prune
 from kernellab.cli.results import results
+from kernellab.cli.reward import reward
 from kernellab.cli.run import finish, run, watch
 from kernellab.cli.runs import runs
 from kernellab.cli.screen import Screen
+from kernellab.cli.setup_agent import setup_agent
 from kernellab.cli.show import show
 from kernellab.cli.study import is_study, study
 from kernellab.cli.study import resume as resume_study
@@ -108,10 +111,11 @@ def main() -> None:
 
 
 def _interrupted(arguments: list[str]) -> int:
-    """A resume command is printed only for commands that record trials."""
+    """A resume command is printed only where a run was begun: it names that run."""
     command = " ".join(arguments[: 2 if arguments[:1] in (["study"], ["suite"]) else 1])
-    if command in _RECORDING or (command == "analyse" and "--follow-up" in arguments):
-        run = arguments[1] if command == "resume" and arguments[1:] else begun[-1] if begun else "RUN"
+    recording = command in _RECORDING or (command == "analyse" and "--follow-up" in arguments)
+    if recording and (begun or (command == "resume" and arguments[1:])):
+        run = begun[-1] if begun else arguments[1]
         return _fail("interrupted; every finished trial is recorded", f"'klab resume {run}' goes on from there", 130)
     return _fail("interrupted", "start it again", 130)
 
@@ -160,7 +164,7 @@ def verify(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Judge one candidate: every case, held-out shapes, checked timed calls. Exit code 0 if it passes, 4 if not."""
+    """Judge one candidate in seconds: every case, held-out shapes too. Nothing is timed. Exit code 0: passed, 4: not."""
     from kernellab import api
 
     outcome = watch(
@@ -242,11 +246,14 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Continue a run after a crash, a kill or Ctrl-C."""
+    from kernellab.learn.terms import is_reward
     from kernellab.ledger.check import require_sound
     from kernellab.search.runs import resume_run
     from kernellab.suite.folder import is_suite
 
     require_sound(pages.existing(run_folder))
+    if is_reward(run_folder):
+        raise UsageError(f"{run_folder} holds rewards", f"'klab reward ... --out {run_folder}' goes on with them")
     if is_suite(run_folder):
         if more:
             raise UsageError("--more is for a single run", f"'klab resume {run_folder}' goes on with the suite")
@@ -272,7 +279,10 @@ app.command()(select)
 app.command()(best)
 app.command()(explain)
 app.command()(mcp)
+app.command("setup-agent")(setup_agent)
 app.command("exec")(execute)
+app.command()(reward)
+app.command()(dataset)
 app.add_typer(study, name="study")
 app.add_typer(suite, name="suite")
 app.command()(analyse)

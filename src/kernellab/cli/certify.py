@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.certify.history import Decision
-from kernellab.certify.needs_review import Row
-from kernellab.certify.recheck import Recheck
 from kernellab.cli.display import make_display
 from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
 from kernellab.cli.screen import Screen
 from kernellab.tasks.spec import dims_label
+
+if TYPE_CHECKING:
+    from kernellab.certify.history import Decision
+    from kernellab.certify.needs_review import Row
+    from kernellab.certify.recheck import Recheck
 
 CertificateFile = Annotated[Path, typer.Argument(metavar="CERT", help="A file that 'klab certify' wrote.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever asks later.")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,7 +11,9 @@ from rich.table import Table
 from kernellab.cli.options import Backward, Contract, Dtype, EvalMode, Json
 from kernellab.cli.pages import print_json
 from kernellab.cli.screen import Screen
-from kernellab.verdict.check_task import Checked, OutputScale
+
+if TYPE_CHECKING:
+    from kernellab.verdict.check_task import Checked, OutputScale
 
 
 def check(

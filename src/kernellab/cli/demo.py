@@ -14,8 +14,9 @@ from kernellab.cli.display import make_display, results_table
 from kernellab.core.settings import load_settings
 from kernellab.ledger.records import AnyResult
 from kernellab.report.audit import audit
+from kernellab.search.outcome import default_folder
 from kernellab.search.result import plain
-from kernellab.search.runs import default_folder, run_search, try_candidate
+from kernellab.search.runs import run_search, try_candidate
 
 _PLAN: tuple[tuple[str, dict[str, int], int, float], ...] = (
     ("softmax", {"M": 1024, "N": 1024}, 18, 22.0),

@@ -193,7 +193,7 @@ def _sentence(event: Event) -> str:
     if event.kind == "trial":
         return trial_line(event.data["trial"]).plain
     if event.kind == "confirmation":
-        return confirmation_line(event.data["confirmation"], event.data["threshold"])
+        return confirmation_line(event.data["confirmation"], event.data["why"])
     return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": ""}.get(event.kind, event.text)
 
 
@@ -202,16 +202,15 @@ def _note_start(event: Event) -> None:
         begun.append(str(event.data["folder"]))
 
 
-def confirmation_line(confirmation: Confirmation, threshold: float = 0.0) -> str:
-    """What a confirmation came to, with the pairs behind it and those that were dropped. `threshold`: what the lower end of
-    its interval had to exceed, where that is known."""
+def confirmation_line(confirmation: Confirmation, why_not: str = "") -> str:
+    """What a confirmation came to, with the pairs behind it and those that were dropped. `why_not`: what keeps
+    it from being a win, where that is known."""
     verdict, t = confirmation.verdict, confirmation.timing
     if isinstance(verdict, Rejected) or t is None:
         why = f"rejected: {verdict.cause}: {verdict.reason}" if isinstance(verdict, Rejected) else confirmation.busy
         return f"confirmation of #{confirmation.trial}: {why}"
     word = "holds" if confirmation.win else "was disturbed" if t.disturbed else "is no win"
-    low = t.speedup_low <= threshold and not confirmation.win
-    why = f" (the lower end must exceed {threshold:.3f})" if low else ""
+    why = f" ({why_not})" if why_not and not confirmation.win else ""
     return (
         f"confirmation of #{confirmation.trial} {word}: {t.speedup:.3f}x of {t.baseline} "
         f"[{t.speedup_low:.3f}, {t.speedup_high:.3f}]{why}, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,7 +12,9 @@ from kernellab.cli.options import Contract, Effort, EvalMode, Json, SandboxTier,
 from kernellab.cli.pages import print_json
 from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BUSY, EXIT_NOTHING_VERIFIED
-from kernellab.evaluate.judge_solution import NO_CLAIM, Judgement
+
+if TYPE_CHECKING:
+    from kernellab.evaluate.judge_solution import Judgement
 
 _EXIT = {"passed": 0, "busy": EXIT_BUSY}
 
@@ -46,6 +48,8 @@ def judge(
 
 
 def show(console: Console, found: Judgement) -> None:
+    from kernellab.evaluate.judge_solution import NO_CLAIM
+
     def line(head: str, text: str) -> None:
         console.print(f"{head:10} {text}", markup=False, soft_wrap=True)
 

@@ -46,7 +46,13 @@ Target = Annotated[
     str | None, typer.Option("--target", help="What C is built for, as x86-64-v2 or generic (default: this processor).")
 ]
 SandboxTier = Annotated[str | None, typer.Option("--sandbox", help="auto, T1, T2, T3, or none for kernels you trust.")]
-Parameter = Annotated[list[str] | None, typer.Option("--param", help="A parameter of the candidate, as NAME=VALUE.")]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        help="A parameter of the candidate, as NAME=VALUE (default: the first choice in its SPACE, not launch()'s own).",
+    ),
+]
 CandidateFile = Annotated[Path, typer.Argument(help="A candidate file.")]
 ForTask = Annotated[str, typer.Option("--task", help="The task it is for: a name, a task file, or FILE.py:Class.")]
 EvalMode = Annotated[bool, typer.Option("--eval", help="Take a PyTorch module in evaluation mode.")]

@@ -7,23 +7,21 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.build.abilities import for_review, in_words
-from kernellab.cli.display import results_table
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.records import Artifact, Param
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices, platforms, title_of
-from kernellab.ledger.check import LedgerCheck
-from kernellab.propose.recipe import builtin_candidates
-from kernellab.search.runs import Outcome, describe_task
-from kernellab.targets.base import platform
-from kernellab.tasks.spec import Task
+
+if TYPE_CHECKING:
+    from kernellab.ledger.check import LedgerCheck
+    from kernellab.search.outcome import Outcome
+    from kernellab.tasks.spec import Task
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -85,6 +83,7 @@ def _value(text: str) -> Param:
 
 def tasks(console: Console, as_json: bool) -> None:
     """A block for each family: its dtypes, and what there is of it on each kind of device."""
+    from kernellab.search.runs import describe_task
     from kernellab.tasks.builtin import TASKS
 
     if as_json:
@@ -122,6 +121,9 @@ def suite_tasks(console: Console, name: str, path: str, as_json: bool) -> None:
 
 
 def _task_rows(name: str, variants: list[Task]) -> Iterator[tuple[str, str]]:
+    from kernellab.propose.recipe import builtin_candidates
+    from kernellab.targets.base import platform
+
     yield "dtypes", ", ".join("f32" if t.name == name else t.name.removeprefix(f"{name}_") for t in variants)
     for device, where in ((known.kind, known.title) for known in platforms()):
         able = [t for t in variants if builtin_candidates(t.name, device)]
@@ -146,8 +148,6 @@ def verdict(console: Console, outcome: Outcome) -> None:
         Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"),
         Text(data["reason"] or ""),
     )
-    if passed and data.get("speedup"):
-        console.print(results_table(outcome.results[:1], console.width >= 130))
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
@@ -173,6 +173,8 @@ def sanitizer_line(said: dict[str, Any] | str) -> str:
 
 def abilities(console: Console, artifact: Artifact) -> None:
     """What the machine code can do besides computing; what a reader should know of stands out."""
+    from kernellab.build.abilities import for_review, in_words
+
     listed = artifact.abilities if artifact.abilities_edition else None
     style = "yellow" if for_review(listed or ()) else ""
     console.print(f"besides computing: {in_words(listed)}", style=style, markup=False, soft_wrap=True)
@@ -213,6 +215,7 @@ def doctor(console: Console, settings: Settings, as_json: bool) -> bool:
     from kernellab.run.device import describe_environment
     from kernellab.sandbox.attacks import self_attack
     from kernellab.sandbox.tiers import open_sandbox, survey
+    from kernellab.targets.base import platform
 
     try:
         compiler = find_compiler(settings.compiler)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from kernellab.search.scientist.estimate import Forecast
+if TYPE_CHECKING:
+    from kernellab.search.scientist.estimate import Forecast
 
 
 def spent(console: Console, model: dict[str, Any] | None) -> None:

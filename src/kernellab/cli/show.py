@@ -19,6 +19,7 @@ from kernellab.core.errors import EXIT_ENVIRONMENT, LedgerFault, UsageError
 from kernellab.core.records import AnyTrial, Confirmation, FailedTrial, dump
 
 if TYPE_CHECKING:
+    from kernellab.learn.summary import RewardSummary
     from kernellab.ledger.check import LedgerCheck
     from kernellab.ledger.records import Environment
     from kernellab.ledger.run import Run
@@ -146,6 +147,7 @@ def _data(held: _Held, status: str | None) -> dict[str, Any]:
         "profiles": [kinds.PROFILE.plain(r) for r in held.run.records(kinds.PROFILE)],
         "sanitizer": [kinds.SANITIZER.plain(r) for r in held.run.records(kinds.SANITIZER)],
         "experiments": [TESTED.plain(t) for t in held.tested],
+        **({"rewards": rewards.data()} if (rewards := _rewards(held.run)) is not None else {}),
     }
 
 
@@ -156,19 +158,21 @@ def _trial_data(held: _Held, number: int) -> dict[str, Any]:
     return {"trial": dump(trial), **facts, "source": held.run.source(trial)}
 
 
-def _threshold(run: Run, confirmation: Confirmation) -> float:
-    """What the lower end of its interval had to exceed."""
-    from kernellab.measurement.winning import win_threshold
+def _why_not(run: Run, confirmation: Confirmation) -> str:
+    """What keeps it from being a win, by the calibration that it was held against."""
+    from kernellab.measurement.winning import why_no_win
 
-    noise = [c.noise_floor for c in run.calibrations if c.dims == confirmation.dims]
-    return win_threshold(run.start.settings.win_floor, noise[-1]) if noise else 0.0
+    held = [c for c in run.calibrations if (c.task, c.dims) == (confirmation.task, confirmation.dims)]
+    if not held or confirmation.timing is None:
+        return ""
+    return why_no_win(confirmation.timing, held[-1], run.start.settings.win_floor)
 
 
 def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]) -> None:
     trial, confirmation = held.run.trial(number), held.confirmations.get(number)
     console.print(trial_line(trial, confirmation), soft_wrap=True)
     if confirmation is not None:
-        console.print(confirmation_line(confirmation, _threshold(held.run, confirmation)), markup=False, soft_wrap=True)
+        console.print(confirmation_line(confirmation, _why_not(held.run, confirmation)), markup=False, soft_wrap=True)
     if not isinstance(trial, FailedTrial):
         pages.abilities(console, trial.artifact)
     console.print_json(json.dumps(data["trial"]))
@@ -188,11 +192,26 @@ def _page(console: Console, folder: Path, held: _Held, status: str | None) -> No
     _experiments(console, held.tested)
     if held.run.results:
         console.print(results_table(held.run.results, console.width >= 130, numbered=True))
+    for result in held.run.results:
+        if result.status != "better":
+            console.print(result.reason, markup=False, soft_wrap=True)
     pages.profiles(console, [kinds.PROFILE.plain(r) for r in held.run.records(kinds.PROFILE)])
     for said in held.run.records(kinds.SANITIZER):
         console.print(pages.sanitizer_line(said.reason or kinds.SANITIZER.plain(said)), markup=False, soft_wrap=True)
     numbers = ", ".join(f"{count} {name}" for name, count in held.counts.items()) or "no trials"
     console.print(f"\n{numbers}")
+    if (rewards := _rewards(held.run)) is not None:
+        console.print(rewards.words, markup=False, soft_wrap=True)
+
+
+def _rewards(run: Run) -> RewardSummary | None:
+    from kernellab.ledger.reward_records import REWARD
+
+    if not run.count(REWARD):
+        return None
+    from kernellab.learn.summary import summary_of
+
+    return summary_of(run)
 
 
 def _experiments(console: Console, tested: list[Tested]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +78,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Register a hypothesis and run its trials. Exit code 0: confirmed, 3: rejected, 4: inconclusive."""
-    from kernellab.search.runs import default_folder
+    from kernellab.search.outcome import default_folder
     from kernellab.study.conduct import run_study
     from kernellab.study.library import find
 
@@ -144,23 +145,25 @@ def _show_folder(folder: Path, as_json: bool) -> None:
 
     sound = check(folder)
     try:
-        hypothesis, verdict = _registered(folder)
+        found = _registered(folder)
     except KlabError as fault:
         if not sound.problems:
             raise
         told = f"{fault.what}; {sound.problems[0]}"
         raise LedgerFault(f"NOT SOUND: {told}", f"see what was changed: klab audit {folder}") from None
+    hypothesis, verdict, earlier = found
     if as_json:
         state = "unsound" if sound.problems else verdict.verdict if verdict else "registered"
-        print_json({**soundness(sound), **_shown(hypothesis, verdict, state)})
+        print_json({**soundness(sound), **_shown(hypothesis, verdict, state), "earlier": earlier})
         return
     _hypothesis(hypothesis)
     _out.print()
-    _outcome(_out, hypothesis, verdict)
+    _outcome(_out, hypothesis, verdict, earlier)
     not_sound(_out, folder, sound)
 
 
-def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None]:
+def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None, list[str]]:
+    """The hypothesis, its verdict, and what the same key had registered under its id before."""
     from kernellab.ledger.run import well_formed
     from kernellab.study.register import read_study
 
@@ -168,7 +171,7 @@ def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None]:
         found = read_study(folder)
     if found.hypothesis is None:
         raise UsageError(f"{folder} holds no study", "'klab show RUN' shows other runs")
-    return found.hypothesis, found.verdict
+    return found.hypothesis, found.verdict, found.registration.earlier if found.registration else []
 
 
 def _shown(hypothesis: Hypothesis, verdict: StudyVerdict | None, state: str) -> dict[str, Any]:
@@ -181,7 +184,10 @@ def outcome(console: Console, folder: Path) -> None:
     _outcome(console, *_registered(folder))
 
 
-def _outcome(console: Console, hypothesis: Hypothesis, verdict: StudyVerdict | None) -> None:
+def _outcome(console: Console, hypothesis: Hypothesis, verdict: StudyVerdict | None, earlier: Sequence[str]) -> None:
+    if earlier:
+        text = f"{hypothesis.id} was registered before with the same key: {'; '.join(earlier)}"
+        console.print(text, style="yellow", markup=False, soft_wrap=True)
     if verdict is None:
         console.print(f"{hypothesis.id} has no verdict yet", style="yellow", markup=False, soft_wrap=True)
     else:

@@ -89,6 +89,10 @@ def run(
     name: Name = "",
     path: Folder = None,
     tasks: Chosen = "",
+    sampled: Annotated[
+        int | None, typer.Option("--sample", min=1, help="So many of them, drawn by --seed, in that order.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws the sample.")] = 0,
     budget_s: Annotated[float, typer.Option("--budget-s", min=0, help="Seconds for all tasks together.")] = 0.0,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials a task.")] = None,
     candidates: Annotated[
@@ -110,14 +114,15 @@ def run(
 ) -> None:
     """Run every task of a suite, each in a run of its own, under one signed root. The same --out goes on with it."""
     from kernellab.api import module_wishes
-    from kernellab.search.runs import default_folder
+    from kernellab.search.outcome import default_folder
     from kernellab.suite.candidates import candidates_in
     from kernellab.suite.conduct import SuiteRequest, run_suite
     from kernellab.tasks.modules.importing import AS_IT_IS
-    from kernellab.tasks.suites.finding import find_suite
+    from kernellab.tasks.suites.finding import find_suite, sample
     from kernellab.tasks.suites.pairs import with_backward
 
     found = find_suite(name, str(path or ""), tasks)
+    found = sample(found, sampled, seed) if sampled is not None else found
     whole = find_suite(name, str(path or "")) if candidates else found
     found, whole = (with_backward(found), with_backward(whole)) if pairs else (found, whole)
     known = {p.name for p in whole.problems}

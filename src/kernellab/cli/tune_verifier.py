@@ -85,7 +85,7 @@ def _started(
     labelled: Path, model: str, asked: dict[str, Any], templates: Path | None, budget: Budget, out: Path | None,
     as_json: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    from kernellab.search.runs import default_folder
+    from kernellab.search.outcome import default_folder
     from kernellab.search.soft.tuning_run import start_tuning
 
     if not model:

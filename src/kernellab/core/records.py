@@ -36,7 +36,7 @@ def artifact_id(parts: Mapping[str, str]) -> str:
 class Proposal(Record):
     """What is tried and why. `source` is the SHA-256 of the candidate file in the run's store.
 
-    `origin`: "recipe", "user", "warm-start", "replay", "llm", or another proposer's own word.
+    `origin`: "recipe", "user", "warm-start", "replay", "llm", "policy" (a learned one), or another proposer's own word.
     """
 
     source: str
@@ -196,17 +196,18 @@ class MeasuredTrial(_Trial):
     timing: Timing
 
 
-class BusyTrial(_Trial):
-    """Right on every case it was screened on; how fast it is could not be told while others used the machine."""
+class UntimedTrial(_Trial):
+    """Right on every case that it was judged on. `busy`: how fast it is could not be told while others used the machine;
+    `verified`: judged in full, and nobody asked how fast it is."""
 
-    status: Literal["busy"] = "busy"
+    status: Literal["busy", "verified"] = "busy"
     artifact: Artifact
     verdict: Passed
     inputs_seed: str
     reason: str
 
 
-AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial | BusyTrial
+AnyTrial = FailedTrial | RejectedTrial | DuplicateTrial | MeasuredTrial | UntimedTrial
 Trial = Annotated[AnyTrial, Field(discriminator="status")]
 TRIAL: TypeAdapter[AnyTrial] = TypeAdapter(Trial)
 

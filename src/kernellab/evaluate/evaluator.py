@@ -27,12 +27,18 @@ from kernellab.evaluate.stage import Stage
 from kernellab.measurement.bench import Busy
 from kernellab.measurement.quiet import wait_for_quiet
 from kernellab.targets.base import DeviceSetup, platform
+from kernellab.tasks.crew import Crew
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Dims, Task, shape_key
+from kernellab.tasks.spec import Dims, Task, elements, shape_key
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
 from kernellab.verdict.judge import Judge
 
 _MEMORY = 4 << 30
+_KEPT = 2 << 30
+"""Bytes of inputs and answers that are kept for the next request with the same inputs."""
+_AHEAD, _EARLY = 1 << 30, 256 << 20
+"""Bytes of answers that are made ahead where the oracle has the processor to itself; before it is known whether they are
+needed."""
 _LOG_KEPT = 4000
 _BUILDS_KEPT = 64
 _RUNNERS = 2  # of a trial: one is screened, one is timed
@@ -60,18 +66,36 @@ class _Opened:
     builds: OrderedDict[str, Built | NotBuilt] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
     table: CaseTable | None = None
+    own_crew: Crew | None = None
+    coming: CaseTable | None = None
+
+    def expect(self, request: TrialRequest) -> None:
+        """Begin with the answers of a full verdict: those of the large shapes only when they are needed."""
+        self.drop_coming()
+        crew = self._crew(request)
+        if crew is not None and crew is self.own_crew:  # a device with a crew of its own has other things to do
+            crew.ahead_bytes = _EARLY
+            cases, device = self._cases(request), self.device.rig.device
+            self.coming = CaseTable(self.task, cases, os.urandom(32), device, crew, keep=False)
+
+    def seed_for(self, request: TrialRequest) -> bytes:
+        """Of the inputs: as asked, or of those that are coming, or new ones."""
+        if given := bytes.fromhex(request.judging.inputs_seed):
+            return given
+        ready = self.coming is not None and self.coming.cases == self._cases(request)
+        return self.coming.seed if ready and self.coming is not None else os.urandom(32)
 
     def judged(self, request: TrialRequest, built: Built, seed: bytes) -> Verdict:
         """The verdict on inputs from this seed. Inputs of a given seed are kept for the next request that names it."""
-        cases, crew, device = self._cases(request), self.device.crew, self.device.rig.device
+        cases, crew, device = self._cases(request), self._crew(request), self.device.rig.device
         judge = Judge(device, crew.hands if crew else None)
         level = request.judging.level
         if not request.judging.inputs_seed:
-            with CaseTable(self.task, cases, seed, device, crew, keep=level != "full") as table:
+            with self._table(cases, seed, crew, keep=level != "full") as table:
                 return judge.verify(built, table, level)
-        if self.table is None or (self.table.seed, self.table.cases) != (seed, cases):
+        if self.table is None or (self.table.seed, self.table.all_cases) != (seed, cases):
             self.drop_table()
-            self.table = CaseTable(self.task, cases, seed, device)
+            self.table = CaseTable(self.task, cases, seed, device, crew, keep=_bytes_kept(self.task, cases) <= _KEPT)
         return judge.verify(built, self.table, level)
 
     def _cases(self, request: TrialRequest) -> list[Case]:
@@ -81,9 +105,30 @@ class _Opened:
             return full_cases(self.task, request.dims)
         return screen_cases(self.task, self.device.rig.device.thrifty)
 
+    def _table(self, cases: list[Case], seed: bytes, crew: Crew | None, keep: bool) -> CaseTable:
+        """The one that is coming, if it is for these; else a new one."""
+        if crew is not None and crew is self.own_crew:
+            crew.ahead_bytes = _AHEAD
+        if self.coming is not None and self.coming.seed == seed:
+            table, self.coming = self.coming, None
+            return table
+        return CaseTable(self.task, cases, seed, self.device.rig.device, crew, keep)
+
+    def _crew(self, request: TrialRequest) -> Crew | None:
+        """Whoever computes answers: the device's own crew, or, where no clock runs that they could disturb, every core."""
+        if self.device.crew is None and request.clocking is None and self.own_crew is None:
+            cores = len(os.sched_getaffinity(0))
+            self.own_crew = Crew(cores, cores, _AHEAD, gives_way=False)
+        return self.device.crew or (self.own_crew if request.clocking is None else None)
+
     def forget(self, request: TrialRequest) -> None:
         with self.lock:
             self.builds.pop(request.build_key, None)
+
+    def drop_coming(self) -> None:
+        if self.coming is not None:
+            self.coming.close()
+            self.coming = None
 
     def drop_table(self) -> None:
         if self.table is not None:
@@ -92,6 +137,9 @@ class _Opened:
 
     def close(self) -> None:
         self.drop_table()
+        self.drop_coming()
+        if self.own_crew is not None:
+            self.own_crew.close()
         for stage in self.stages.values():
             stage.close()
         self.device.close()
@@ -115,6 +163,9 @@ class LocalEvaluator:
         opened.locator = locator
         return opened.device
 
+    def listen(self, emit: Listener) -> None:
+        self._emit = emit
+
     def stage(self, request: TrialRequest) -> Stage:
         """The shape of a request, set up."""
         return self._stage(self._of(request), request.dims)
@@ -130,6 +181,10 @@ class LocalEvaluator:
             self._emit(Event("note", f"set up anew: {fault.what}"))
             stage.close()
             return self._answer(request, opened, self._stage(opened, request.dims))
+
+    def expect(self, request: TrialRequest) -> None:
+        """This request may come soon: its answers may be made from now on."""
+        self._of(request).expect(request)
 
     def build(self, request: TrialRequest) -> Built | NotBuilt:
         """Build what a request needs, for when it is evaluated. May be called by other threads meanwhile."""
@@ -263,7 +318,7 @@ def _examined(request: TrialRequest, opened: _Opened, stage: Stage | None, built
     """Verdict, timing where one was asked for, and the seed of the inputs."""
     judging, clocking, effort = request.judging, request.clocking, request.effort
     if stage is None or clocking is None or judging.inputs_seed:
-        seed = bytes.fromhex(judging.inputs_seed) or os.urandom(32)
+        seed = opened.seed_for(request)
         verdict = opened.judged(request, built, seed)
     elif judging.level == "full":
         return stage.confirm(built, effort)
@@ -281,6 +336,12 @@ def _loaded(request: TrialRequest) -> Task:
     if task.fingerprint() != request.fingerprint:
         raise UsageError(f"the task '{request.task}' is not the one that was asked for", "give its file as it was then")
     return task
+
+
+def _bytes_kept(task: Task, cases: Sequence[Case]) -> int:
+    """What a table takes that keeps its answers: 24 bytes an element of an output, and the buffers."""
+    buffers = sum(b.nbytes(case.dims) for case in cases for b in (*task.inputs, *task.outputs))
+    return buffers + sum(24 * elements(task.outputs, case.dims) for case in cases)
 
 
 def evidence_of(built: Built) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernellab.core.ids import digest
-from kernellab.core.records import Artifact, BusyTrial, Confirmation, MeasuredTrial, Passed, artifact_id
+from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Passed, UntimedTrial, artifact_id
 from kernellab.tasks.spec import Dims, shape_key
 
 FORMAT = 2
@@ -65,7 +65,19 @@ def trial_problems(trial: MeasuredTrial, format: int) -> Iterator[str]:
         yield f"timed {_OTHER} than its artifact has for the timed shape"
 
 
-def confirmation_problems(trial: MeasuredTrial | BusyTrial, confirmation: Confirmation, format: int) -> Iterator[str]:
+def verified_problems(trial: UntimedTrial) -> Iterator[str]:
+    """Whether a trial that was only judged passed in full, on its own artifact, at every shape of it."""
+    verdict = trial.verdict
+    if verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp:
+        yield f"is verified on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
+    for label in sorted(trial.artifact.parts.keys() - verdict.judged.keys()):
+        yield f"holds {label}, which was not judged"
+    yield from _judged(verdict, trial.artifact)
+
+
+def confirmation_problems(
+    trial: MeasuredTrial | UntimedTrial, confirmation: Confirmation, format: int
+) -> Iterator[str]:
     """Whether one artifact was built as the trial's, judged at all of its shapes, and timed."""
     verdict, artifact = confirmation.verdict, confirmation.artifact
     if artifact is None:

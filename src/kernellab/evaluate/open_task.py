@@ -22,11 +22,13 @@ from kernellab.tasks.spec import Task
 
 
 class OpenTask:
-    """`torch`: whether torch's baselines are opened too. Use as a context manager."""
+    """`torch`: whether torch's baselines are opened too. `evaluator`: one that other tasks share, on the device of the
+    settings; all of them are closed with it. Use as a context manager."""
 
     def __init__(
-        self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True
-    ) -> None:
+        self, settings: Settings, task: Task, locator: str, emit: Listener = silent, torch: bool = True,
+        evaluator: LocalEvaluator | None = None,
+    ) -> None:  # fmt: skip
         if settings.device == AUTO:
             settings = settings.model_copy(update={"device": processor().kind})
         self.settings = settings
@@ -34,7 +36,7 @@ class OpenTask:
         self.locator = locator
         self.emit = emit
         self.platform = platform(settings.device)
-        self.evaluator = LocalEvaluator(settings, emit)
+        self.evaluator = evaluator or LocalEvaluator(settings, emit)
         self.device = self.evaluator.open(task, locator, torch)
         self._fingerprint, self._torch = task.fingerprint(), torch
 
@@ -53,6 +55,11 @@ class OpenTask:
     @property
     def trust(self) -> Trust:
         return self.device.rig.device.trust
+
+    def listen(self, emit: Listener) -> None:
+        """Tell somebody else from now on."""
+        self.emit = emit
+        self.evaluator.listen(emit)
 
     def move(self, locator: str) -> None:
         """The task's file is read here from now on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import closing
 from typing import Any
 
@@ -12,20 +12,19 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Rejected, Timing, Verdict
 from kernellab.core.settings import Effort
+from kernellab.evaluate.opponents import Opponents
 from kernellab.ledger.records import Calibration, CeilingRates, MeasuredRates
 from kernellab.measurement.base import Slots
-from kernellab.measurement.bench import Arm, Bench, Busy, Pairs
-from kernellab.measurement.rig import Rig
+from kernellab.measurement.bench import Arm, Bench, Busy, Pairs, Unfit
+from kernellab.measurement.rig import Rig, Runners
 from kernellab.measurement.roofline import Floor, floor_for
-from kernellab.measurement.stats import median
 from kernellab.measurement.winning import noise_floor
-from kernellab.run.base import Runner, WorkerFault
+from kernellab.run.base import Runner, TensorMemory, WorkerFault
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.verdict.cases import CaseTable, all_shapes, full_cases, screen_cases, shapes_of
 from kernellab.verdict.judge import Judge
 
-_BASELINE_PAIRS = 5
 _CALIBRATION_PAIRS = 15
 _TRIAL_POOL = 4
 _CONFIRMATION_POOL = 8
@@ -59,21 +58,24 @@ class Stage:
         self.floor: Floor = floor_for(task, dims, self.ceilings, rig.threads)
         self._slots = rig.slots(task, dims, self.floor.seconds)
         self.seed = os.urandom(32)
-        self.ring = rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
-        coming = rig.start_baselines(task, locator, rig.names, self.ring)
         self._ahead: tuple[bytes, CaseTable, Slots] | None = None
+        self._early: tuple[str, Arm] | None = None
+        self._resting = False
+        self.closed = False
+        self.arms: dict[str, Arm] = {}
+        self.baseline = ""
+        self.ring = rig.ring(task, dims, self._slots, self.seed, _TRIAL_POOL)
         self.table = CaseTable(task, screen, os.urandom(32), rig.device)
         self.bench = self._make_bench(self.ring)
-        self.arms: dict[str, Arm] = {}
-        self._early: tuple[str, Arm] | None = None
-        self.closed = False
-        self.failed: dict[str, str] = {}
-        self.rough: dict[str, str] = {}
-        self.baseline = ""
-        self.calibration = self._calibrate(coming)
+        try:
+            self.calibration = self._calibrate(Opponents(rig, task, locator, self.ring, emit))
+        except BaseException:
+            self.close()  # whoever comes next needs the memory
+            raise
 
     def verify(self, built: Built) -> Verdict:
         """Screening on the stage's own cases; meanwhile the process that measure() will need starts beside it."""
+        self._wake()
         self._drop_early()
         try:
             arm = Arm("candidate", self.start_worker(built, self.ring, wait=False), 0)
@@ -88,6 +90,7 @@ class Stage:
 
     def measure(self, built: Built, incumbent: float, effort: Effort) -> Timing | Rejected | Busy:
         """A trial's timing against the fastest baseline, freshly loaded."""
+        self._wake()
         baseline = self.arms[self.baseline]
         try:
             candidate = self._take_early(built)
@@ -97,8 +100,11 @@ class Stage:
             return _not_loaded(fault)
 
     def expect_confirmation(self) -> None:
-        """There are processors to spare: the crew may make the inputs and answers of the next confirmation from now on."""
-        if self._crew is not None and self._ahead is None and not self.closed:
+        """There are processors to spare: the crew may make the inputs and answers of the next confirmation from now on.
+
+        Not on the device on which trials are being timed."""
+        beside = self.task.oracle is None or not isinstance(self.table.outputs, TensorMemory)
+        if self._crew is not None and self._ahead is None and not self.closed and beside:
             self._ahead = self._prepare_confirmation()
 
     def confirm(self, built: Built, effort: Effort) -> tuple[Verdict, Timing | Busy | None, str]:
@@ -107,43 +113,47 @@ class Stage:
         One artifact: it is judged at every shape, and its part for the timed one is timed.
         """
         ahead, self._ahead = self._ahead, None
+        if ahead is None and not self._rig.has_room(self.task, self.dims, self._slots, _CONFIRMATION_POOL):
+            self._rest()
         seed, table, ring = ahead or self._prepare_confirmation()
+        baselines = self._rig.baseline_again(self.task, self.locator, self.baseline, ring, effort.processes)
         try:
             self._rig.device.fresh()
             verdict = self._judge.verify(built, table, "full")
             table.close()
             if verdict.status != "passed":
                 return verdict, None, seed.hex()
-            timing = self._timed_again(built, ring, effort)
+            timing = self._timed_again(built, ring, effort, baselines)
         finally:
+            baselines.close()
             table.close()
             ring.close()
         return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())
 
-    def _timed_again(self, built: Built, ring: Slots, effort: Effort) -> Timing | Rejected | Busy:
+    def _timed_again(self, built: Built, ring: Slots, effort: Effort, baselines: Runners) -> Timing | Rejected | Busy:
         """A confirmation's timing: candidate and baseline in several fresh processes."""
         bench = self._make_bench(ring)
         try:
-            with closing(self._fresh_arms(built, ring, effort.processes)) as arms:
+            with closing(self._fresh_arms(built, ring, baselines)) as arms:
                 return self._named(bench.confirm(arms, effort), built)
         except WorkerFault as fault:
             return _not_loaded(fault)
 
-    def _fresh_arms(self, built: Built, ring: Slots, count: int) -> Generator[tuple[Arm, Arm]]:
-        """Candidate and baseline, so many times, each time in processes that have seen nothing yet."""
-        with closing(self._rig.baseline_again(self.task, self.locator, self.baseline, ring, count)) as baselines:
-            for coming in baselines:
-                self._rig.device.fresh()
-                try:
-                    baseline = Arm(self.baseline, coming.ready(), 1, trusted=True)
-                except WorkerFault as fault:
-                    raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
-                                           "'klab resume' goes on") from None  # fmt: skip
-                with closing(self.start_worker(built, ring, wait=False)) as worker:
-                    yield Arm("candidate", worker, 0), baseline
+    def _fresh_arms(self, built: Built, ring: Slots, baselines: Runners) -> Generator[tuple[Arm, Arm]]:
+        """Candidate and baseline, again and again, each time in processes that have seen nothing yet."""
+        for coming in baselines:
+            self._rig.device.fresh()
+            try:
+                baseline = Arm(self.baseline, coming.ready(), 1, trusted=True)
+            except WorkerFault as fault:
+                raise EnvironmentFault(f"the baseline {self.baseline} does not start again: {fault.reason}",
+                                       "'klab resume' goes on") from None  # fmt: skip
+            with closing(self.start_worker(built, ring, wait=False)) as worker:
+                yield Arm("candidate", worker, 0), baseline
 
     def time(self, built: Built, effort: Effort) -> Timing | Rejected | Busy:
         """A fixed number of checked pairs in one process."""
+        self._wake()
         try:
             with closing(self.start_worker(built, self.ring)) as worker:
                 arms = [(Arm("candidate", worker, 0), self.arms[self.baseline])]
@@ -151,13 +161,23 @@ class Stage:
         except WorkerFault as fault:
             return _not_loaded(fault)
 
+    def against_itself(self, count: int) -> Pairs:
+        """The fastest baseline paired with itself: what others do on the machine shows here."""
+        self._wake()
+        arm = self.arms[self.baseline]
+        try:
+            return self.bench.compare(arm, arm, count)[0]
+        except Unfit as unfit:
+            raise EnvironmentFault(f"the baseline {self.baseline} broke off: {unfit.rejected.reason}",
+                                   "try again") from None  # fmt: skip
+
     def start_worker(self, built: Built, ring: Slots, side: int = 0, wait: bool = True) -> Runner:
         return self._rig.device.start(built, ring.inputs, ring.sides[side], ring.calls, wait)
 
     @property
     def nbytes(self) -> int:
         """Of the buffers that it keeps, roughly: those of timed calls, their known answers, and the cases'."""
-        rings, tables = [self.ring], [self.table]
+        rings, tables = [] if self._resting else [self.ring], [self.table]
         if self._ahead is not None:
             rings, tables = [*rings, self._ahead[2]], [*tables, self._ahead[1]]
         memories = [m for r in rings for m in (r.inputs, *r.sides) * 2] + [
@@ -177,7 +197,8 @@ class Stage:
             self._ahead[1].close()
             self._ahead[2].close()
         self.table.close()
-        self.ring.close()
+        if not self._resting:
+            self.ring.close()
 
     def label(self) -> str:
         return f"{self.task.name} {dims_label(self.dims)}"
@@ -188,6 +209,29 @@ class Stage:
         table = CaseTable(self.task, full_cases(self.task, self.dims), seed, rig.device, self._crew, keep=False)
         ring = rig.ring(self.task, self.dims, self._slots, seed, _CONFIRMATION_POOL)
         return seed, table, ring
+
+    def _rest(self) -> None:
+        """Give the buffers of timed trials back: a confirmation has its own, and both do not fit into memory."""
+        if self._resting:
+            return
+        self._resting = True
+        self._drop_early()
+        for arm in self.arms.values():
+            arm.worker.close()
+        self.arms = {}
+        self.ring.close()
+
+    def _wake(self) -> None:
+        """Set up again for timed trials."""
+        if not self._resting:
+            return
+        self._resting = False
+        self.ring = self._rig.ring(self.task, self.dims, self._slots, self.seed, _TRIAL_POOL)
+        hopeless = self.bench.hopeless
+        self.bench = self._make_bench(self.ring)
+        self.bench.hopeless = hopeless
+        coming = self._rig.start_baselines(self.task, self.locator, [self.baseline], self.ring)
+        self.arms[self.baseline] = Arm(self.baseline, coming[self.baseline].ready(), 1, trusted=True)
 
     def _make_bench(self, ring: Slots) -> Bench:
         rig = self._rig
@@ -230,44 +274,15 @@ class Stage:
         self._drop_early()
         return Arm("candidate", self.start_worker(built, self.ring, wait=False), 0)
 
-    def _calibrate(self, coming: Mapping[str, Runner]) -> Calibration:
-        """Every baseline that starts and is right is timed; the fastest is compared with itself for the noise floor."""
-        for name, baseline in coming.items():
-            try:
-                self.arms[name] = Arm(name, baseline.ready(), 1, trusted=True)
-            except WorkerFault as fault:
-                self.failed[name] = fault.reason
-        for name, arm in list(self.arms.items()):  # when all stand still: each makes a call while it is loaded
-            wrong, usable = self.bench.prove(arm)
-            if not usable:
-                self.arms.pop(name).worker.close()
-                self.failed[name] = wrong
-            elif wrong:
-                self.rough[name] = wrong
-                self._emit(Event("note", f"baseline {name} is rough: {wrong}"))
-        for name, why in self.failed.items():
-            self._emit(Event("note", f"baseline {name} is left out: {why}"))
-        if not self.arms:
-            raise EnvironmentFault(
-                f"no baseline of {self.task.name} runs here: {self.failed}", "check the task's baselines"
-            )
-        first = next(iter(self.arms.values()))
-        samples: dict[str, list[list[float]]] = {}
-        medians, disturbed = {}, []
-        for name, arm in self.arms.items():
-            pairs, _ = self.bench.compare(arm, first, _BASELINE_PAIRS)
-            samples[name] = [pairs.first, pairs.second]
-            medians[name] = median(pairs.first)
-            disturbed += [name] * pairs.disturbed
-            self._emit(
-                Event("baseline", f"{name}: {medians[name] * 1e3:.3f} ms", {"name": name, "seconds": medians[name]})
-            )
-        self.baseline = min(medians, key=lambda n: medians[n])
-        for name in [n for n in self.arms if n != self.baseline]:
-            self.arms.pop(name).worker.close()
+    def _calibrate(self, opponents: Opponents) -> Calibration:
+        """The fastest baseline, compared with itself for the noise floor."""
+        with closing(opponents):
+            fastest = opponents.meet(self.bench)
+        self.arms[fastest.name], self.baseline = fastest, fastest.name
         noise, aa = self._noise_floor()
-        return Calibration(**self._facts(), baselines=samples, failed=self.failed, fastest=self.baseline,
-                           noise_floor=noise, aa=[aa.first, aa.second], disturbed=disturbed, rough=self.rough)  # fmt: skip
+        return Calibration(**self._facts(), baselines=opponents.samples, failed=opponents.failed, fastest=fastest.name,
+                           noise_floor=noise, aa=[aa.first, aa.second], disturbed=opponents.disturbed,
+                           rough=opponents.rough)  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
         """The part of a calibration that is known without timing anything."""
@@ -290,9 +305,8 @@ class Stage:
         }
 
     def _noise_floor(self) -> tuple[float, Pairs]:
-        """How far two measurements of the same thing lie apart here and now: the fastest baseline paired with itself."""
-        arm = self.arms[self.baseline]
-        pairs, _ = self.bench.compare(arm, arm, _CALIBRATION_PAIRS)
+        """How far two measurements of the same thing lie apart here and now."""
+        pairs = self.against_itself(_CALIBRATION_PAIRS)
         self.bench.learn_spread(pairs)
         return noise_floor(pairs.first, pairs.second), pairs
 

@@ -5,6 +5,7 @@ Only what was given is written, so a record of an older version is the same agai
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -231,7 +232,7 @@ class _Result(EntryRecord):
     task: str
     dims: Dims
     dtype: str = ""
-    status: Literal["better", "busy", "nothing-better", "nothing-verified"]
+    status: Literal["better", "busy", "nothing-better", "nothing-verified", "verified"]
     reason: str
     threads: int
 
@@ -261,16 +262,33 @@ class Unpublished(_Result):
     trial: None = None
 
 
-AnyResult = Published | Unpublished
+class Judged(_Result):
+    """A kernel that was judged in full and is right; nothing was timed, and nothing is claimed of its speed."""
+
+    status: Literal["verified"]
+    trial: int
+    cases: int
+    max_abs_err: float
+    max_ulp: float
+    budget_ulp: float
+    deterministic: bool
+
+
+AnyResult = Published | Unpublished | Judged
 
 
 def _published(body: Any) -> str:
-    trial = body.get("trial") if isinstance(body, dict) else body.trial
-    return "unpublished" if trial is None else "published"
+    get = body.get if isinstance(body, dict) else partial(getattr, body)
+    if get("status") == "verified":
+        return "judged"
+    return "unpublished" if get("trial") is None else "published"
 
 
 Result = Annotated[
-    Annotated[Published, Tag("published")] | Annotated[Unpublished, Tag("unpublished")], Discriminator(_published)
+    Annotated[Published, Tag("published")]
+    | Annotated[Unpublished, Tag("unpublished")]
+    | Annotated[Judged, Tag("judged")],
+    Discriminator(_published),
 ]
 ANY_RESULT: TypeAdapter[AnyResult] = TypeAdapter(Result)
 

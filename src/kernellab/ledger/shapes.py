@@ -13,6 +13,7 @@ from kernellab.ledger.records import (
     AnyResult,
     Calibration,
     Genesis,
+    Judged,
     ProfileReport,
     Published,
     SanitizerReport,
@@ -75,7 +76,7 @@ class RunShape:
                 self.calibration = entry
             case Confirmation():
                 self.confirmed[entry.record.trial] = Confirmed(entry, self.calibration)
-            case Published() | Unpublished():
+            case Published() | Unpublished() | Judged():
                 self.result = entry
             case ProfileReport():
                 self.profiles.append(entry)

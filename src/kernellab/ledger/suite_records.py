@@ -36,7 +36,8 @@ class SuiteItem(EntryRecord):
 
 
 class SuitePlan(EntryRecord):
-    """What was asked for. `path`: the folder of the problems, "" for a suite that has a name. `pairs`: with backwards."""
+    """What was asked for. `path`: the folder of the problems, "" for a suite that has a name. `pairs`: with backwards.
+    `drawn`: how the tasks were drawn, where they are a sample."""
 
     version: int = VERSION
     suite: str
@@ -46,6 +47,7 @@ class SuitePlan(EntryRecord):
     precision: Precision = "ieee"
     budget_s: float = 0.0
     pairs: bool = False
+    drawn: str = ""
     tasks: list[SuiteItem]
 
 

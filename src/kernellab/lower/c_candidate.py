@@ -27,7 +27,8 @@ _WHY = {
 def c_candidates(fusion: Fusion) -> list[Written]:
     """One for each way to run over the last axis that makes a difference to it."""
     found = [_written(fusion, "nest", frozenset())]
-    if any(_kept(stores, FusionNames(fusion)) for stores in FusionNames(fusion).kernels(fusion, along=True)):
+    names = FusionNames(fusion)
+    if any(_kept(stores, names) for stores in names.kernels(fusion, along=True)):
         found.insert(0, _written(fusion, "row", frozenset()))
     columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
     if columns:

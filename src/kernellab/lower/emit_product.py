@@ -5,8 +5,8 @@ order in which neighbours share rows and columns, so that those are still in the
 
 Products of float32 numbers at full precision: `bf16x6` takes each number as three bfloat16 numbers and six of their nine
 products, the smallest first; `tf32x3` is Triton's own; `ieee` uses no tensor core. A tensor core cuts off what its sums have
-too many digits for, so a fresh sum is begun every PROMOTE steps and added to the whole in float32. An infinite element gives
-NaN with `bf16x6`, because infinity has no parts.
+too many digits for, so every step begins a fresh sum, which is added to the whole in float32. An infinite element gives NaN
+with `bf16x6`, because infinity has no parts.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class ProductWriter(TritonWriter):
         product = self._product
         self._widths(top)
         rows, columns = (times_text(a.extent for a in axes) for axes in (product.rows, product.columns))
-        for line in _GROUPED.format(rows=rows, columns=columns, wide=self._wide).splitlines():
+        for line in _GROUPED.format(rows=rows, columns=columns).splitlines():
             top.add(line)
         if product.batch:
             top.add(f"at_batch = (tl.program_id(0) // (tiles_m * tiles_n)){self._wide}")
@@ -148,16 +148,12 @@ class ProductWriter(TritonWriter):
         top.add("total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
         axes = (*product.along, *product.across)
         whole, each = self._length(top)
-        if self._short:
-            loop = inner = Scope(top, axes, f"for first in range(0, {whole}, {each or 1}):")
-            self._terms(inner, "first")
-        else:
-            loop = Scope(top, (), f"for first in range(0, {whole}, {each}{' * ' if each else ''}PROMOTE):")
+        steps = f"first in range(0, {whole}, {each})" if each else f"step in range({whole})"
+        loop = Scope(top, axes, f"for {steps}:")
+        self._terms(loop)
+        if not self._short:
             loop.add("fresh = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
-            inner = Scope(loop, axes, "for step in tl.static_range(PROMOTE):")
-            loop.add(inner)
-            self._terms(inner, f"first + step{' * ' if each else ''}{each}")
-        self._dot(inner)
+        self._dot(loop)
         if not self._short:
             loop.add("total += fresh")
         top.add(loop)
@@ -171,28 +167,23 @@ class ProductWriter(TritonWriter):
         top.add(f"pieces = tl.cdiv({last.text}, BLOCK_K)")
         return f"{times_text(outer)} * pieces", ""
 
-    def _terms(self, scope: Scope, where: str) -> None:
+    def _terms(self, scope: Scope) -> None:
         """The terms of a step, as each factor has them."""
         along, across = self._product.along, self._product.across
         if not self._blocked:
-            scope.add(f"at_k = ({where} + tl.arange(0, BLOCK_K)){self._wide}")
+            scope.add(f"at_k = (first + tl.arange(0, BLOCK_K)){self._wide}")
             self._spread(scope, "at_a", "at_k[None, :]", "in_a", along)
             self._spread(scope, "at_b", "at_k[:, None]", "in_b", across)
             return
-        scope.add(f"at_step = {where}")
-        window = f"tl.cast(at_step // pieces, {'INDEX' if self._wide else 'tl.int32'})"
+        window = f"tl.cast(step // pieces, {'INDEX' if self._wide else 'tl.int32'})"
         scope.add(f"at_window = {window}")
-        scope.add(f"at_k = (at_step % pieces * BLOCK_K + tl.arange(0, BLOCK_K)){self._wide}")
+        scope.add(f"at_k = (step % pieces * BLOCK_K + tl.arange(0, BLOCK_K)){self._wide}")
         self._decode(scope, "at_window", along[:-1])
         for one, two in zip(along[:-1], across[:-1], strict=True):
             scope.add(f"{two.name} = {one.name}")
-        last = along[-1].extent.text
-        if not self._short:  # steps that are added together may go beyond the last
-            scope.add(f"there = tl.where(at_window < {times_text(a.extent for a in along[:-1])}, {last}, 0)")
-            last = "there"
         for axis, mask, spread in ((along[-1], "in_a", "[None, :]"), (across[-1], "in_b", "[:, None]")):
             scope.add(f"{axis.name} = at_k{spread}")
-            scope.add(f"{mask} = {axis.name} < {last}")
+            scope.add(f"{mask} = {axis.name} < {along[-1].extent.text}")
 
     def _dot(self, scope: Scope) -> None:
         product = self._product
@@ -252,7 +243,7 @@ class ProductWriter(TritonWriter):
 def choices(short: str, in_parts: bool) -> tuple[str, ...]:
     """What a launch chooses."""
     blocks = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M")
-    return blocks if short else (*blocks, "PROMOTE") if in_parts else (*blocks, "PRECISION", "PROMOTE")
+    return blocks if short or in_parts else (*blocks, "PRECISION")
 
 
 class CopyWriter(TritonWriter):

@@ -16,6 +16,7 @@ from typing import Literal
 from kernellab.lower.axes import Axis
 from kernellab.lower.c_text import factor_text, index_text
 from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.online import Online, online_of
 from kernellab.lower.rows import Rows
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
@@ -41,6 +42,8 @@ class TritonWriter:
         self._rows = rows if form != "flat" else None
         self._scan = scan_of(stores) if form in ("scan", "scan_tile") else None
         self._stores = tuple(self._rows.stores if self._rows else stores)
+        online = online_of(self._stores) if form in ("row_loop", "tile_loop") else []
+        self._online = {value: pair for pair in online for value in (pair.first, pair.second)}
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
         self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
         self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
@@ -229,6 +232,9 @@ class TritonWriter:
             body = self._text(value.body, scope)
             return self._named(value, scope, self._over_block(value, f"tl.where(mask, {body}, {self._start(value)})"))
         home = scope.home(value)
+        if value in self._online:
+            self._in_one_pass(self._online[value], home)
+            return self._text(value, scope)
         name = self._fresh("acc")
         kind = "tl.float32" if value.kind == "float" else "tl.int64"
         home.add(f"{name} = tl.full({self._shape}, {self._start(value)}, {kind})")
@@ -237,6 +243,49 @@ class TritonWriter:
         loop.add(f"{name} = {self._joined(value, name, f'tl.where(mask, {body}, {self._start(value)})')}")
         home.add(loop)
         return self._named(value, home, self._over_block(value, name))
+
+    def _in_one_pass(self, pair: Online, home: Scope) -> None:
+        """Each lane has both results of its own; they come together behind the loop."""
+        first, second, found = self._fresh("acc"), self._fresh("acc"), self._fresh("v")
+        start = 'float("-inf")' if pair.kind == "exponentials" else "0.0"
+        home.add(f"{first} = tl.full({self._shape}, {start}, tl.float32)")
+        home.add(f"{second} = tl.full({self._shape}, 0.0, tl.float32)")
+        loop = self._pieces(home)
+        body = self._text(pair.first.body, loop)
+        if pair.kind == "exponentials":
+            loop.add(f'{found} = tl.where(mask, {body}, float("-inf"))')
+            self._exponentials(pair, home, loop, (first, second, found))
+        else:
+            loop.add(f"{found} = tl.where(mask, {body}, {first})")
+            self._moments(pair, home, loop, (first, second, found))
+
+    def _exponentials(self, pair: Online, home: Scope, loop: Scope, names: tuple[str, str, str]) -> None:
+        """`near` is 0 where all was -inf so far: exp of less is 0."""
+        top, total, found = names
+        near, higher = self._fresh("near"), self._fresh("v")
+        loop.add(f"{higher} = tl.maximum({top}, {found})")
+        loop.add(f'{near} = tl.where({higher} == float("-inf"), 0.0, {higher})')
+        loop.add(f"{total} = {total} * tl.exp({top} - {near}) + tl.exp({found} - {near})")
+        loop.add(f"{top} = {higher}")
+        home.add(loop)
+        highest = self._named(pair.first, home, self._over_block(pair.first, top))
+        lanes = f'tl.where({top} == float("-inf"), 0.0, {total} * tl.exp({top} - {highest}))'
+        self._named(pair.second, home, self._over_block(pair.second, lanes))
+
+    def _moments(self, pair: Online, home: Scope, loop: Scope, names: tuple[str, str, str]) -> None:
+        """Of what is not there, the distance from the mean is nothing; `count` is how many a lane had."""
+        assert self._rows is not None
+        mean, squares, found = names
+        away, count, length = self._fresh("v"), self._fresh("v"), times_text(a.extent for a in self._rows.along)
+        loop.add(f"{away} = {found} - {mean}")
+        loop.add(f"{mean} = {mean} + {away} * (1.0 / (first // BLOCK + 1))")
+        loop.add(f"{squares} = {squares} + {away} * ({found} - {mean})")
+        home.add(loop)
+        home.add(f"{count} = ({length} + BLOCK - 1 - tl.arange(0, BLOCK){'[:, None]' if self._lane else ''}) // BLOCK")
+        total = self._named(pair.first, home, self._over_block(pair.first, f"{mean} * {count}"))
+        off = self._fresh("v")
+        home.add(f"{off} = {mean} - {total} / ({length})")
+        self._named(pair.second, home, self._over_block(pair.second, f"{squares} + {count} * {off} * {off}"))
 
     def _scanned(self, scan: Scan, scope: Scope) -> str:
         """A piece by itself, joined to what the pieces before it come to."""

@@ -24,12 +24,12 @@ _RESERVED = (
     "cos tan tanh erf asin acos atan sinh cosh floor ceil trunc pow rint labs fabs isinf isnan gamma y0 y1 yn j0 j1 "
     "jn index abs kernel tl triton libdevice range scratch launch at mask there blocks row part inner BLOCK WARPS "
     "PARTS PIECE at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left "
-    "right step total fresh dot parts six pieces at_window at_step to middle low left_in right_in SPLITS INDEX "
-    "BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION PROMOTE STAGES ERF TANH LOG LOG1P EXPM1 fmod atan2 hypot copysign"
+    "right step total fresh dot parts six pieces at_window to middle low left_in right_in SPLITS INDEX "
+    "BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION STAGES ERF TANH LOG LOG1P EXPM1 fmod atan2 hypot copysign"
 )
 _WORDS = frozenset(_RESERVED.split())
 _OURS = re.compile(
-    r"(i|r|v|at|d|acc|inside|part|row_|at_)\d+[oib]*(_[01])?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
+    r"(i|r|v|at|d|acc|near|inside|part|row_|at_)\d+[oib]*(_[01])?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
 )
 
 

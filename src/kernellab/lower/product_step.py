@@ -26,6 +26,7 @@ PRODUCT_WHY: dict[Kind, str] = {
 }
 _SHORT = ("bfloat16", "float16")
 _SIDES = [128, 64, 256, 32, 16]
+_NARROW = 64
 _PRECISIONS = {
     "ieee": ["bf16x6", "tf32x3", "ieee"], "tf32": ["tf32", "bf16x6"], "bf16": ["bf16", "tf32"], "f16": ["f16", "tf32"],
 }  # fmt: skip
@@ -126,7 +127,7 @@ class _Work:
         chosen = choices(self._short, bool(in_parts))
         given = [*text.tensors, *(f"{s}={s}" for s in (*text.sizes, *chosen))]
         call = f"    {name}[({grid},)]({', '.join(given)}, num_warps=WARPS, num_stages=STAGES)"
-        return KernelStep(text, (call,), self._space(product, (*chosen, *text.sizes)))
+        return KernelStep(text, (call,), self._space(product, (*chosen, *text.sizes), bool(in_parts)))
 
     def _blocked(self, product: Product) -> bool:
         """Whether the last axis of the sums is long enough for steps of its own."""
@@ -134,15 +135,20 @@ class _Work:
         long = one.extent.at({**self._sizes, "SPLITS": splits(product, self._sizes)[0]}) >= _BLOCKED
         return len(product.along) > 1 and long and one in product.one.free and two in product.two.free
 
-    def _space(self, product: Product, chosen: Sequence[str]) -> Space:
-        sides = {"BLOCK_M": _sides(product.rows, self._sizes), "BLOCK_N": _sides(product.columns, self._sizes)}
-        small = max(sides["BLOCK_M"][0], sides["BLOCK_N"][0]) < _SIDES[0]
+    def _space(self, product: Product, chosen: Sequence[str], in_parts: bool) -> Space:
+        """Three parts of each factor take three times the room: with small blocks two programs share a processor, and one
+        has terms to multiply while the other waits for its own."""
+        rows, columns = (_sides(axes, self._sizes) for axes in (product.rows, product.columns))
+        small = max(rows[0], columns[0]) < _SIDES[0]
+        if in_parts:
+            rows = sorted(rows, key=lambda side: (side != _NARROW, rows.index(side)))
+        steps = [64, 32, 128] if self._short else [32] if in_parts else [32, 64, 16]
         space: dict[str, Sequence[int | str]] = {
-            **sides, "BLOCK_K": [64, 32, 128] if self._short else [32, 64, 16], "GROUP_M": [8, 1, 4, 16],
-            "PRECISION": _PRECISIONS[self._precision], "PROMOTE": [1, 2, 4], "SPLITS": splits(product, self._sizes),
+            "BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": steps, "GROUP_M": [16, 4, 8, 1] if in_parts else [8, 16, 4, 1],
+            "PRECISION": _PRECISIONS[self._precision], "SPLITS": splits(product, self._sizes),
         }  # fmt: skip
         space = {name: space[name] for name in space if name in chosen}
-        return {**space, "STAGES": [3, 4, 2], "WARPS": [4, 8] if small else [8, 4]}
+        return {**space, "STAGES": [3, 2, 4], "WARPS": [4, 8] if small or in_parts else [8, 4]}
 
 
 def _short(product: Product, names: FusionNames, fusion: Fusion) -> str:

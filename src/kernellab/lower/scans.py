@@ -7,7 +7,6 @@ Of a result that is read the other way round, the order is the other way round t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,9 +14,7 @@ from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
 from kernellab.lower.rebuild import Placed, rebuilt
 from kernellab.lower.sizes import ONE, Size
-from kernellab.lower.values import Apply, Number, Place, Reduce, Value, walk
-
-_NOTHING = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}
+from kernellab.lower.values import NEUTRAL, Apply, Number, Place, Reduce, Value, walk
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def scan_in(value: Reduce) -> Scan | None:
     condition, inside, outside = body.children()
     if not (isinstance(condition, Apply) and condition.function == "le"):
         return None
-    if not (isinstance(outside, Number) and outside.value == _NOTHING.get(value.how)):
+    if not (isinstance(outside, Number) and outside.value == NEUTRAL.get(value.how)):
         return None
     first, last = condition.children()
     if not (isinstance(first, Place) and isinstance(last, Place)) or first.indices()[0] != Index.of(value.axes[0]):

@@ -16,12 +16,11 @@ from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Reduce, guard, load, number, reduce, walk
+from kernellab.lower.values import NEUTRAL, Reduce, guard, load, number, reduce, walk
 
 PARTS = Size.of("PARTS")
 _ALIGNED = 1024
 """Parts begin at multiples of this, so that vectors can be read."""
-_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 
 
 def can_split(stores: Sequence[Store]) -> bool:
@@ -41,7 +40,7 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     part, inner = Axis("part", PARTS), Axis("inner", chunk)
     spot = Index.of(part).times(chunk) + Index.of(inner)
     body = rebuilt(whole.body, Placed(along, spot))
-    body = guard(((spot, along.extent),), body, number(_NEUTRAL[whole.how]))
+    body = guard(((spot, along.extent),), body, number(NEUTRAL[whole.how]))
     row = Index()
     for axis, stride in zip(store.axes, _strides(store.axes), strict=True):
         row = row + Index.of(axis).times(stride)

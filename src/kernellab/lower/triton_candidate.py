@@ -21,7 +21,7 @@ from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import product_of as whole_of
 from kernellab.lower.split import can_split, split
 from kernellab.lower.tensors import KernelStep, Space, Written, quoted, spaced
-from kernellab.lower.triton_step import plain_step
+from kernellab.lower.triton_step import fits, plain_step
 from kernellab.lower.values import Reduce, walk
 
 Way = Form | Literal["split"]
@@ -33,13 +33,13 @@ _WHY: dict[Way, str] = {
     "split": "parts of each long reduction go to programs of their own, so that all of the device has work.",
     "scan": "a program goes along its row in pieces, each a scan in registers, and carries over what came before.",
     "scan_tile": "a program goes along many rows beside each other, piece by piece, and carries over what came before.",
-    "row_loop": "a program goes over a long row in pieces, once for each reduction; later passes find it in the cache.",
+    "row_loop": "a program goes over a long row in pieces, once for each reduction that needs another's result.",
 }
 _FLAT: list[Form] = ["flat"]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _ORDER = (
-    "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "PROMOTE", "STAGES", "BLOCK", "LANES",
+    "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK", "LANES",
     "PIECE", "WARPS",
 )  # fmt: skip
 _SHORT = 64
@@ -64,7 +64,7 @@ def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
     if products:
         others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
-        plain = plans[-1:] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
+        plain = [] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
         first, *more = product_kinds(fusion, precision)
         plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
         plans += [_Plan(kind, others[0], kind) for kind in more]
@@ -73,7 +73,8 @@ def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
 
 
 def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
-    ways: list[Way] = list(dict.fromkeys(form for stores in kernels for form in _forms(stores)))
+    fitting = [[f for f in _forms(stores) if fits(stores, f, fusion.sizes)] for stores in kernels]
+    ways: list[Way] = list(dict.fromkeys(form for forms in fitting for form in forms))
     return ["split", *ways] if any(_few(fusion, stores) for stores in kernels) else ways
 
 

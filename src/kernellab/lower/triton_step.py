@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
@@ -20,6 +23,15 @@ _FORM_CHOICES: dict[Form, list[str]] = {
     "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
     "tile_loop": ["LANES", "PIECE", "WARPS"], "scan": ["BLOCK", "WARPS"], "scan_tile": ["LANES", "PIECE", "WARPS"],
 }  # fmt: skip
+
+
+def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
+    """Whether a program has registers enough for the rows that it holds whole, at these sizes."""
+    rows = rows_of(stores)
+    if form not in ("row", "tile") or rows is None:
+        return True
+    length = math.prod(a.extent.at(sizes) for a in rows.along)
+    return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
 
 
 def plain_step(name: str, stores: list[Store], names: FusionNames, form: Form, warps: str = "WARPS") -> KernelStep:

@@ -23,6 +23,8 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
     "mul": operator.mul,
     "neg": operator.neg,
 }
+NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+"""What a reduction begins with, and what changes nothing in it."""
 _COMPARES = ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "isnan", "isinf")
 _KNOWN: WeakValueDictionary[Any, Value] = WeakValueDictionary()
 
@@ -173,6 +175,11 @@ def number(value: float | int | bool) -> Number:
         found.fields, found.free, found.kind = (value,), frozenset(), kind
         _KNOWN[("number", repr(value), kind)] = found
     return found  # type: ignore[return-value]
+
+
+def size_value(size: Size) -> Value:
+    """A size as a number."""
+    return place(Index.of(size))
 
 
 def place(index: Index) -> Value:

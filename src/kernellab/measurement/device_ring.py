@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +95,8 @@ class DeviceRing(Slots):
         return answers
 
     def fill(self, number: int, count: int, side: int, other: int = -1) -> Filling:
+        if self.task.oracle is not None and not self._pool:
+            wait(self._answers)  # they are made on this device: not while something is timed
         filling = Filling(side)
         calls = self.calls[number * self.slots : number * self.slots + count]
         asked = min(count, len(self._answers))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from kernellab.build.cache import default_folder
@@ -38,18 +40,25 @@ def available(task: Task) -> tuple[list[str], dict[str, str]]:
     return names, {}
 
 
-class GpuBaselines:
-    """`host` is a zygote outside the sandbox (tier T0) with torch imported: these are trusted programs."""
+@cache
+def _host() -> Sandbox:
+    """A zygote outside the sandbox (tier T0) with torch imported: baselines are trusted programs. One for all tasks of this
+    process, and as long as it lives: torch takes seconds to import."""
+    preload = [
+        "kernellab.measurement.gpu_baseline_job",
+        "kernellab.tasks.builtin",
+        "kernellab.tasks.modules.task",
+        "torch",
+    ]
+    made = Sandbox("T0", preload, environment=gpu_environment(), wait=False)
+    atexit.register(made.close)
+    return made
 
+
+class GpuBaselines:
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
-        preload = [
-            "kernellab.measurement.gpu_baseline_job",
-            "kernellab.tasks.builtin",
-            "kernellab.tasks.modules.task",
-            "torch",
-        ]
-        self._host = Sandbox("T0", preload, environment=gpu_environment(), wait=False)  # torch takes seconds to import
+        self._host = _host()
 
     def start(self, task: Task, locator: str, names: Sequence[str], ring: DeviceRing) -> dict[str, Runner]:
         """Their processes start at once; each is waited for when it is called for. All settings of one baseline's knobs
@@ -63,9 +72,6 @@ class GpuBaselines:
             shared = Shared(self._spawn(task, locator, function, group, ring))
             runners.update({name: BaselineRunner(self._device, shared, name) for name in group})
         return {name: runners[name] for name in names}
-
-    def close(self) -> None:
-        self._host.close()
 
     def _spawn(self, task: Task, locator: str, name: str, group: Sequence[str], ring: DeviceRing) -> Process:
         way = name.partition(".")[2] if name.startswith("torch.") and name not in task.gpu_baselines else ""
@@ -169,4 +175,4 @@ def _caches() -> dict[str, str]:
     """Where compiled baselines are kept: compiling takes torch many seconds, and the next run needs the same ones."""
     base: Path = default_folder().parent / "torch"
     return {"TORCHINDUCTOR_CACHE_DIR": str(base / "inductor"), "TRITON_CACHE_DIR": str(base / "triton"),
-            "TORCHINDUCTOR_COMPILE_THREADS": "1"}  # fmt: skip
+            "TORCHINDUCTOR_COMPILE_THREADS": str(max(1, (os.cpu_count() or 1) // 3))}  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 from kernellab.measurement.base import Slots
-from kernellab.measurement.rig import Rig
+from kernellab.measurement.rig import Rig, Runners
 from kernellab.measurement.roofline import Ceilings
 from kernellab.run.base import Runner
 from kernellab.run.host import HostDevice
@@ -29,10 +29,16 @@ class HostRig:
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Slots:
         return self._own.ring(task, dims, slots, seed, checks)
 
+    def has_room(self, task: Task, dims: Dims, slots: int, checks: int) -> bool:
+        return self._own.has_room(task, dims, slots, checks)
+
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         return self._own.start_baselines(task, locator, names, ring)
 
-    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
+    def baselines_at_once(self, task: Task, dims: Dims) -> int:
+        return self._own.baselines_at_once(task, dims)
+
+    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Runners:
         return self._own.baseline_again(task, locator, name, ring, count)
 
     def conditions(self) -> dict[str, int | str]:

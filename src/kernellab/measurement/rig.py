@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from kernellab.build.base import Builder, Built
@@ -16,6 +16,14 @@ from kernellab.run.base import Device, Runner
 from kernellab.run.cpu import CpuDevice
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Dims, Task
+
+
+class Runners(Protocol):
+    """Runners one after the other; each is closed when the next is asked for, and all with `close`."""
+
+    def __iter__(self) -> Iterator[Runner]: ...
+
+    def close(self) -> None: ...
 
 
 class Rig(Protocol):
@@ -37,11 +45,17 @@ class Rig(Protocol):
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Slots:
         """Buffers for timed calls; `checks`: how many known answers a process will need at most."""
 
+    def has_room(self, task: Task, dims: Dims, slots: int, checks: int) -> bool:
+        """Whether such a ring, and the cases of a judgement, fit into memory beside everything that is open."""
+
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         """Each on its way; `ready` waits for one, and raises WorkerFault where it does not come."""
 
-    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
-        """One baseline in so many fresh processes, one after the other; each is closed when the next is asked for."""
+    def baselines_at_once(self, task: Task, dims: Dims) -> int:
+        """How many of them have room beside each other."""
+
+    def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Runners:
+        """One baseline in so many fresh processes, which may start at once where that takes them long."""
 
     def conditions(self) -> dict[str, int | str]:
         """Clocks, heat and the like, for the record."""
@@ -58,7 +72,7 @@ class CpuRig:
         self.names = tuple(names)
         self.device = CpuDevice(sandbox, threads, threads_cpus(threads))
         self._builder = builder
-        self._baselines = Baselines(with_torch=any(n.startswith("torch") for n in names))
+        self._baselines: Baselines | None = None
         self._flush = flush_size()
 
     def ceilings(self, nbytes: int) -> tuple[Ceilings, Ceilings]:
@@ -72,10 +86,19 @@ class CpuRig:
     def ring(self, task: Task, dims: Dims, slots: int, seed: bytes, checks: int) -> Ring:
         return Ring(task, dims, slots, seed, self._flush)
 
+    def has_room(self, task: Task, dims: Dims, slots: int, checks: int) -> bool:
+        """A processor's memory is large beside what it can go through in a second."""
+        return True
+
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Slots) -> dict[str, Runner]:
         assert isinstance(ring, Ring)
-        threads, cpus = self.threads, self.device.cpus
-        return {name: self._baselines.start(task, locator, name, ring, threads, cpus) for name in names}
+        if self._baselines is None:  # importing torch takes seconds, and a verdict needs no baseline
+            self._baselines = Baselines(with_torch=any(n.startswith("torch") for n in self.names))
+        start, threads, cpus = self._baselines.start, self.threads, self.device.cpus
+        return {name: start(task, locator, name, ring, threads, cpus) for name in names}
+
+    def baselines_at_once(self, task: Task, dims: Dims) -> int:
+        return len(self.names)
 
     def baseline_again(self, task: Task, locator: str, name: str, ring: Slots, count: int) -> Generator[Runner]:
         """Each time on other memory: a process starts within milliseconds."""
@@ -91,7 +114,8 @@ class CpuRig:
         return {}
 
     def close(self) -> None:
-        self._baselines.close()
+        if self._baselines is not None:
+            self._baselines.close()
 
     def _start(self, built: Built, ring: Ring) -> Runner:
         return self.device.start(built, ring.inputs, ring.sides[0], ring.calls)

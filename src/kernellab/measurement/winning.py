@@ -19,9 +19,32 @@ def too_busy(timing: Timing, calibration: Calibration) -> bool:
     """Whether the comparison itself was disturbed, or flattered by what was set aside, or a baseline whose calibration was
     disturbed may be the fastest: once at least it was faster than the chosen one is here. (An A/A that is disturbed raises
     the threshold.)"""
-    others = [name for name in calibration.disturbed if name != timing.baseline]
+    return timing.disturbed or flattered(timing) or bool(maybe_faster(timing, calibration))
+
+
+def maybe_faster(timing: Timing, calibration: Calibration) -> str:
+    """A baseline that was disturbed and yet faster once than the chosen one is here; '' where there is none."""
     chosen = median(timing.baseline_s)
-    return timing.disturbed or flattered(timing) or any(min(calibration.baselines[name][0]) < chosen for name in others)
+    others = (name for name in calibration.disturbed if name != timing.baseline)
+    return next((name for name in others if min(calibration.baselines[name][0]) < chosen), "")
+
+
+def why_no_win(timing: Timing, calibration: Calibration, win_floor: float) -> str:
+    """Every reason that keeps a confirmed kernel from being a win, in words; '' for a win."""
+    tries, threshold = len(timing.dropped) + len(timing.candidate_s), win_threshold(win_floor, calibration.noise_floor)
+    told = []
+    if timing.disturbed:
+        share = f"{len(timing.dropped)} of {tries}" if timing.dropped else f"all {tries}"
+        told.append(f"{share} pairs were disturbed")
+    elif flattered(timing):
+        told.append(f"counted with the {len(timing.dropped)} pairs that were set aside, it is slower than that")
+    if faster := maybe_faster(timing, calibration):
+        seen = f"{min(calibration.baselines[faster][0]) * 1e3:.3f} ms"
+        told.append(f"baseline {faster} was disturbed, took {seen} once and may be the fastest")
+    if timing.speedup_low <= threshold:
+        what = "the machine's noise" if threshold > win_floor else "the least that counts as faster"
+        told.append(f"the lower end must exceed {threshold:.3f}, {what}")
+    return "; ".join(told)
 
 
 def flattered(timing: Timing) -> bool:

@@ -8,7 +8,15 @@ from itertools import islice
 from typing import Literal, Protocol
 
 from kernellab.build.base import Candidate
-from kernellab.core.records import AnyTrial, BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
+from kernellab.core.records import (
+    AnyTrial,
+    DuplicateTrial,
+    FailedTrial,
+    MeasuredTrial,
+    Param,
+    RejectedTrial,
+    UntimedTrial,
+)
 from kernellab.measurement.stats import Estimate
 
 Reached = Literal["build", "screen", "verdict", "timing"]
@@ -18,7 +26,8 @@ Reached = Literal["build", "screen", "verdict", "timing"]
 class Idea:
     """A candidate file, the parameters to try it with, and the reason.
 
-    `origin`: "recipe", "user", "warm-start", "replay", "llm", or a proposer's own word. The record keeps it.
+    `origin`: "recipe", "user", "warm-start", "replay", "llm", "policy" (a learned one), or a proposer's own word. The record
+    keeps it.
     """
 
     candidate: Candidate
@@ -59,7 +68,7 @@ class TrialOutcome:
         errors = found.verdict.max_abs_err, found.verdict.max_ulp
         if isinstance(found, RejectedTrial):
             return TrialOutcome(idea, number, "screen", f"{found.verdict.cause}: {found.verdict.reason}", *errors)
-        if isinstance(found, BusyTrial):
+        if isinstance(found, UntimedTrial):
             return TrialOutcome(idea, number, "verdict", found.reason, *errors)
         assert isinstance(found, MeasuredTrial)
         timing = found.timing

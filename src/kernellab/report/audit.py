@@ -24,7 +24,6 @@ from kernellab.core.ids import digest
 from kernellab.core.records import (
     AnyTrial,
     Artifact,
-    BusyTrial,
     Confirmation,
     DuplicateTrial,
     FailedTrial,
@@ -32,9 +31,18 @@ from kernellab.core.records import (
     Passed,
     RejectedTrial,
     Timing,
+    UntimedTrial,
     dump,
 )
-from kernellab.evaluate.one_artifact import FORMAT, artifact_problems, blobs_of, confirmation_problems, trial_problems
+from kernellab.evaluate.one_artifact import (
+    FORMAT,
+    artifact_problems,
+    blobs_of,
+    confirmation_problems,
+    trial_problems,
+    verified_problems,
+)
+from kernellab.learn.audit import RewardAudit
 from kernellab.ledger.check import check
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import (
@@ -43,6 +51,7 @@ from kernellab.ledger.records import (
     Calibration,
     End,
     Genesis,
+    Judged,
     Listing,
     OtherGenesis,
     Pruned,
@@ -168,6 +177,7 @@ class _Reader:
         self._where = ""
         self._artifacts: set[str] = set()
         self._study = StudyAudit(folder)
+        self._rewards = RewardAudit(self._store, self._trials, self._blob)
 
     def problems(self) -> Iterator[str]:
         unknown: Counter[str] = Counter()
@@ -185,7 +195,7 @@ class _Reader:
             self._report.remarks.append(
                 f"{count} entries of the kind '{name}' were not read: this version knows none such"
             )
-        self._report.figures += self._study.figures
+        self._report.figures += self._study.figures + self._rewards.figures
         yield from self._unsound_blobs()
 
     def _entry(self, record: object) -> Iterator[str]:
@@ -198,11 +208,11 @@ class _Reader:
                     self._blob(candidate.source, "candidate source")
             case Calibration():
                 yield from self._calibration(record)
-            case FailedTrial() | RejectedTrial() | DuplicateTrial() | MeasuredTrial() | BusyTrial():
+            case FailedTrial() | RejectedTrial() | DuplicateTrial() | MeasuredTrial() | UntimedTrial():
                 yield from self._trial(record)
             case Confirmation():
                 yield from self._confirmation(record)
-            case Published() | Unpublished():
+            case Published() | Unpublished() | Judged():
                 self._results[place_of(record.task, record.dims)] = record
                 yield from self._result(record)
             case Listing():
@@ -215,6 +225,7 @@ class _Reader:
             case _:
                 yield from self._science(record)
         yield from self._study.problems(record)
+        yield from self._rewards.problems(record)
 
     def _science(self, record: object) -> Iterator[str]:
         for sha, what in audit_science.blobs_of(record).items():
@@ -247,6 +258,8 @@ class _Reader:
             first = self._trials[trial.of] if 0 <= trial.of < trial.trial else trial
             if not isinstance(first, (MeasuredTrial, RejectedTrial)) or first.artifact.id != trial.artifact.id:
                 yield f"calls itself a duplicate of trial {trial.of}, which has other machine code"
+        if isinstance(trial, UntimedTrial) and trial.status == "verified":
+            yield from verified_problems(trial)
         if isinstance(trial, MeasuredTrial):
             yield from trial_problems(trial, self._format)
             yield from self._timing(trial.timing, place_of(trial.task, trial.dims))
@@ -257,7 +270,7 @@ class _Reader:
         self._confirmations[confirmation.trial] = confirmation
         place = place_of(confirmation.task, confirmation.dims)
         trial = self._trials[confirmation.trial]
-        if not isinstance(trial, (MeasuredTrial, BusyTrial)) or place_of(trial.task, trial.dims) != place:
+        if not isinstance(trial, (MeasuredTrial, UntimedTrial)) or place_of(trial.task, trial.dims) != place:
             yield f"confirms trial {confirmation.trial}, which was never measured at this shape"
         else:
             yield from confirmation_problems(trial, confirmation, self._format)
@@ -302,6 +315,9 @@ class _Reader:
             if said.status != "nothing-verified" and not busy:
                 yield f"says '{said.status}' without naming a trial"
             return
+        if isinstance(said, Judged):
+            yield from self._judged_result(said)
+            return
         confirmation = self._confirmations.get(said.trial)
         if confirmation is None:
             yield f"publishes trial {said.trial}, which was never confirmed"
@@ -319,6 +335,19 @@ class _Reader:
         if isinstance(confirmation.verdict, Passed):
             for name in ("max_abs_err", "max_ulp"):
                 yield from self._figure(name, getattr(said, name), getattr(confirmation.verdict, name))
+
+    def _judged_result(self, said: Judged) -> Iterator[str]:
+        """What is only verified is a trial that passed in full, at this shape, with these figures."""
+        trial = self._trials[said.trial]
+        if not isinstance(trial, UntimedTrial) or trial.status != "verified":
+            yield f"calls trial {said.trial} verified, which it is not"
+            return
+        if place_of(said.task, said.dims) != place_of(trial.task, trial.dims):
+            yield f"calls trial {said.trial} verified at another shape than it was judged at"
+        if (said.cases, said.deterministic) != (trial.verdict.cases, trial.verdict.deterministic):
+            yield f"says of trial {said.trial} what its verdict does not say"
+        for name in ("max_abs_err", "max_ulp", "budget_ulp"):
+            yield from self._figure(name, getattr(said, name), getattr(trial.verdict, name))
 
     def _timing(self, timing: Timing, place: str) -> Iterator[str]:
         """Every derived number, from the samples and the calibration in force."""

@@ -17,7 +17,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import AnyTrial, Confirmation, Dims, MeasuredTrial
 from kernellab.ledger import kinds
-from kernellab.ledger.records import FIGURES, AnyGenesis, AnyResult, Genesis, Unpublished
+from kernellab.ledger.records import FIGURES, AnyGenesis, AnyResult, Genesis, Published
 from kernellab.ledger.run import Run
 from kernellab.search.result import BEST, best_facts, best_name, plain
 from kernellab.study.conduct import HYPOTHESIS_FILE
@@ -116,7 +116,7 @@ def _confirmed(confirmation: Confirmation, trials: list[AnyTrial], winners: _Win
 def _published(result: AnyResult, trials: list[AnyTrial], winners: _Winners) -> None:
     """A result names the winner; one that names none overrules the confirmations before it."""
     shape = _parts(best_name(result.dims))
-    if isinstance(result, Unpublished) or not result.win:
+    if not isinstance(result, Published) or not result.win:
         winners.pop(shape, None)
     elif isinstance(trial := trials[result.trial], MeasuredTrial):
         winners.setdefault(shape, []).append(_Winner(trial, plain(result), published=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernellab.ledger.kinds import LABORATORY, EntryKind
+from kernellab.ledger.reward_records import REWARD_KINDS
 from kernellab.ledger.suite_records import SUITE_KINDS
 from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.search.scientist.notebook import KIND_OF
@@ -28,5 +29,6 @@ ENTRY_KINDS: dict[str, EntryKind[Any]] = {
         BORROWED,
         VERDICT,
         *SUITE_KINDS,
+        *REWARD_KINDS,
     )
 }

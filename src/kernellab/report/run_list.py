@@ -21,7 +21,7 @@ from kernellab.ledger.run import Run, place_of
 from kernellab.study.judgement import VERDICT
 
 UNFINISHED, ENDED = "unfinished", "ended"
-_ORDER = ("better", "busy", "nothing-better", "nothing-verified")
+_ORDER = ("better", "busy", "nothing-better", "verified", "nothing-verified")
 _DEEPEST = 4
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kernellab.build.base import Built
 from kernellab.core.records import Cause, Trust
@@ -64,6 +64,20 @@ class Memory(Protocol):
         """A copy of each one's contents, and what `intact` says of it."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class TensorMemory(Memory, Protocol):
+    """Memory of a device on which torch computes: contents come and are looked at there."""
+
+    def adopt(self, region: Region, tensor: Any) -> None:
+        """`write` for a tensor of the device that is complete."""
+
+    def tensor(self, region: Region) -> Any:
+        """The contents as they are now, not a copy."""
+
+    def digests(self, regions: Sequence[Region], secret: int) -> list[int]:
+        """A number for each one's contents that tells whether they are as before."""
 
 
 @dataclass(frozen=True)

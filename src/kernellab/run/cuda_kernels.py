@@ -1,6 +1,6 @@
 """The laboratory's own GPU kernels: fresh contents, comparisons, cold caches, ceilings. Trusted text, compiled at start.
 
-What judges runs in the laboratory's process (mix, outside, differs, equals); what clocks runs beside the candidate
+What judges runs in the laboratory's process (mix, outside, differs, digest, equals); what clocks runs beside the candidate
 (cool, hold) or is measured like one (the ceilings).
 """
 
@@ -46,6 +46,18 @@ OUTSIDE(float16, u16, from_f16)
 /* how many bytes of a and b differ, at any alignment */
 extern "C" __global__ void differs(const u8 *a, const u8 *b, u64 n, u64 *count) {
     u64 bad = 0; EACH(n) bad += a[i] != b[i]; tally(bad, count);
+}
+/* a sum that any change to a byte, and any exchange of two, would change: bits and place, mixed by a secret */
+extern "C" __global__ void digest(const u8 *a, u64 secret, u64 n, u64 *sum) {
+    u64 whole = 0, words = n / 4;
+    EACH(words + n % 4) {
+        u64 v = i < words ? ((const u32 *)a)[i] : a[4 * words + (i - words)];
+        v += (i + 1) * 0x9e3779b97f4a7c15ull ^ secret;
+        v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9ull;
+        v = (v ^ v >> 27) * 0x94d049bb133111ebull;
+        whole += v ^ v >> 31;
+    }
+    tally(whole, sum);
 }
 /* how many elements still hold the poison */
 #define EQUALS(T) extern "C" __global__ void equals_##T(const T *y, u64 pattern, u64 n, u64 *count) { \

@@ -103,6 +103,7 @@ class DeviceArena:
         context.upload(self._bands, self._pattern)
         for region in self.regions:
             self._rearm(region)
+        context.synchronize()
 
     def at(self, region: Region) -> int:
         """Where a region's data lies in the laboratory's own address space."""
@@ -113,6 +114,24 @@ class DeviceArena:
 
     def read(self, region: Region) -> Array:
         return self._keeper.context.download(self.at(region), region.shape, region.dtype)
+
+    def adopt(self, region: Region, tensor: Any) -> None:
+        self._keeper.context.copy(self.at(region), int(tensor.data_ptr()), region.nbytes)
+        self._keeper.context.synchronize()
+
+    def tensor(self, region: Region) -> Any:
+        """Torch knows bfloat16, but not by a name that arrays have."""
+        import torch
+
+        short = region.dtype == "bfloat16"
+        lent = _Lent(self.at(region), region.shape, "<i2" if short else np.dtype(region.dtype).str)
+        found = torch.as_tensor(lent, device="cuda")
+        return found.view(torch.bfloat16) if short else found
+
+    def digests(self, regions: Sequence[Region], secret: int) -> list[int]:
+        numbers = [self._keeper.tally("digest", r.nbytes // 4 + 4, self.at(r), secret, r.nbytes) for r in regions]
+        counts = self._keeper.tallies()
+        return [counts[n] for n in numbers]
 
     def fill(self, region: Region, pattern: int) -> None:
         self._rearm(region)
@@ -140,6 +159,7 @@ class DeviceArena:
         if span is None:
             for region, pattern in zip(regions, patterns, strict=True):
                 self.fill(region, pattern)
+            self._keeper.context.synchronize()  # a runner is another process: its work does not wait for ours
             return
         image = np.empty(span.stop - span.start, np.uint8)
         for region, pattern in zip(regions, patterns, strict=True):
@@ -191,6 +211,13 @@ class DeviceArena:
         context, end = self._keeper.context, region.data + region.nbytes
         context.copy(self.address + region.start, self._bands, BAND)
         context.copy(self.address + end, self._bands, region.start + region.length - end)
+
+
+class _Lent:
+    """Memory of ours, as other libraries ask for it."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], typestr: str) -> None:
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": shape, "typestr": typestr, "version": 3}
 
 
 def _span(regions: Sequence[Region]) -> slice | None:

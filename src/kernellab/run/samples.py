@@ -302,7 +302,10 @@ class Samples:
             raise WorkerFault("lost-worker", f"the laboratory's own process could not start a sample: {said}")
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         channel.settimeout(None)
-        child = Child(int(struct.unpack("3i", ancillary[0][2][:12])[0]), self._nest, sample.log)
+        try:
+            child = Child(int(struct.unpack("3i", ancillary[0][2][:12])[0]), self._nest, sample.log)
+        except ProcessLookupError:  # born, and gone with the process that forked it before anybody listened
+            raise WorkerFault("lost-worker", "a sample was gone before it was asked for anything") from None
         sample.born = child, ClockedProcess(child, channel.fileno(), channel.fileno(), self._threads, trusted=False)
 
     def _drop(self, sample: _Sample) -> None:

@@ -214,7 +214,7 @@ class Worker:
     ) -> None:
         self._process = process
         self._line = ClockedProcess(process, commands, replies, threads, trusted=True)
-        self._fds = (commands, replies)
+        self._fds: tuple[int, ...] = (commands, replies)
         self._threads = threads
         self.busy_s = 0.0
         self._calls = calls
@@ -260,7 +260,8 @@ class Worker:
 
     def close(self) -> None:
         self._process.close()
-        for fd in self._fds:
+        fds, self._fds = self._fds, ()
+        for fd in fds:
             os.close(fd)
 
 

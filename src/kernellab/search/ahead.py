@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from kernellab.build.base import Built, NotBuilt
 from kernellab.propose.base import Idea, Proposer
 
-_INTERVAL_S = 5e-4
+INTERVAL_S = 5e-4
 """Those that build give the interpreter back to the thread that judges and times after so long; ten times that is usual."""
 
 
@@ -55,7 +55,7 @@ class Ahead:
     def __enter__(self) -> Ahead:
         self._interval = sys.getswitchinterval()
         if self._pool is not None:
-            sys.setswitchinterval(_INTERVAL_S)
+            sys.setswitchinterval(INTERVAL_S)
         return self
 
     def __exit__(self, *_: object) -> None:

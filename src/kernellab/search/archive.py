@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from kernellab.core.records import AnyTrial, BusyTrial, Confirmation, DuplicateTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, RejectedTrial, UntimedTrial
 from kernellab.ledger.run import Run
 from kernellab.tasks.spec import Dims
 
@@ -35,9 +35,9 @@ class Archive:
         found = [t for t in self.of(task, dims) if isinstance(t, MeasuredTrial)]
         return sorted(found, key=lambda t: -t.timing.speedup_low)
 
-    def promising(self, task: str, dims: Dims) -> list[MeasuredTrial | BusyTrial]:
+    def promising(self, task: str, dims: Dims) -> list[MeasuredTrial | UntimedTrial]:
         """Trials worth a confirmation, best first; then those that the machine was too busy to time."""
-        return [*self.measured(task, dims), *(t for t in self.of(task, dims) if isinstance(t, BusyTrial))]
+        return [*self.measured(task, dims), *(t for t in self.of(task, dims) if isinstance(t, UntimedTrial))]
 
     def incumbent(self, task: str, dims: Dims) -> float:
         """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""

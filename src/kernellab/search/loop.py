@@ -12,7 +12,6 @@ from kernellab.build.base import Built, NotBuilt
 from kernellab.core.events import Event
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import (
-    BusyTrial,
     Confirmation,
     DuplicateTrial,
     FailedTrial,
@@ -20,16 +19,18 @@ from kernellab.core.records import (
     Proposal,
     Rejected,
     RejectedTrial,
+    UntimedTrial,
 )
 from kernellab.evaluate.evaluator import evidence_of
-from kernellab.evaluate.request import Clocking, Judging, TrialRecord
+from kernellab.evaluate.request import Clocking, TrialRecord
 from kernellab.evaluate.stage import Stage
 from kernellab.ledger import kinds
 from kernellab.ledger.records import AnyResult
-from kernellab.measurement.winning import win_threshold, wins
+from kernellab.measurement.winning import why_no_win, win_threshold, wins
 from kernellab.propose.base import Idea, Proposer
 from kernellab.search.ahead import Ahead
 from kernellab.search.archive import AnyTrial
+from kernellab.search.early_build import EarlyBuild, confirmation_request
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.result import plain, summarise
 
@@ -59,7 +60,8 @@ def search_shape(
     proposer.tell([run.outcome(trial) for trial in done])
     count = len(done)
     jobs = run.opened.device.build_jobs
-    with Ahead(proposer, partial(build, run, stage), jobs, in_order, stage.expect_confirmation) as ahead:
+    early = EarlyBuild(run, stage)
+    with early, Ahead(proposer, partial(build, run, stage), jobs, in_order, early.go_on) as ahead:
         while budget.left(count):
             found = ahead.next(budget.trials - count)
             if found is None:
@@ -68,6 +70,7 @@ def search_shape(
             idea, _ = found
             proposer.tell([run.outcome(step(run, stage, idea), idea)])
             count += 1
+        early.settle()
     return conclude(run, stage)
 
 
@@ -100,7 +103,7 @@ def _trial(common: dict[str, Any], found: TrialRecord, known: Mapping[str, int])
     if found.status == "rejected":
         return RejectedTrial(**common)
     if found.timing is None:
-        return BusyTrial(**common, reason=found.reason)
+        return UntimedTrial(**common, reason=found.reason)
     return MeasuredTrial(**common, trust=found.trust, timing=found.timing)
 
 
@@ -113,23 +116,23 @@ def conclude(run: ExperimentRun, stage: Stage) -> AnyResult:
     for trial in run.archive.promising(task, dims)[: run.settings.profile.confirmations]:
         if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup_high <= threshold:
             break  # by its own figures it is no win, and those below it are slower
-        confirmed.append(known.get(trial.trial) or _confirm(run, stage, trial, threshold))
+        confirmed.append(known.get(trial.trial) or _confirm(run, stage, trial))
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
     facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": run.opened.device.rig.threads}
-    result = summarise(stage.label(), facts, run.archive.of(task, dims), confirmed, stage.calibration)
+    result = summarise(stage.label(), facts, run.archive.of(task, dims), confirmed, stage.calibration,
+                       run.settings.win_floor)  # fmt: skip
     run.append(kinds.RESULT, result)
     run.emit(Event("result", result.reason, plain(result)))
     return result
 
 
-def _confirm(run: ExperimentRun, stage: Stage, trial: MeasuredTrial | BusyTrial, threshold: float) -> Confirmation:
+def _confirm(run: ExperimentRun, stage: Stage, trial: MeasuredTrial | UntimedTrial) -> Confirmation:
     text = f"confirming trial {trial.trial} in fresh processes on fresh inputs"
     run.opened.wait_for_quiet()
     run.emit(Event("confirming", text, {"trial": trial.trial}))
-    asked = {"judging": Judging(level="full"), "clocking": Clocking(how="fixed"), "expected": trial.artifact}
-    found = run.evaluate(run.opened.request(stage.dims, run.candidate_of(trial), trial.proposal.params, **asked))
+    found = run.evaluate(confirmation_request(run, stage, trial))
     run.keep_listing(found)
     verdict = found.verdict or Rejected(cause="plan", reason=_why_unbuilt(found, stage))
     confirmation = Confirmation(
@@ -144,7 +147,8 @@ def _confirm(run: ExperimentRun, stage: Stage, trial: MeasuredTrial | BusyTrial,
         artifact=found.artifact,
     )
     run.confirm(confirmation)
-    run.emit(Event("confirmation", "", {"confirmation": confirmation, "threshold": threshold}))
+    why = why_no_win(found.timing, stage.calibration, run.settings.win_floor) if found.timing is not None else ""
+    run.emit(Event("confirmation", "", {"confirmation": confirmation, "why": why}))
     return confirmation
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kernellab.build.base import Candidate
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, UntimedTrial
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
 from kernellab.evaluate.open_task import OpenTask
-from kernellab.evaluate.request import Clocking, Judging
-from kernellab.evaluate.stage import Stage
+from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 from kernellab.search.experiment_run import task_of
+from kernellab.search.verify import PURPOSE as VERIFY
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import dims_label
 
@@ -32,21 +32,22 @@ def read_trials(folder: Path) -> list[AnyTrial]:
 
 
 def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str, Any]:
-    """Rebuild, compare the machine code, judge on the recorded inputs and measure once more."""
+    """Rebuild, compare the machine code, judge on the recorded inputs; measure once more what was measured then."""
     require_sound(folder)
-    trial = Run(folder).trial(number)
+    run = Run(folder)
+    trial = run.trial(number)
     with _open(folder, emit, trial.task) as opened:
-        stage = opened.stage(trial.dims)
-        try:
-            return {
-                "run": str(folder),
-                "trial": number,
-                "tier": opened.tier,
-                "trust": opened.trust,
-                **_again(opened, stage, trial, Store(folder)),
-            }
-        finally:
-            stage.close()
+        if _was_timed(trial):
+            opened.stage(trial.dims)  # says what it measured, and stays open for the trial
+        level: Literal["screen", "full"] = "full" if run.genesis.purpose == VERIFY else "screen"
+        again = _again(opened, trial, Store(folder), level)
+        return {"run": str(folder), "trial": number, "tier": opened.tier, "trust": opened.trust, **again}
+
+
+def _was_timed(trial: AnyTrial) -> bool:
+    """Whether its outcome rests on a clock; what could not be built or was judged wrong is found so again without one."""
+    busy = isinstance(trial, UntimedTrial) and trial.status == "busy"
+    return busy or isinstance(trial, (MeasuredTrial, DuplicateTrial))
 
 
 def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, Any]]:
@@ -71,7 +72,7 @@ def _measure_again(opened: OpenTask, folder: Path, trials: list[MeasuredTrial]) 
         try:
             for trial in here:
                 opened.emit(Event("note", f"measuring trial {trial.trial} again"))
-                rows.append({"trial": trial.trial, **_again(opened, stage, trial, Store(folder))})
+                rows.append({"trial": trial.trial, **_again(opened, trial, Store(folder))})
         finally:
             stage.close()
     return rows
@@ -93,7 +94,24 @@ def _with_torch(run: Run) -> bool:
     return any(n.startswith("torch") and n != "torch.eager" for n in names)
 
 
-def _again(opened: OpenTask, stage: Stage, trial: AnyTrial, store: Store) -> dict[str, Any]:
+def _found_again(
+    opened: OpenTask, trial: AnyTrial, candidate: Candidate, level: Literal["screen", "full"]
+) -> TrialRecord:
+    """Timed if it was then, or if it was refused and is right without a clock: timed calls may have been what was wrong."""
+    seed = trial.inputs_seed if isinstance(trial, (MeasuredTrial, RejectedTrial, UntimedTrial)) else bytes(32).hex()
+    judging = Judging(level=level, inputs_seed=seed)
+    request = opened.request(trial.dims, candidate, trial.proposal.params, judging=judging)
+    timed = request.model_copy(update={"clocking": Clocking(how="race")})
+    if _was_timed(trial):
+        return opened.evaluate(timed)
+    found = opened.evaluate(request)
+    in_timed_calls = isinstance(trial, RejectedTrial) and found.status == "passed" and level == "screen"
+    return opened.evaluate(timed) if in_timed_calls else found
+
+
+def _again(
+    opened: OpenTask, trial: AnyTrial, store: Store, level: Literal["screen", "full"] = "screen"
+) -> dict[str, Any]:
     """Status and reason as recorded and as found now, and whether they agree."""
     row: dict[str, Any] = {
         "dims": trial.dims,
@@ -102,9 +120,7 @@ def _again(opened: OpenTask, stage: Stage, trial: AnyTrial, store: Store) -> dic
         "recorded": trial.status,
     }
     candidate = Candidate(store.get(trial.proposal.source).decode(), trial.proposal.name)
-    seed = trial.inputs_seed if isinstance(trial, (MeasuredTrial, RejectedTrial, BusyTrial)) else bytes(32).hex()
-    asked = {"judging": Judging(inputs_seed=seed), "clocking": Clocking(how="race")}
-    found = opened.evaluate(opened.request(stage.dims, candidate, trial.proposal.params, **asked))
+    found = _found_again(opened, trial, candidate, level)
     if found.artifact is None:
         return {**row, "status": found.status, "reason": found.reason, "agrees": isinstance(trial, FailedTrial)}
     row["same_machine_code"] = not isinstance(trial, FailedTrial) and same_parts(trial.artifact, found.artifact)
@@ -112,16 +128,24 @@ def _again(opened: OpenTask, stage: Stage, trial: AnyTrial, store: Store) -> dic
         agrees = isinstance(trial, (RejectedTrial, DuplicateTrial))
         return {**row, "status": "rejected", "reason": f"{found.rejected.cause}: {found.reason}", "agrees": agrees}
     outcome = found.timing
+    if outcome is None and found.status == "passed":
+        verified = isinstance(trial, UntimedTrial) and trial.status == "verified"
+        return {**row, "status": "verified", "reason": "", "agrees": verified, **_errors(found)}
     if outcome is None:  # right, as it was, or it would be no measured trial
-        agrees = isinstance(trial, (MeasuredTrial, BusyTrial, DuplicateTrial))
+        agrees = isinstance(trial, (MeasuredTrial, UntimedTrial, DuplicateTrial))
         return {**row, "status": "busy", "reason": found.reason, "agrees": agrees}
     row |= {"status": "measured", "reason": "", "speedup": outcome.speedup, "speedup_low": outcome.speedup_low,
             "speedup_high": outcome.speedup_high, "baseline": outcome.baseline}  # fmt: skip
-    if found.passed is not None:
-        row |= {"max_abs_err": found.passed.max_abs_err, "max_ulp": found.passed.max_ulp}
+    row |= _errors(found)
     if isinstance(trial, MeasuredTrial):
         then = trial.timing
         apart = max(outcome.speedup / then.speedup, then.speedup / outcome.speedup)
         overlap = outcome.speedup_low <= then.speedup_high and then.speedup_low <= outcome.speedup_high
         return {**row, "then": then.speedup, "agrees": overlap or apart < _APART}
-    return {**row, "agrees": isinstance(trial, (BusyTrial, DuplicateTrial))}
+    return {**row, "agrees": isinstance(trial, (UntimedTrial, DuplicateTrial))}
+
+
+def _errors(found: TrialRecord) -> dict[str, float]:
+    return (
+        {"max_abs_err": found.passed.max_abs_err, "max_ulp": found.passed.max_ulp} if found.passed is not None else {}
+    )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from kernellab.core.records import Confirmation, FailedTrial, MeasuredTrial, Passed, Rejected, RejectedTrial, Timing
 from kernellab.ledger import kinds
 from kernellab.ledger.records import FIGURES, AnyResult, Calibration, Published, Unpublished
-from kernellab.measurement.winning import too_busy
+from kernellab.measurement.winning import too_busy, why_no_win
 from kernellab.search.archive import AnyTrial
 
 __all__ = ["BEST", "FIGURES", "best_facts", "best_name", "plain", "summarise"]
@@ -35,7 +35,7 @@ def best_facts(trial: MeasuredTrial, result: Mapping[str, Any]) -> dict[str, Any
 
 def summarise(
     where: str, facts: Mapping[str, Any], trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation],
-    calibration: Calibration,
+    calibration: Calibration, win_floor: float,
 ) -> AnyResult:  # fmt: skip
     """The confirmed trial with the best lower bound, or why there is none. `facts`: task, dims, dtype and threads."""
     held = [c for c in confirmed if c.timing is not None]
@@ -51,7 +51,7 @@ def summarise(
     timing, verdict = best.timing, best.verdict
     assert timing is not None
     assert isinstance(verdict, Passed)
-    status, reason = _status(where, best, timing, calibration)
+    status, reason = _status(where, best, timing, calibration, win_floor)
     return Published(
         **facts, status=status, reason=reason, trial=best.trial, win=best.win, baseline=timing.baseline,
         **{name: getattr(timing, name) for name in FIGURES},
@@ -59,16 +59,17 @@ def summarise(
     )  # fmt: skip
 
 
-def _status(where: str, best: Confirmation, timing: Timing, calibration: Calibration) -> tuple[Status, str]:
+def _status(
+    where: str, best: Confirmation, timing: Timing, calibration: Calibration, win_floor: float
+) -> tuple[Status, str]:
     figure = f"{timing.speedup:.3f}x of {timing.baseline} [{timing.speedup_low:.3f}, {timing.speedup_high:.3f}]"
     if best.win:
         return "better", f"{where}: trial {best.trial} beats the fastest baseline: {figure}"
+    why = why_no_win(timing, calibration, win_floor)
     if too_busy(timing, calibration):
-        tries = len(timing.dropped) + len(timing.candidate_s)
-        share = f"{len(timing.dropped)} of {tries}" if timing.dropped or not timing.disturbed else f"all {tries}"
-        seen = f"trial {best.trial} is right, and was seen at {figure}; {share} pairs were disturbed"
+        seen = f"trial {best.trial} is right, and was seen at {figure}; {why}"
         return "busy", f"{where}: the machine was too busy to tell how fast it is: {seen}; {_HINT}"
-    return "nothing-better", f"{where}: trial {best.trial} does not beat the fastest baseline: {figure}"
+    return "nothing-better", f"{where}: trial {best.trial} does not beat the fastest baseline: {figure}; {why}"
 
 
 def _why_nothing(trials: Sequence[AnyTrial], confirmed: Sequence[Confirmation]) -> str:

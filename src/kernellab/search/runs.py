@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Candidate
-from kernellab.core.errors import (
-    EXIT_BETTER,
-    EXIT_BUSY,
-    EXIT_NOTHING_BETTER,
-    EXIT_NOTHING_VERIFIED,
-    UsageError,
-)
+from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
-from kernellab.core.records import AnyTrial, MeasuredTrial, Param, Trust
+from kernellab.core.records import AnyTrial, MeasuredTrial, Param
 from kernellab.core.settings import NO_MODEL, Settings
 from kernellab.core.targets import devices
 from kernellab.evaluate.open_task import OpenTask
@@ -40,7 +32,7 @@ from kernellab.propose.recipe import builtin_candidates, with_defaults
 from kernellab.search.experiment_run import ExperimentRun, candidates_of, task_of
 from kernellab.search.loop import Budget, search_shape
 from kernellab.search.memory.warm import place, warm_start
-from kernellab.search.on_request import sanitize_candidate
+from kernellab.search.outcome import Outcome
 from kernellab.search.proposers.registry import choose
 from kernellab.search.question import Question
 from kernellab.search.replay import read_trials
@@ -49,77 +41,15 @@ from kernellab.search.scientist.model_session import keep_templates
 from kernellab.search.scientist.pytorch import check_pytorch
 from kernellab.search.shape_by_shape import SearchRequest, search
 from kernellab.search.tune import check_sampler
-from kernellab.targets.base import platform
+from kernellab.search.verify import PURPOSE as VERIFY
+from kernellab.search.verify import judge_run
 from kernellab.targets.choose import choose_device, platform_of
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order
 from kernellab.verdict.controls import examine
 
-_EXIT = {
-    "better": EXIT_BETTER,
-    "busy": EXIT_BUSY,
-    "nothing-better": EXIT_NOTHING_BETTER,
-    "nothing-verified": EXIT_NOTHING_VERIFIED,
-}
-"""What a run's shapes came to; the first of these that occurs is the run's own status."""
-_ORDER = tuple(_EXIT)
 _BASELINES = "baselines"
 """The purpose of a run in which nothing is tried."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A finished run: one result for each shape, the ledger's last root, and the exit code they mean.
-
-    `extras` is what was asked for beyond that ("profiles", "sanitizer"), as --json carries it.
-    """
-
-    folder: Path
-    tier: str
-    trust: Trust
-    ledger_root: str
-    results: tuple[AnyResult, ...]
-    extras: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def status(self) -> str:
-        return min((r.status for r in self.results), key=_ORDER.index)
-
-    @property
-    def exit_code(self) -> int:
-        return _EXIT[self.status]
-
-    def data(self) -> dict[str, Any]:
-        """The object that --json ends with: the headline shape's figures, then every shape."""
-        head = plain(next(r for r in self.results if r.status == self.status))
-        keys = (
-            "max_abs_err",
-            "max_ulp",
-            "speedup",
-            "speedup_low",
-            "speedup_high",
-            "baseline",
-            "of_floor",
-            "of_memory_floor",
-            "trial",
-            "latency_s",
-            "gb_per_s",
-            "task",
-            "dims",
-            "dtype",
-            "threads",
-        )
-        return {
-            "status": self.status,
-            "reason": head["reason"],
-            "trust": self.trust,
-            "tier": self.tier,
-            **{k: head.get(k) for k in keys},
-            "run": str(self.folder),
-            "ledger_root": self.ledger_root,
-            "shapes": [plain(r) for r in self.results],
-            **self.extras,
-        }
 
 
 def run_search(
@@ -233,8 +163,8 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
     if not extra_trials and (outcome := _read_ended(folder)) is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return outcome
-    if extra_trials and asked.purpose in ("try", _BASELINES):
-        what = "the trial of one candidate" if asked.purpose == "try" else "baselines alone"
+    if extra_trials and asked.purpose in ("try", VERIFY, _BASELINES):
+        what = "baselines alone" if asked.purpose == _BASELINES else "the trial of one candidate"
         raise UsageError(f"{folder} holds {what}", "start a search with 'klab run' for more trials")
     settings = Settings(**asked.settings.model_dump())
     task, locator = task_of(folder)
@@ -244,6 +174,8 @@ def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> 
         shapes = [in_order(d, task) for d in asked.shapes]
         if asked.purpose == "try":
             return _try(run, shapes[0], candidates[0], asked.params, _finished(folder, task))
+        if asked.purpose == VERIFY:
+            return judge_run(run, shapes[0], candidates[0], asked.params)
         if asked.purpose == _BASELINES:
             return _end(run, _measured(run, shapes, _finished(folder, task)))
         question = Question.of(folder, asked.science)
@@ -261,23 +193,16 @@ def try_candidate(
     dims: Dims | None = None,
     params: dict[str, Param] | None = None,
     emit: Listener = silent,
-    sanitized: bool = False,
 ) -> Outcome:
-    """`klab verify` and `klab bench`: one file through the whole chain, recorded like any trial.
-
-    `sanitized`: let compute-sanitizer look at it too; what it finds overrules the verdict.
-    """
+    """`klab bench`: one file through the whole chain, recorded like any trial."""
     settings = choose_device(settings, [candidate])
-    if sanitized and platform(settings.device).sanitizer() is None:
-        raise UsageError("--sanitize is for kernels on a GPU: compute-sanitizer cannot look at machine code of a processor",
-                         "leave it out, or give a Triton or CUDA candidate and --device cuda")  # fmt: skip
     task = load_task(locator).on(settings.device)
     remarks = _prove(task, emit)
     dims = dims or min(task.tune, key=task.least_bytes)
     with OpenTask(settings, task, locator, emit) as opened:
         chosen = with_defaults(opened.builder, candidate, params)
         with ExperimentRun.start(opened, folder, [dims], [candidate], "try", chosen, remarks=remarks) as run:
-            return _try(run, dims, candidate, chosen, {}, sanitized)
+            return _try(run, dims, candidate, chosen, {})
 
 
 def _prove(task: Task, emit: Listener) -> tuple[str, ...]:
@@ -289,8 +214,7 @@ def _prove(task: Task, emit: Listener) -> tuple[str, ...]:
 
 
 def _try(
-    run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult],
-    sanitized: bool = False,
+    run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult]
 ) -> Outcome:  # fmt: skip
     result = done.get(dims_label(dims))
     if result is None:
@@ -300,20 +224,7 @@ def _try(
             result = search_shape(run, stage, Listed([idea]), Budget(1, 0.0))
         finally:
             stage.close()
-    if not sanitized:
-        return _end(run, [result])
-    result, said = sanitize_candidate(run, dims, candidate, params, result)
-    return _end(run, [result], {"sanitizer": said})
-
-
-def default_folder(name: str, base: Path | None = None) -> Path:
-    """klab-runs/<name>-<time>, never an existing one."""
-    root = (base or Path("klab-runs")) / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    folder, number = root, 1
-    while folder.exists():
-        number += 1
-        folder = root.with_name(f"{root.name}-{number}")
-    return folder
+    return _end(run, [result])
 
 
 def _end(run: ExperimentRun, results: list[AnyResult], extras: dict[str, Any] | None = None) -> Outcome:

@@ -29,6 +29,7 @@ from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import build, step
+from kernellab.study.attempts import earlier_attempts, note_attempt
 from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
 from kernellab.study.design import (
     Cell,
@@ -123,7 +124,10 @@ def run_study(
         files = {HYPOTHESIS_FILE: path.read_bytes()}
         with ExperimentRun.start(opened, folder, shapes, candidates, PURPOSE, files=files, archive=Replicates()) as run:
             known = {c.name: sha256_hex(c.text.encode()) for c in candidates}
-            terms = registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces)
+            before = [a.words(hypothesis.digest) for a in earlier_attempts(hypothesis.id)]
+            _tell_earlier(hypothesis, before, emit)
+            terms = registration(hypothesis, device, known, [described(o) for o in others], len(lent), spaces, before)
+            note_attempt(hypothesis.id, hypothesis.digest, run.ledger.run_id, device)
             run.append(STUDY, terms)
             for loan in lent:
                 run.keep(loan.candidate.text.encode())
@@ -155,6 +159,12 @@ def resume_study(folder: Path, emit: Listener = silent) -> Report:
     ):
         run.say_start(f"going on with {len(run.archive.trials)} trials")
         return _conduct(run, hypothesis, study_tasks)
+
+
+def _tell_earlier(hypothesis: Hypothesis, before: Sequence[str], emit: Listener) -> None:
+    if before:
+        text = f"{hypothesis.id} was registered before with this key: {'; '.join(before)}; this study's record says so"
+        emit(Event("note", text))
 
 
 def _opened(settings: Settings, study_task: StudyTask, emit: Listener, hypothesis: Hypothesis) -> OpenTask:
@@ -195,6 +205,7 @@ def _conduct(run: ExperimentRun, hypothesis: Hypothesis, study_tasks: Sequence[S
     registered = read_study(run.folder)
     verdict = judge(hypothesis, registered.evidence, run.settings.device)
     run.append(VERDICT, verdict)
+    note_attempt(hypothesis.id, hypothesis.digest, run.ledger.run_id, run.settings.device, verdict.verdict)
     run.append(kinds.END, End(results=[]))
     run.emit(Event("end", verdict.verdict, dump(verdict)))
     return Report(hypothesis, verdict, run.folder, run.ledger.root)

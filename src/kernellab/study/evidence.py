@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from kernellab.core.records import (
     AnyTrial,
-    BusyTrial,
     Dims,
     DuplicateTrial,
     FailedTrial,
@@ -24,6 +23,7 @@ from kernellab.core.records import (
     Record,
     Rejected,
     RejectedTrial,
+    UntimedTrial,
     Verdict,
 )
 from kernellab.ledger.kinds import EntryKind
@@ -121,11 +121,11 @@ class Evidence:
         failed = sum(isinstance(t, FailedTrial) for t in self.trials)
         rejected = sum(isinstance(t, RejectedTrial) for t in self.trials)
         busy = sum(
-            isinstance(t, BusyTrial) or (isinstance(t, MeasuredTrial) and t.timing.disturbed) for t in self.trials
+            isinstance(t, UntimedTrial) or (isinstance(t, MeasuredTrial) and t.timing.disturbed) for t in self.trials
         )
         causes = ((failed, "could not be built"), (rejected, "were rejected"), (busy, "found the machine too busy"))
         parts = [f"{n} {word}" for n, word in causes if n]
-        return f"{' and '.join(parts)} of {len(self.trials)} trials" if parts else ""
+        return f"of {len(self.trials)} trials {' and '.join(parts)}" if parts else ""
 
 
 def config_of(trial: AnyTrial) -> Config:

@@ -28,10 +28,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class NotTestable:
+    """`of_the_rest`: the same where only some of the trials gave a timing, if the reason would not be true then."""
+
     reason: str
+    of_the_rest: str = ""
+
+    def words(self, lost: str) -> str:
+        """The reason, with what was lost first: it may be the cause."""
+        return f"{lost}; {self.of_the_rest or self.reason}" if lost else self.reason
 
 
-NO_CHOICE = NotTestable("every combination came to the same machine code: there is nothing to choose between")
+NO_CHOICE = NotTestable(
+    "every combination came to the same machine code: there is nothing to choose between",
+    "every combination that was timed came to the same machine code",
+)
 
 
 def of_median(values: Sequence[float], trials: Sequence[int], level: float, says: str = "") -> Finding:

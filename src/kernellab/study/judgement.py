@@ -34,8 +34,13 @@ class PartVerdict(Record):
     reason: str
 
 
+EDITION = 2
+"""Of a verdict's reasons. Since 2 they say what was tried and gave no timing."""
+
+
 class StudyVerdict(Record):
-    """The ledger's "study-verdict". The figures at the top are those of the first part, on which the claim rests."""
+    """The ledger's "study-verdict". The figures at the top are those of the first part, on which the claim rests.
+    `edition`: by which words its reasons are written, so that an auditor writes them again."""
 
     id: str
     digest: str
@@ -49,32 +54,35 @@ class StudyVerdict(Record):
     trials: list[int]
     reason: str
     parts: list[PartVerdict]
+    edition: int = 1
 
 
 VERDICT = EntryKind("study-verdict", TypeAdapter(StudyVerdict))
 
 
-def judge(hypothesis: Hypothesis, evidence: Evidence, device: str) -> StudyVerdict:
-    parts = [_judge_part(hypothesis, part, evidence) for part in hypothesis.parts(device)]
+def judge(hypothesis: Hypothesis, evidence: Evidence, device: str, edition: int = EDITION) -> StudyVerdict:
+    parts = [_judge_part(hypothesis, part, evidence, edition) for part in hypothesis.parts(device)]
     first = parts[0]
     figures = first.model_dump(include={"statistic", "value", "low", "high", "level", "n", "trials"})
     return StudyVerdict(
-        id=hypothesis.id, digest=hypothesis.digest, verdict=_overall(parts), reason=_reason(parts), parts=parts, **figures
+        id=hypothesis.id, digest=hypothesis.digest, verdict=_overall(parts), reason=_reason(parts), parts=parts,
+        edition=edition, **figures,
     )  # fmt: skip
 
 
-def _judge_part(hypothesis: Hypothesis, part: Part, evidence: Evidence) -> PartVerdict:
+def _judge_part(hypothesis: Hypothesis, part: Part, evidence: Evidence, edition: int) -> PartVerdict:
+    evidence = evidence.where(part.where)
+    lost = evidence.lost() if edition >= EDITION else ""
     statistic = STATISTICS[part.statistic]
-    found = statistic.compute(
-        statistic.options.model_validate(part.options), evidence.where(part.where), hypothesis.level
-    )
+    found = statistic.compute(statistic.options.model_validate(part.options), evidence, hypothesis.level)
     common: dict[str, Any] = {"name": part.name, "prediction": part.prediction, "statistic": part.statistic,
                               "level": hypothesis.level, "rule": part.rule.words(hypothesis.level)}  # fmt: skip
     if isinstance(found, NotTestable):
         return PartVerdict(**common, verdict="inconclusive", testable=False, value=None, low=None, high=None, n=0,
-                           trials=[], reason=f"not testable here: {found.reason}")  # fmt: skip
+                           trials=[], reason=f"not testable here: {found.words(lost)}")  # fmt: skip
     verdict, reason = _decide(part, found, hypothesis.sample)
-    said = "; ".join(filter(None, (reason, found.says)))
+    few = found.n < max(hypothesis.sample, found.least)
+    said = "; ".join(filter(None, (reason, lost if few else "", found.says)))
     return PartVerdict(**common, verdict=verdict, testable=True, value=found.value, low=found.low, high=found.high,
                        n=found.n, trials=list(found.trials), reason=said)  # fmt: skip
 

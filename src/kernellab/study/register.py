@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernellab.core.errors import UsageError
-from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, dump
+from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, UntimedTrial, dump
 from kernellab.ledger.records import AnyGenesis, End, Genesis, Resume
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
@@ -98,7 +98,7 @@ class StudyAudit:
                     yield "the study ends without a verdict"
             case Examination() | Borrowed() | FailedTrial() | RejectedTrial() | DuplicateTrial():
                 yield from self._entry(record)
-            case MeasuredTrial() | BusyTrial():
+            case MeasuredTrial() | UntimedTrial():
                 yield from self._entry(record)
 
     def _entry(self, witness: Witness) -> Iterator[str]:
@@ -162,7 +162,8 @@ class StudyAudit:
             yield "is registered in a run whose first entry says nothing of a task"
             return
         sources = {c.name: c.source for c in start.candidates}
-        wanted = registration(hypothesis, start.settings.device, sources, said.others, said.loans, said.choices)
+        wanted = registration(hypothesis, start.settings.device, sources, said.others, said.loans, said.choices,
+                              said.earlier)  # fmt: skip
         for place, derived, stated in changes(STUDY.plain(wanted), STUDY.plain(said)):
             if place != "digest" and not place.startswith("hypothesis."):
                 yield f"{place} is {stated!r}, the registered hypothesis and the run say {derived!r}"
@@ -185,7 +186,7 @@ class StudyAudit:
         yield from self._loans.whole()
         if self._plan is not None:
             yield from self._plan.whole()
-        wanted = dump(judge(self._hypothesis, self._evidence, self._registration.device))
+        wanted = dump(judge(self._hypothesis, self._evidence, self._registration.device, said.edition))
         self.figures += 3 * len(wanted["parts"])
         for place, derived, stated in changes(wanted, dump(said)):
             if not _alike(derived, stated):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from kernellab.core.records import Param
 from kernellab.ledger.kinds import EntryKind
@@ -29,7 +29,7 @@ class Registration(EntryRecord):
 
     `candidates`: sources by name. `loans`: how many trials of the other runs follow as "borrowed" entries. `spaces`: the
     choices of every candidate as [parameter, choices], in their order, which decides what a sample of them is; None in
-    records from before they were written down.
+    records from before they were written down. `earlier`: studies with this id that the same key had registered before.
     """
 
     id: str
@@ -48,6 +48,7 @@ class Registration(EntryRecord):
     digest: str
     hypothesis: dict[str, Any]
     spaces: dict[str, list[list[Any]]] | None = None
+    earlier: list[str] = Field(default_factory=list)
 
     @property
     def choices(self) -> Spaces | None:
@@ -59,11 +60,13 @@ STUDY = EntryKind("study", TypeAdapter(Registration))
 
 def registration(
     hypothesis: Hypothesis, device: str, candidates: Mapping[str, str], others: Sequence[OtherRun], loans: int,
-    spaces: Spaces | None,
+    spaces: Spaces | None, earlier: Sequence[str] = (),
 ) -> Registration:  # fmt: skip
     """What a hypothesis is registered as."""
     first = hypothesis.parts(device)[0]
-    given = {} if spaces is None else {"spaces": {k: [[p, list(c)] for p, c in v.items()] for k, v in spaces.items()}}
+    given: dict[str, Any] = {"earlier": list(earlier)} if earlier else {}
+    if spaces is not None:
+        given["spaces"] = {k: [[p, list(c)] for p, c in v.items()] for k, v in spaces.items()}
     return Registration(
         id=hypothesis.id,
         title=hypothesis.title,

@@ -84,7 +84,7 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
     names = _names(suite)
     plan = SuitePlan(
         version=VERSION, suite=suite.name, path=suite.path, device=asked.settings.device, eval_mode=asked.wishes.eval_mode,
-        precision=asked.wishes.precision, budget_s=asked.budget_s, pairs=asked.pairs,
+        precision=asked.wishes.precision, budget_s=asked.budget_s, pairs=asked.pairs, drawn=suite.drawn,
         tasks=[_item(names, p, asked.candidates.get(p.name, ())) for p in suite.problems],
     )  # fmt: skip
     if (folder / LEDGER_FILE).exists():
@@ -92,6 +92,8 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
         _refuse_other_terms(known, plan, asked.settings)
         emit(Event("note", f"{folder} holds this suite already: going on with it"))
         return resume_suite(folder, emit, asked.budget_s)
+    if suite.drawn:
+        emit(Event("note", f"a sample of {suite.name}: {suite.drawn}"))
     with _created(folder, plan, asked) as ledger:
         return _Conduct(ledger, SuiteFolder(folder), suite, asked.settings, asked.budget_s, emit).all()
 

@@ -17,7 +17,8 @@ from kernellab.ledger import kinds
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.run import Run
-from kernellab.search.runs import Outcome, known_candidates, measure_baselines, resume_run, run_search
+from kernellab.search.outcome import Outcome
+from kernellab.search.runs import known_candidates, measure_baselines, resume_run, run_search
 from kernellab.tasks.load import RECORD_FILE
 
 SET_ASIDE = "set-aside"

@@ -52,7 +52,7 @@ class Score:
 @dataclass(frozen=True)
 class SuiteScore:
     """`ended`: False where tasks are left. `groups`: by class of operators. `pairs`: forward and backward together, and
-    `paired` of those that have figures; None in a suite without any."""
+    `paired` of those that have figures; None in a suite without any. `drawn`: how, where the tasks are a sample."""
 
     folder: Path
     suite: str
@@ -66,6 +66,7 @@ class SuiteScore:
     groups: tuple[Score, ...]
     pairs: tuple[PairScore, ...] = ()
     paired: Score | None = None
+    drawn: str = ""
 
     def row(self, task: str) -> TaskScore | None:
         return next((r for r in self.rows if r.task == task), None)
@@ -105,6 +106,7 @@ def _scored(known: SuiteFolder, report: SuiteAudit) -> SuiteScore:
         report.figures, tuple(rows), score("all", ran),
         tuple(score(name or "other", [r for r in ran if r.operators == name]) for name in names),
         pairs, score("forward+backward", [p for p in pairs if not p.reason]) if pairs else None,
+        known.plan.drawn,
     )  # fmt: skip
 
 

@@ -88,6 +88,8 @@ def summary(score: SuiteScore) -> list[str]:
         "geomean: over the tasks that ran; no win counts as 1.0; the interval is a bootstrap over tasks",
         f"at ceiling: kernel or strongest baseline reaches {AT_CEILING:.0%} of the time that its bytes take to copy",
     ]
+    if score.drawn:
+        lines.insert(0, f"a sample: {score.drawn}")
     if score.pairs:
         lines.append(
             "pair: forward and backward one after the other, against the strongest baseline of each; without a win the "

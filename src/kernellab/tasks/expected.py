@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +49,27 @@ class Known:
     outputs: list[Bounds]
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One output against what it must be: the largest errors, and the budget. `suspect`: what is expected and what stands
+    there, on the host, of a part with elements outside their intervals. The host's own comparison decides about those."""
+
+    absolute: float
+    ulps: float
+    budget_ulp: float
+    suspect: tuple[Expected, Array] | None = None
+
+
+class DeviceCase(Protocol):
+    """Inputs on a device whose answers are made there, when the outputs are there to be compared with them."""
+
+    @property
+    def inputs(self) -> Sequence[Any]:
+        """Tensors, in the types of their buffers; nobody else can write them."""
+
+    def compare(self, outputs: Sequence[Any]) -> list[Compared]: ...
+
+
 class Oracle(Protocol):
     """Computes what is expected by itself, where a task's reference and scale are not NumPy functions.
 
@@ -65,3 +86,6 @@ class Oracle(Protocol):
 
     def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
         """Timed inputs on the device."""
+
+    def case(self, dims: dict[str, int], distribution: str, seed: int) -> DeviceCase | None:
+        """A case that is drawn and judged on the device; None where there is none, or it has no room."""

@@ -198,11 +198,14 @@ def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array
     with np.errstate(all="ignore"):
         wide = got.astype(np.float64)
         difference = np.abs(wide - expected)
-        same = ~np.isfinite(expected) & ((wide == expected) | (np.isnan(wide) & np.isnan(expected)))
-        difference[same] = 0.0
-        difference[np.isnan(difference)] = np.inf
+        same = None
+        if not np.isfinite(difference).all():  # seldom, and what follows takes its time
+            same = ~np.isfinite(expected) & ((wide == expected) | (np.isnan(wide) & np.isnan(expected)))
+            difference[same] = 0.0
+            difference[np.isnan(difference)] = np.inf
         ulps = np.maximum(difference - info.quiet, 0.0) / (info.eps * np.maximum(scale, info.tiny))
-        ulps[same] = 0.0
+        if same is not None:
+            ulps[same] = 0.0
     return difference, ulps
 
 
@@ -234,7 +237,9 @@ def _run_plain(task: Task, inputs: list[Array]) -> list[Array] | None:
 
 
 def _budget(value: Array, scale: Array, trusted: Array, plain: Array, floor: float) -> float:
-    own = [_TRUSTED_MULTIPLE * error_ulp(trusted, value, scale)[1], _PLAIN_MULTIPLE * error_ulp(plain, value, scale)[1]]
+    error = error_ulp(trusted, value, scale)[1]
+    other = error if plain is trusted else error_ulp(plain, value, scale)[1]
+    own = [_TRUSTED_MULTIPLE * error, _PLAIN_MULTIPLE * other]
     return max(floor, *(e for e in own if math.isfinite(e)), 0.0)
 
 

@@ -11,47 +11,22 @@ shell of its own on this machine can read the task.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from kernellab.core.records import BusyTrial, DuplicateTrial, MeasuredTrial, RejectedTrial
-from kernellab.core.targets import backend_of, language
-from kernellab.propose.prompts import summarise
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.archive import AnyTrial
+from kernellab.search.reasons import without_numbers
 
-_UNSAID = "did not build: compile() says why"
 _LEFT_OUT = ("inputs_seed", "nonce", "public_key", "log", "parts", "judged")  # the last two name every shape
 _FAILED = ("invalid", "build-failed")
-
-
-def reason_of(trial: AnyTrial, source: str) -> str:
-    """Why a trial came to nothing, in a few lines; '' for one that was measured."""
-    if isinstance(trial, MeasuredTrial):
-        return ""
-    if isinstance(trial, DuplicateTrial):
-        return f"the same machine code as trial {trial.of}"
-    if isinstance(trial, RejectedTrial):
-        return without_paths(f"{trial.verdict.cause}: {trial.verdict.reason}")
-    if isinstance(trial, BusyTrial):
-        return f"busy: {trial.reason}"
-    failure = summarise(trial, source)
-    if failure.cause == "does not compile" and not language(backend_of(source)).each_shape:
-        return failure.summary
-    return f"{trial.status}: {_without_numbers(trial.reason)}"
 
 
 def entry_shown(body: dict[str, Any]) -> dict[str, Any]:
     """A ledger entry's body as a caller may read it."""
     if body.get("status") in _FAILED:
-        body = {**body, "reason": _without_numbers(str(body.get("reason", "")))}
+        body = {**body, "reason": without_numbers(str(body.get("reason", "")))}
     elif body.get("status") == "nothing-verified":  # in the words of the last trial
         body = {**body, "reason": "no candidate passed: the trials say why"}
     return {k: _cleaned(v) for k, v in body.items() if k not in _LEFT_OUT}
-
-
-def _without_numbers(said: str) -> str:
-    return _UNSAID if re.search(r"\d", said) else without_paths(said)
 
 
 def _cleaned(value: Any) -> Any:

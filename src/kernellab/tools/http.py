@@ -27,13 +27,13 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def read_token(environ: dict[str, str] | None = None) -> tuple[str, bool]:
+def read_token(environ: dict[str, str] | None = None, variable: str = TOKEN_VARIABLE) -> tuple[str, bool]:
     """The token, and whether it was made just now."""
-    given = (os.environ if environ is None else environ).get(TOKEN_VARIABLE, "")
+    given = (os.environ if environ is None else environ).get(variable, "")
     if not given:
         return secrets.token_urlsafe(32), True
     if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
-        raise UsageError(f"{TOKEN_VARIABLE} is no token: at least {_SHORTEST_TOKEN} letters and digits, no spaces",
+        raise UsageError(f"{variable} is no token: at least {_SHORTEST_TOKEN} letters and digits, no spaces",
                          "python3 -c 'import secrets; print(secrets.token_urlsafe(32))' makes one")  # fmt: skip
     return given, False
 

@@ -9,13 +9,11 @@ from typing import Any
 
 from kernellab.core.errors import UsageError
 from kernellab.core.records import (
-    BusyTrial,
     Dims,
     FailedTrial,
-    MeasuredTrial,
-    Passed,
     Rejected,
     RejectedTrial,
+    UntimedTrial,
 )
 from kernellab.core.settings import Settings
 from kernellab.core.targets import home_of, language
@@ -24,11 +22,14 @@ from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.records import Published
 from kernellab.ledger.run import Run
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.runs import Outcome, try_candidate
+from kernellab.search.outcome import Outcome
+from kernellab.search.reasons import reason_of
+from kernellab.search.runs import try_candidate
+from kernellab.search.verify import verify_candidate
+from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
 from kernellab.tools.context import ToolContext
-from kernellab.tools.discreet import reason_of
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
 from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
 from kernellab.tools.workspace import Kept
@@ -46,7 +47,7 @@ def verify(
     timeout_s: float = 0.0,
     context: ToolContext | None = None,
 ) -> Verification:
-    """The judge's full verdict: every edge shape, held-out shapes, repeatability, and the outputs of timed calls.
+    """The judge's full verdict in seconds: every edge shape, held-out shapes, repeatability. Nothing is timed.
 
     `reference` and `dtype` may say again which task this is for; another one is refused. `tol` is the largest error in
     ULP that is accepted. It tightens the task's own error budget and never loosens it: where more is asked for, the
@@ -60,7 +61,7 @@ def verify(
     deadline = context.deadline.sooner(timeout_s)
     folder = context.workspace.new_run(f"verify-{kept.id}")
     try:
-        outcome = _tried(context, kept, context.choose(effort="quick"), folder, kept.dims, deadline)
+        outcome = _judged(context, kept, folder, deadline)
     except TimeSpent as spent:
         return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(folder))
     return _verification(kept, folder, outcome, tol, context)
@@ -120,6 +121,22 @@ def _row(context: ToolContext, kept: Kept, settings: Settings, dims: Dims, deadl
     )  # fmt: skip
 
 
+def _judged(context: ToolContext, kept: Kept, folder: Path, deadline: Deadline) -> Outcome:
+    """In the task that is open already, if it is this one."""
+    candidate = context.workspace.candidate(context.workspace.kernel(kept.kernel))
+    settings = choose_device(context.choose(effort="quick"), [candidate])
+    tasks = context.workspace.open
+    with context.workspace.lab:
+        deadline.check()
+        try:
+            opened = tasks.open(settings, load_task(kept.task).on(settings.device), kept.task, deadline)
+            return verify_candidate(kept.task, candidate, settings, folder, kept.dims, dict(kept.params), deadline,
+                                    opened=opened, inputs_seed=tasks.inputs(kept.dims))  # fmt: skip
+        except BaseException:
+            tasks.close()
+            raise
+
+
 def _tried(
     context: ToolContext, kept: Kept, settings: Settings, folder: Path, dims: Dims, deadline: Deadline
 ) -> Outcome:
@@ -147,9 +164,9 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
     if outcome.status == "nothing-verified":
         return _refusal(kept, folder, context)
     run = Run(folder)
-    verdict, trial = run.confirmations[-1].verdict, run.trials[0]
-    assert isinstance(verdict, Passed)
-    assert isinstance(trial, (MeasuredTrial, BusyTrial))
+    trial = run.trials[0]
+    assert isinstance(trial, UntimedTrial)
+    verdict = trial.verdict
     if language(kept.backend).same_code and trial.artifact.code != kept.artifact.code:
         return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
                        "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernellab.core.errors import LedgerFault, UsageError
-from kernellab.core.records import Confirmation, MeasuredTrial, Passed
+from kernellab.core.records import Confirmation, MeasuredTrial, Passed, UntimedTrial
 from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.records import Published
@@ -21,9 +21,9 @@ from kernellab.search.memory import select
 from kernellab.search.memory.contrast import contrast
 from kernellab.search.memory.select import Exemplar, Scheme
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
+from kernellab.search.reasons import reason_of
 from kernellab.search.replay import read_trials
 from kernellab.tasks.spec import dims_label, in_order
-from kernellab.tools.discreet import reason_of
 from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
 
 MOST = 16
@@ -160,6 +160,8 @@ def _what(chosen: Specimen) -> list[str]:
 
 def _verdict(chosen: Specimen, confirmation: Confirmation | None) -> list[str]:
     trial = chosen.trial
+    if isinstance(trial, UntimedTrial) and trial.status == "verified":
+        return [f"verdict: passed in full, held-out shapes included: {_passed(trial.verdict)}", "time: not measured"]
     if not isinstance(trial, MeasuredTrial):
         return [f"verdict: {reason_of(trial, chosen.source)}"]
     words = [f"verdict: passed {_passed(trial.verdict)}"]

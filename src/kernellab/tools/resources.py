@@ -75,7 +75,7 @@ class Shelf:
 
     def read(self, uri: str) -> str:
         routes: dict[str, Callable[..., str]] = {
-            rf"klab://task/((?:{'|'.join(SUITES)}:)?{_NAME})/({'|'.join(backends())})": self._task,
+            rf"klab://task/((?:(?:{'|'.join(SUITES)}):)?{_NAME})/({'|'.join(backends())})": self._task,
             rf"klab://kernel/({_ID})/(source|log)": self._kernel,
             rf"klab://artifact/({_ID})/(source|listing)": self._artifact,
             rf"klab://run/({_NAME})/ledger": self._ledger,

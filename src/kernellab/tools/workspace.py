@@ -21,6 +21,7 @@ from kernellab.core.files import replace_file
 from kernellab.core.ids import digest
 from kernellab.core.records import Artifact, Dims, Param, Record
 from kernellab.ledger.entry import LEDGER_FILE
+from kernellab.tools.open_tasks import OpenTasks
 from kernellab.tools.records import Space, Spec
 
 R = TypeVar("R", bound=Record)
@@ -60,10 +61,11 @@ class Kept(Record):
 
 @dataclass
 class Workspace:
-    """`lab` is held while a laboratory is open: two at a time would measure each other."""
+    """`lab` is held while a laboratory works: two at a time would measure each other. `open`: the task verified last."""
 
     folder: Path
     lab: threading.Lock = field(default_factory=threading.Lock)
+    open: OpenTasks = field(default_factory=OpenTasks)
 
     def keep_kernel(self, text: str, name: str, spec: Spec, backend: str, space: Space | None = None, why: str = "",
                     origin: str = "user") -> Kernel:  # fmt: skip

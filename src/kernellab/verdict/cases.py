@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from kernellab.core.errors import EnvironmentFault
 from kernellab.run.arena import Arena
-from kernellab.run.base import SLOWNESS, Call, Device, Memory
+from kernellab.run.base import SLOWNESS, Call, Device, Memory, TensorMemory
 from kernellab.tasks.crew import Crew
-from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect
-from kernellab.tasks.spec import Array, Dims, Task, dims_label, elements
+from kernellab.tasks.spec import Dims, Task, dims_label, elements
+from kernellab.verdict.answers import Answers, DeviceAnswers, HostAnswers, Taken
+from kernellab.verdict.numeric import Mismatch
 
 _BASE_TIMEOUT_S = 2.0
-_AHEAD_BYTES = 16 << 30
+_ON_DEVICE_S = 30.0
+"""For a case whose oracle is not asked before it runs."""
+_LARGE = 4 << 20
+"""Bytes of a case from which on it pays to leave it on the device."""
+_TOGETHER_BYTES = 8 << 30
+"""Of the buffers of a table. Cases that do not fit are in the next one."""
 _ANSWER_BYTES = 24  # an element: value and scale in float64, the interval's ends
 
 
 @dataclass(frozen=True)
 class _Made:
-    """A case: its inputs, what is expected of the outputs, and the oracle's seconds."""
+    """A case: its inputs (arrays, or tensors of the device), the answers, and the oracle's seconds."""
 
-    inputs: list[Array]
-    expected: list[Expected]
+    inputs: Sequence[Any]
+    answers: Answers
     seconds: float
 
 
@@ -81,15 +89,19 @@ class CaseTable:
 
     `keep`: the answers serve many candidates. Else each is let go when it has been used, and made again if it must be:
     those of large shapes take gigabytes. With a `crew` they are made in the background, as far ahead as memory allows.
+    A table has as many of the cases as fit into memory together; `following` has the others. `first`: the number of the
+    first one, which decides about the inputs of each.
     """
 
     def __init__(
         self, task: Task, cases: Sequence[Case], seed: bytes, device: Device | None = None,
-        crew: Crew | None = None, keep: bool = True,
+        crew: Crew | None = None, keep: bool = True, first: int = 0,
     ) -> None:  # fmt: skip
         self.task = task
-        self.cases = list(cases)
+        self.all_cases = list(cases)
+        self.cases = self.all_cases[: _fitting(task, self.all_cases)]
         self.seed = seed
+        self._device, self._first = device, first
         memory = device.memory if device is not None else Arena
         self._slowness = device.slowness if device is not None else SLOWNESS
         self.inputs: Memory = memory("inputs", seed[:16])
@@ -105,14 +117,46 @@ class CaseTable:
         self.timeouts = [_BASE_TIMEOUT_S] * len(self.cases)
         self._keep = keep
         self._crew = crew
-        self._kept: dict[int, list[Expected]] = {}
+        self._kept: dict[int, Answers] = {}
+        self._on_device: set[int] = set()
         self._laid_out: set[int] = set()
         self._coming: dict[int, Future[_Made]] = {}
         self._next = 0
         self._opened = False
         self._make_ahead()
 
-    def answers(self, number: int) -> list[Expected]:
+    def following(self) -> CaseTable | None:
+        """The cases that had no room here, as far as they have room together; None where there are none."""
+        rest = self.all_cases[len(self.cases) :]
+        if not rest:
+            return None
+        first = self._first + len(self.cases)
+        return CaseTable(self.task, rest, self.seed, self._device, self._crew, self._keep, first)
+
+    def take(self, numbers: Sequence[int]) -> list[Taken]:
+        """The outputs of these cases, as they are now."""
+        there = [n for n in numbers if n in self._on_device]
+        here = [n for n in numbers if n not in self._on_device]
+        found = dict(zip(here, self._take_copies(here), strict=True)) | {n: self._take_digests(n) for n in there}
+        return [found[n] for n in numbers]
+
+    def _take_copies(self, numbers: Sequence[int]) -> list[Taken]:
+        regions = [region for number in numbers for region in self.calls[number].outputs]
+        found = iter(self.outputs.take_all(regions)) if regions else iter(())
+        taken = []
+        for _ in numbers:
+            outputs = [(buffer.name, *next(found)) for buffer in self.task.outputs]
+            taken.append(Taken(_stray((name, side) for name, _, side in outputs), [array for _, array, _ in outputs]))
+        return taken
+
+    def _take_digests(self, number: int) -> Taken:
+        assert isinstance(self.outputs, TensorMemory), "decided when the case was made"
+        regions, names = self.calls[number].outputs, [b.name for b in self.task.outputs]
+        broken = _stray((name, self.outputs.intact(r)) for name, r in zip(names, regions, strict=True))
+        secret = int.from_bytes(self.seed[:7], "little")
+        return Taken(broken, digests=self.outputs.digests(regions, secret))
+
+    def answers(self, number: int) -> Answers:
         """What the outputs of a case must be; from then on its inputs lie in their buffers."""
         if number in self._kept:
             return self._kept[number]
@@ -122,8 +166,8 @@ class CaseTable:
         if number not in self._laid_out:
             self._lay_out(number, made)
         if self._keep:
-            self._kept[number] = made.expected
-        return made.expected
+            self._kept[number] = made.answers
+        return made.answers
 
     @property
     def joint_timeout(self) -> float:
@@ -147,25 +191,56 @@ class CaseTable:
             self._next += 1
 
     def _room_for(self, number: int) -> bool:
-        coming = sum(self._bytes(n) for n in self._coming)
-        return not self._coming or coming + self._bytes(number) <= _AHEAD_BYTES
+        coming, most = (
+            sum(self._bytes(n) for n in self._coming),
+            self._crew.ahead_bytes if self._crew is not None else 0,
+        )
+        return not self._coming or coming + self._bytes(number) <= most
 
     def _bytes(self, number: int) -> int:
         dims = self.cases[number].dims
         return _ANSWER_BYTES * elements(self.task.outputs, dims) + sum(b.nbytes(dims) for b in self.task.inputs)
 
     def _make(self, number: int) -> _Made:
+        """A case that is made again is made where it was before: the inputs in its buffers were drawn there."""
+        entropy = [*np.frombuffer(self.seed, np.uint32).tolist(), self._first + number]
+        if number in self._laid_out and number not in self._on_device:
+            return self._made_here(number, entropy)
+        there = self._made_there(number, entropy)
+        if there is None and number in self._on_device:
+            raise EnvironmentFault("the device has no room to judge a case again", "try again; others may be using it")
+        return there or self._made_here(number, entropy)
+
+    def _made_here(self, number: int, entropy: list[int]) -> _Made:
         case = self.cases[number]
-        rng = np.random.default_rng([*np.frombuffer(self.seed, np.uint32).tolist(), number])
-        drawn = draw_inputs(self.task, case.dims, case.distribution, rng)
+        drawn = draw_inputs(self.task, case.dims, case.distribution, np.random.default_rng(entropy))
         started = time.perf_counter()
         hands = self._crew.hands if self._crew is not None else None
-        return _Made(drawn, expect(self.task, case.dims, drawn, workers=hands), time.perf_counter() - started)
+        expected = expect(self.task, case.dims, drawn, workers=hands)
+        return _Made(drawn, HostAnswers(expected), time.perf_counter() - started)
+
+    def _made_there(self, number: int, entropy: list[int]) -> _Made | None:
+        """On the device, where that has torch and room for it, and the case is large."""
+        case, oracle = self.cases[number], self.task.oracle
+        if oracle is None or self._bytes(number) < _LARGE or not isinstance(self.outputs, TensorMemory):
+            return None
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))
+        found = oracle.case(case.dims, case.distribution, seed)
+        if found is None:
+            return None
+        return _Made(found.inputs, DeviceAnswers(found, self.outputs, self.calls[number]), 0.0)
 
     def _lay_out(self, number: int, made: _Made) -> None:
         self._laid_out.add(number)
         for region, values in zip(self.calls[number].inputs, made.inputs, strict=True):
-            self.inputs.write(region, values)
+            if made.answers.on_device:
+                assert isinstance(self.inputs, TensorMemory), "decided when the case was made"
+                self.inputs.adopt(region, values)
+            else:
+                self.inputs.write(region, values)
+        if made.answers.on_device:
+            self._on_device.add(number)
+            self.timeouts[number] += _ON_DEVICE_S
         self.timeouts[number] += self._slowness * made.seconds
 
     def close(self) -> None:
@@ -179,3 +254,22 @@ class CaseTable:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _fitting(task: Task, cases: Sequence[Case]) -> int:
+    """How many of the first cases have room together; one at least."""
+    used = 0
+    for count, case in enumerate(cases):
+        used += sum(b.nbytes(case.dims) for b in (*task.inputs, *task.outputs))
+        if used > _TOGETHER_BYTES:
+            return max(1, count)
+    return len(cases)
+
+
+def _stray(sides: Iterable[tuple[str, str]]) -> Mismatch | None:
+    """The first output whose guard band was overwritten, by name and side."""
+    return next((stray(name, side) for name, side in sides if side), None)
+
+
+def stray(name: str, side: str) -> Mismatch:
+    return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{name}'", None, None)

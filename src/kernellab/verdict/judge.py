@@ -10,19 +10,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
-
-import numpy as np
 
 from kernellab.build.base import Built
 from kernellab.core.records import Cause, Passed, Rejected, Verdict
 from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.spec import Array, Task, dims_label, shape_key
-from kernellab.verdict.cases import Case, CaseTable
-from kernellab.verdict.numeric import Mismatch, errors, explain, leftover_pattern, poison_pattern, within
+from kernellab.tasks.spec import Task, dims_label, shape_key
+from kernellab.verdict.answers import Answers, CaseResult, Taken
+from kernellab.verdict.cases import Case, CaseTable, stray
+from kernellab.verdict.numeric import Mismatch, explain, leftover_pattern, poison_pattern, within
 
 _MANY = 1000
 _MANY_TIMEOUTS = 10
@@ -35,6 +34,16 @@ class Judge:
 
     def verify(self, built: Built, table: CaseTable, level: Literal["screen", "full"]) -> Verdict:
         """Every case twice: once judged in full, once more for repeatability. In full also one case a thousand times."""
+        found = self._verify(built, table, level, many=level == "full")
+        following = table.following()
+        while following is not None and isinstance(found, Passed):
+            with following:
+                further = self._verify(built, following, level, many=False)
+            found = _both(found, further) if isinstance(further, Passed) else further
+            following = following.following()
+        return found
+
+    def _verify(self, built: Built, table: CaseTable, level: Literal["screen", "full"], many: bool) -> Verdict:
         table.ready()
         workers = self._workers if level == "full" else None  # screening is too small to be shared out
         start = partial(self._device.start, built, table.inputs, table.outputs, table.calls, wait=False)
@@ -42,7 +51,7 @@ class Judge:
         try:
             look.open(wait=level == "full")
             rejected = look.one_by_one() if level == "full" else look.together()
-            rejected = rejected or look.again() or (look.many_times() if level == "full" else None)
+            rejected = rejected or look.again() or (look.many_times() if many else None)
         except WorkerFault as fault:
             broke_off = Rejected(cause=fault.cause, reason=fault.reason, case=look.label)
             rejected = look.first_rejection() or broke_off  # an earlier case may still be with a worker
@@ -52,6 +61,19 @@ class Judge:
         return rejected or look.passed(level, judged)
 
 
+def _both(one: Passed, other: Passed) -> Passed:
+    """The cases of two tables together."""
+    return Passed(
+        level=one.level,
+        cases=one.cases + other.cases,
+        max_abs_err=max(one.max_abs_err, other.max_abs_err),
+        max_ulp=max(one.max_ulp, other.max_ulp),
+        budget_ulp=max(one.budget_ulp, other.budget_ulp),
+        deterministic=one.deterministic and other.deterministic,
+        judged={**one.judged, **other.judged},
+    )
+
+
 class _Look:
     """One artifact on one table: what was found so far, and under which label the next fault is told."""
 
@@ -59,8 +81,8 @@ class _Look:
         self._start, self._table, self._workers = start, table, workers
         self._runner: Runner | None = None
         self.label = "loading"
-        self._first: list[list[Array]] = []
-        self._judged: list[Callable[[], _Judged]] = []
+        self._first: list[Taken] = []
+        self._judged: list[Callable[[], CaseResult]] = []
         self._deterministic = True
 
     def open(self, wait: bool = True) -> None:
@@ -87,10 +109,10 @@ class _Look:
         table = self._table
         for number, case in enumerate(table.cases):
             self.label = case.label
-            expected = table.answers(number)
+            answers = table.answers(number)
             patterns = poison_outputs(table.outputs, table.calls[number])
             self._run([number], table.timeouts[number])
-            self._judge(_take(table, [number])[0], expected, patterns)
+            self._judge(table.take([number])[0], answers, patterns)
             if self._workers is None and (rejected := _rejection(case, self._judged[-1]())):
                 return rejected
         return self.first_rejection()
@@ -108,7 +130,7 @@ class _Look:
         except WorkerFault:
             self.open()
             return self.one_by_one()
-        for number, taken in zip(everything, _take(table, everything), strict=True):
+        for number, taken in zip(everything, table.take(everything), strict=True):
             self._judge(taken, table.answers(number), patterns[number])
         return self.first_rejection()
 
@@ -121,7 +143,7 @@ class _Look:
         table, self.label = self._table, "second pass"
         patterns = poison_all(table.outputs, table.calls, leftover_pattern)
         self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
-        for number, taken in enumerate(_take(table, range(len(table.calls)))):
+        for number, taken in enumerate(table.take(range(len(table.calls)))):
             if not self._as_before(number, taken):
                 self._deterministic = False
                 if fault := self._fault_in(number, taken, patterns[number]):
@@ -138,7 +160,7 @@ class _Look:
         self.label = f"{count} calls in one process"
         patterns = poison_all(table.outputs, [table.calls[n] for n in numbers])
         self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
-        for number, taken, pattern in zip(numbers, _take(table, numbers), patterns, strict=True):
+        for number, taken, pattern in zip(numbers, table.take(numbers), patterns, strict=True):
             if not self._as_before(number, taken) and (fault := self._fault_in(number, taken, pattern)):
                 how = f"right at first, then wrong after {count} calls in one process"
                 return _later(fault, table.cases[number], how)
@@ -151,7 +173,7 @@ class _Look:
         for number, case in sorted(enumerate(table.cases), key=lambda c: table.task.least_bytes(c[1].dims)):
             shapes.setdefault(dims_label(case.dims), []).append(number)
         for numbers in shapes.values():
-            if not all(all(map(_same_bits, self._first[numbers[0]], self._first[n])) for n in numbers):
+            if not all(self._first[numbers[0]].same_bits(self._first[n]) for n in numbers):
                 return numbers
         return next(iter(shapes.values()))
 
@@ -172,20 +194,20 @@ class _Look:
             judged=judged,
         )
 
-    def _judge(self, taken: _Taken, expected: list[Expected], patterns: list[int]) -> None:
+    def _judge(self, taken: Taken, answers: Answers, patterns: list[int]) -> None:
         """Now, or by a worker meanwhile."""
-        self._first.append(taken.arrays)
-        if self._workers is not None:
-            self._judged.append(self._workers.submit(_judge_case, self._table.task, taken, expected, patterns).result)
+        self._first.append(taken)
+        if self._workers is not None and not answers.on_device:
+            self._judged.append(self._workers.submit(answers.judge, self._table.task, taken, patterns).result)
         else:
-            judged = _judge_case(self._table.task, taken, expected, patterns)
+            judged = answers.judge(self._table.task, taken, patterns)
             self._judged.append(lambda: judged)
 
-    def _as_before(self, number: int, taken: _Taken) -> bool:
-        return not taken.broken and all(map(_same_bits, self._first[number], taken.arrays))
+    def _as_before(self, number: int, taken: Taken) -> bool:
+        return not taken.broken and self._first[number].same_bits(taken)
 
-    def _fault_in(self, number: int, taken: _Taken, patterns: list[int]) -> Mismatch | None:
-        return _judge_case(self._table.task, taken, self._table.answers(number), patterns).fault
+    def _fault_in(self, number: int, taken: Taken, patterns: list[int]) -> Mismatch | None:
+        return self._table.answers(number).judge(self._table.task, taken, patterns).fault
 
 
 def _later(fault: Mismatch, case: Case, how: str) -> Rejected:
@@ -193,49 +215,7 @@ def _later(fault: Mismatch, case: Case, how: str) -> Rejected:
     return Rejected(cause=cause, reason=f"{how}: {_discreet(fault.reason, case)}", case=case.label)
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """The outputs of one call, and the fault where a guard band was overwritten."""
-
-    arrays: list[Array]
-    broken: Mismatch | None
-
-
-@dataclass(frozen=True)
-class _Judged:
-    fault: Mismatch | None
-    absolute: float = 0.0
-    ulps: float = 0.0
-    budget: float = 0.0
-
-
-def _take(table: CaseTable, numbers: Sequence[int]) -> list[_Taken]:
-    """The outputs of these cases, as they are now."""
-    regions = [region for number in numbers for region in table.calls[number].outputs]
-    found = iter(table.outputs.take_all(regions))
-    taken = []
-    for _ in numbers:
-        outputs = [(buffer.name, *next(found)) for buffer in table.task.outputs]
-        faults = (_stray(name, side) for name, _, side in outputs if side)
-        taken.append(_Taken([array for _, array, _ in outputs], next(faults, None)))
-    return taken
-
-
-def _judge_case(task: Task, taken: _Taken, expected: list[Expected], patterns: list[int]) -> _Judged:
-    """Guards first, then every element of every output; how far off the right ones are."""
-    if taken.broken is not None:
-        return _Judged(taken.broken)
-    worst_abs = worst_ulp = budget = 0.0
-    for buffer, got, wanted, pattern in zip(task.outputs, taken.arrays, expected, patterns, strict=True):
-        if not within(got, wanted):
-            return _Judged(explain(buffer.name, got, wanted, pattern))
-        absolute, ulps = errors(got, wanted)
-        worst_abs, worst_ulp = max(worst_abs, absolute), max(worst_ulp, ulps)
-        budget = max(budget, wanted.budget_ulp)
-    return _Judged(None, worst_abs, worst_ulp, budget)
-
-
-def _rejection(case: Case, judged: _Judged) -> Rejected | None:
+def _rejection(case: Case, judged: CaseResult) -> Rejected | None:
     fault = judged.fault
     if fault is None:
         return None
@@ -246,11 +226,6 @@ def _rejection(case: Case, judged: _Judged) -> Rejected | None:
         max_abs_err=fault.max_abs_err,
         max_ulp=fault.max_ulp,
     )
-
-
-def _same_bits(a: Array, b: Array) -> bool:
-    bits = f"u{a.dtype.itemsize}"
-    return np.array_equal(a.view(bits), b.view(bits))
 
 
 def _discreet(reason: str, case: Case) -> str:
@@ -277,12 +252,8 @@ def guard_fault(task: Task, outputs: Memory, call: Call) -> Mismatch | None:
     for buffer, region in zip(task.outputs, call.outputs, strict=True):
         side = outputs.intact(region)
         if side:
-            return _stray(buffer.name, side)
+            return stray(buffer.name, side)
     return None
-
-
-def _stray(name: str, side: str) -> Mismatch:
-    return Mismatch("out-of-bounds", f"wrote {side} the buffer of '{name}'", None, None)
 
 
 def check_outputs(

@@ -83,7 +83,7 @@ def test_the_memory_running_out_is_an_environment_fault(main: Main, monkeypatch:
 @pytest.mark.parametrize(
     ("arguments", "resumable"),
     [
-        (["run", "softmax"], True), (["study", "run", "H1"], True), (["analyse", "RUN", "--follow-up"], True),
+        (["run", "softmax"], True), (["study", "run", "H1"], True), (["analyse", "x", "--follow-up"], True),
         (["tasks"], False), (["paper", "RUN"], False), (["audit", "run"], False), (["recheck", "run"], False),
         (["study", "show", "run"], False), (["analyse", "RUN"], False), ([], False),
     ],
@@ -95,10 +95,24 @@ def test_ctrl_c_gives_130_and_names_resume_where_trials_are_recorded(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(cli, "begun", ["klab-runs/mine"])
     code, _, err = main(*arguments)
     assert code == 130
     assert "interrupted" in err
-    assert ("klab resume" in err) == resumable
+    assert ("'klab resume klab-runs/mine'" in err) == resumable
+
+
+def test_ctrl_c_before_a_run_is_begun_names_no_run(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(cli, "begun", [])
+    code, _, err = main("run", "softmax")
+    assert code == 130
+    assert "fix:  start it again" in err
+    assert "resume" not in err
+    assert "'klab resume mine'" in main("resume", "mine")[2]
 
 
 @pytest.mark.parametrize(

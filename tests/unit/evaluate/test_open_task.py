@@ -7,6 +7,7 @@ import pytest
 from kernellab.build.base import Built, Candidate
 from kernellab.core.events import Event
 from kernellab.core.settings import Settings
+from kernellab.evaluate.evaluator import LocalEvaluator
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.tasks.load import load_task
 
@@ -40,3 +41,16 @@ def test_a_trial_needs_no_folder_and_a_moved_task_file_is_read_where_it_is_now(
         assert stage.dims == DIMS
         stage.close()
     assert "calibration" in [event.kind for event in said]
+
+
+@pytest.mark.backend_c
+def test_tasks_may_share_an_evaluator_and_are_closed_with_it(task_file: Path, quick: Settings, tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(task_file.read_text().replace('"cube", about', '"other", about'))
+    settings = quick.model_copy(update={"device": "cpu"})
+    with LocalEvaluator(settings, memory=1) as evaluator:
+        opened = [OpenTask(settings, load_task(str(p)), str(p), evaluator=evaluator) for p in (task_file, other)]
+        stages = [one.stage(DIMS) for one in opened]
+        assert [stage.task.name for stage in stages] == ["cube", "other"]
+        assert [stage.closed for stage in stages] == [True, False]  # there is memory for one of them
+    assert stages[1].closed

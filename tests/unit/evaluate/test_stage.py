@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kernellab.build.base import Built, Candidate
+from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import canonical_json
 from kernellab.core.records import MeasuredTrial, Param, Passed, Rejected, Timing
 from kernellab.core.settings import Settings
@@ -50,6 +51,13 @@ def build(opened: OpenTask, stage: Stage, task_file: Path, bad: int = 0) -> Buil
     return built
 
 
+def test_a_baseline_is_paired_with_itself_as_often_as_is_asked(stage: Stage) -> None:
+    pairs = stage.against_itself(3)
+    assert len(pairs.first) == len(pairs.second)
+    assert 1 <= len(pairs.first) + len(pairs.dropped) <= 6
+    assert min(pairs.first) > 0
+
+
 def test_the_calibration_names_ceilings_floor_baselines_and_noise_and_can_be_recorded(stage: Stage) -> None:
     facts = stage.calibration
     assert kinds.CALIBRATION.read(json.loads(canonical_json(kinds.CALIBRATION.plain(facts)))) == facts
@@ -68,6 +76,41 @@ def test_a_right_kernel_is_verified_and_measured_against_the_fastest_baseline(
     timing = stage.measure(built, 0.0, opened.settings.profile)
     assert isinstance(timing, Timing)
     assert timing.baseline == "numpy"
+
+
+def test_where_memory_is_short_a_confirmation_takes_that_of_the_trials_which_go_on_behind_it(
+    opened: OpenTask, task_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = opened.stage({"N": 30000})
+    monkeypatch.setattr(type(stage._rig), "has_room", lambda *_: False)
+    built, effort, hopeless = build(opened, stage, task_file), opened.settings.profile, stage.bench.hopeless
+    before, arm = stage.ring, stage.arms["numpy"]
+    for _ in range(2):
+        verdict, timing, _ = stage.confirm(built, effort)
+        assert isinstance(verdict, Passed)
+        assert isinstance(timing, Timing | Busy)
+        assert stage.arms == {}
+        assert stage.nbytes < sum(r.length for r in before.inputs.regions), "the buffers of timed trials are gone"
+    assert isinstance(stage.verify(built), Passed)
+    assert isinstance(stage.measure(built, 0.0, effort), Timing | Busy)
+    assert stage.ring is not before
+    assert list(stage.arms) == ["numpy"]
+    assert stage.arms["numpy"] is not arm
+    assert stage.bench.hopeless == hopeless
+    stage.confirm(built, effort)
+    stage.close()
+    stage.close()
+
+
+def test_a_shape_without_a_baseline_gives_its_buffers_back(opened: OpenTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig, made = type(opened.device.rig), []
+    ring = rig.ring
+    monkeypatch.setattr(rig, "ring", lambda *asked: made.append(ring(*asked)) or made[-1])
+    monkeypatch.setattr(rig, "start_baselines", lambda *_: {})
+    with pytest.raises(EnvironmentFault, match="no baseline"):
+        opened.stage({"N": 16384})
+    (buffers,) = made
+    assert [memory.fd for memory in (buffers.inputs, *buffers.sides)] == [-1, -1, -1]
 
 
 def test_a_wrong_kernel_is_rejected_by_screening(opened: OpenTask, stage: Stage, task_file: Path) -> None:

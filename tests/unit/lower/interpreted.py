@@ -19,7 +19,7 @@ from kernellab.graph.record import GraphRecord, sizes_from
 from kernellab.lower.candidates import written
 
 CHOICES: dict[str, list[Any]] = {
-    "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "PROMOTE": [1, 2], "SPLITS": [3], "STAGES": [1],
+    "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "SPLITS": [3], "STAGES": [1],
     "PRECISION": ["bf16x6", "bf16x6", "tf32x3", "ieee"], "BLOCK": [16], "PIECE": [4], "LANES": [8], "PARTS": [3], "WARPS": [1],
 }  # fmt: skip
 """In turn, as often as the longest of those that a text has."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measurement.base import SETS
-from kernellab.measurement.cuda_rig import SAMPLE_S, CudaRig, pool_size
+from kernellab.measurement.cuda_rig import SAMPLE_S, CudaRig, InTurn, pool_size
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Dims
 
@@ -80,10 +80,11 @@ def test_every_slot_of_a_sample_can_have_a_known_answer(slots: int, checks: int,
     assert pool_size(SOFTMAX, {"M": 64, "N": 64}, slots, checks) == pool
 
 
-def test_the_pool_stops_where_memory_does_and_never_below_two() -> None:
+def test_the_pool_stops_where_memory_does_and_is_one_where_two_do_not_fit() -> None:
     gigabytes: Dims = {"M": 1 << 15, "N": 1 << 15}  # 2 GB in, 4 GB of bounds
     assert pool_size(SOFTMAX, gigabytes, 8, 16) == 4
-    assert pool_size(SOFTMAX, {"M": 1 << 18, "N": 1 << 15}, 8, 16) == 2
+    assert pool_size(SOFTMAX, {"M": 1 << 16, "N": 1 << 15}, 8, 16) == 2
+    assert pool_size(SOFTMAX, {"M": 1 << 18, "N": 1 << 15}, 8, 16) == 1
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -92,3 +93,30 @@ def test_at_every_timed_shape_all_slots_are_checked(name: str, rig: CudaRig) -> 
     for dims in task.tune:
         slots = rig.slots(task, dims, task.least_bytes(dims) / 5e12)
         assert pool_size(task, dims, slots, 4) >= slots
+
+
+class Counted:
+    def __init__(self, number: int) -> None:
+        self.number, self.closed = number, False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("started", [0, 3])
+def test_runners_come_one_after_the_other_and_none_is_left_open(started: int) -> None:
+    made: list[Counted] = []
+
+    def start() -> Any:
+        made.append(Counted(len(made)))
+        return made[-1]
+
+    turns = InTurn([start() for _ in range(started)], start, 3)
+    for number, runner in enumerate(turns):
+        assert runner.number == number
+        assert [r.closed for r in made[:number]] == [True] * number
+        if number == 1:
+            break
+    turns.close()
+    assert len(made) == (started or 2)
+    assert all(r.closed for r in made)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.recorded import calibration
 
 from kernellab.core.records import Timing
-from kernellab.measurement.winning import noise_floor, too_busy, win_threshold, wins
+from kernellab.measurement.winning import noise_floor, too_busy, why_no_win, win_threshold, wins
 
 
 def timing(low: float = 1.5, **changes: Any) -> Timing:
@@ -65,3 +65,29 @@ def test_the_noise_floor_is_the_median_ratios_distance_from_one_on_either_side(
     first: list[float], second: list[float], floor: float
 ) -> None:
     assert noise_floor(first, second) == pytest.approx(floor)
+
+
+@pytest.mark.parametrize(
+    ("measured", "changes", "words"),
+    [
+        (timing(1.02), {}, ""),
+        (timing(1.0), {}, "the lower end must exceed 1.010, the least that counts as faster"),
+        (timing(1.03), {"noise_floor": 0.05}, "the lower end must exceed 1.050, the machine's noise"),
+        (timing(disturbed=True), {}, "all 1 pairs were disturbed"),
+        (timing(disturbed=True, dropped=[(1.0, 9.0)]), {}, "1 of 2 pairs were disturbed"),
+        (
+            timing(1.58, candidate_s=[1.0] * 3, baseline_s=[1.6, 2.0, 1.55], dropped=[(1.0, 1.0)] * 2),
+            {},
+            "counted with the 2 pairs that were set aside, it is slower than that",
+        ),
+        (
+            timing(),
+            {"baselines": {"baseline": [[2.0], [2.0]], "other": [[9.0, 1.9], [2.0, 2.0]]}, "disturbed": ["other"]},
+            "baseline other was disturbed, took 1900.000 ms once and may be the fastest",
+        ),
+    ],
+)
+def test_what_is_no_win_has_its_reason_and_a_win_none(measured: Timing, changes: dict[str, Any], words: str) -> None:
+    against = calibration(**{"noise_floor": 0.0, **changes})
+    assert why_no_win(measured, against, 1.01) == words
+    assert wins(measured, against, 1.01) is (words == "")

@@ -7,7 +7,7 @@ from tests.support.outcomes import timed
 from tests.unit.search.memory.specimens import artifact, common, failed, measured, rejected
 
 from kernellab.build.base import Candidate
-from kernellab.core.records import BusyTrial, Rejected
+from kernellab.core.records import Rejected, UntimedTrial
 from kernellab.propose.base import Idea, Listed, TrialOutcome, up_to
 
 IDEA = Idea(Candidate("text", "name"), {"A": 1}, "because")
@@ -38,7 +38,7 @@ def test_ideas_that_are_made_one_by_one_come_in_batches_until_there_is_none() ->
 def test_an_outcome_says_how_far_an_idea_got_how_far_off_it_was_and_how_fast_it_is() -> None:
     fast, wrong = measured(3, 2.0), rejected(4)
     off = Rejected(cause="wrong-output", reason="y: off", max_abs_err=0.5, max_ulp=9.0)
-    busy = BusyTrial(**common(5), artifact=artifact(), verdict=fast.verdict, inputs_seed="", reason="too busy")
+    busy = UntimedTrial(**common(5), artifact=artifact(), verdict=fast.verdict, inputs_seed="", reason="too busy")
     found = [
         TrialOutcome.of(IDEA, trial.trial, trial)
         for trial in (failed(2), wrong, wrong.model_copy(update={"verdict": off}), busy, fast)

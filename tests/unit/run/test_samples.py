@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -324,6 +327,33 @@ def test_closing_kills_every_process(started: Any) -> None:
         assert all(states(pid) for pid in pids)
     while any(states(pid) - {"Z"} for pid in pids):  # they are told to end, and nobody waits for that
         pass
+
+
+def born_and_gone(worker: Samples) -> None:
+    """A process has said its first word, which nobody has read, and has ended with the one that forked it."""
+    worker.begin([0])
+    channel = worker._samples[-1].channel
+    select.select([channel], [], [])
+    _, credentials, _, _ = channel.recvmsg(64, socket.CMSG_SPACE(12), socket.MSG_PEEK)
+    number = struct.unpack("3i", credentials[0][2][:12])[0]
+    worker._nest.job.end()
+    while os.path.exists(f"/proc/{number}"):
+        pass
+
+
+def test_a_process_that_is_gone_before_anybody_asked_for_it_is_let_go(started: Any) -> None:
+    with started(SPIN % 1) as worker:
+        born_and_gone(worker)
+        worker.end()
+        assert worker._samples == []
+
+
+def test_a_process_that_is_gone_when_it_is_asked_for_is_a_lost_worker(started: Any) -> None:
+    with started(SPIN % 1) as worker:
+        born_and_gone(worker)
+        with pytest.raises(WorkerFault) as caught:
+            worker.prepare([0], 10.0)
+        assert caught.value.cause == "lost-worker"
 
 
 def test_a_worker_that_lost_the_processor_says_so(started: Any) -> None:

@@ -13,8 +13,9 @@ from kernellab.evaluate.open_task import OpenTask
 from kernellab.ledger.journal import read_entries
 from kernellab.report.audit import audit
 from kernellab.report.results import results_page
-from kernellab.search import runs
 from kernellab.search.experiment_run import ExperimentRun
+from kernellab.search.outcome import Outcome
+from kernellab.search.verify import PURPOSE, judge_run
 from kernellab.targets.base import Sanitizer
 from kernellab.targets.cpu import CPU, CpuPlatform
 from kernellab.tasks.load import load_task
@@ -39,14 +40,14 @@ class Watched(CpuPlatform):
         return sanitize
 
 
-def tried(task_file: Path, folder: Path) -> runs.Outcome:
+def tried(task_file: Path, folder: Path) -> Outcome:
     """One candidate judged, then looked at by whatever is called compute-sanitizer; the device plays no part in that."""
     settings = Settings(effort="quick", sample_s=0.0001, device="cpu")
     candidate = Candidate(task_file.read_text(), "cube")
     with OpenTask(settings, load_task(str(task_file)), str(task_file)) as opened:
         opened.platform = Watched(**{f.name: getattr(CPU, f.name) for f in fields(CPU)})
-        with ExperimentRun.start(opened, folder, [DIMS], [candidate], "try", {"STEP": 1, "BAD": 0}) as run:
-            return runs._try(run, DIMS, candidate, {"STEP": 1, "BAD": 0}, {}, sanitized=True)
+        with ExperimentRun.start(opened, folder, [DIMS], [candidate], PURPOSE, {"STEP": 1, "BAD": 0}) as run:
+            return judge_run(run, DIMS, candidate, {"STEP": 1, "BAD": 0}, sanitized=True)
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import FIGURES, AnyResult, Published, Unpublished
 from kernellab.report.audit import audit
-from kernellab.search.runs import Outcome, default_folder, describe_task, resume_run, run_search, try_candidate
+from kernellab.search.outcome import Outcome, default_folder
+from kernellab.search.runs import describe_task, resume_run, run_search, try_candidate
 from kernellab.tasks.builtin import TASKS
 
 pytestmark = pytest.mark.backend_c

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kernellab.core.records import AnyTrial, MeasuredTrial
 from kernellab.study.evidence import Evidence
 from kernellab.study.finding import least_values, of_share
 from kernellab.study.hypothesis import Hypothesis
@@ -106,3 +107,34 @@ def test_exact_binomial_intervals_are_the_textbook_ones() -> None:
     found = of_share(8, 10, [], 0.95)
     assert (round(found.low, 4), round(found.high, 4)) == (0.4439, 0.9748)
     assert (of_share(0, 20, [], 0.9).low, of_share(20, 20, [], 0.9).high) == (0.0, 1.0)
+
+
+def busy(evidence: Evidence, keep: int) -> Evidence:
+    """The same trials, all but the first few timed while others used the machine."""
+    trials = [t if t.trial < keep else _disturbed(t) for t in evidence.trials]
+    return Evidence(trials, evidence.examinations, evidence.borrowed, evidence.read)
+
+
+def _disturbed(trial: AnyTrial) -> AnyTrial:
+    assert isinstance(trial, MeasuredTrial)
+    return trial.model_copy(update={"timing": trial.timing.model_copy(update={"disturbed": True})})
+
+
+def test_what_was_lost_to_load_is_the_reason_and_no_other() -> None:
+    repeat = {"name": "p", "prediction": "p", "statistic": "repeat-agreement", "options": {"within": 0.05},
+              "rule": {"side": "at-least", "bound": 0.5}}  # fmt: skip
+    found = judge(hypothesis(repeat), busy(TWICE, 2), "cpu")
+    assert found.reason == (
+        "not testable here: of 9 trials 7 found the machine too busy; no kernel was timed in two replicates"
+    )
+    assert "give two seeds" in judge(hypothesis(repeat), busy(TWICE, 2), "cpu", edition=1).reason
+
+
+def test_too_few_values_say_what_was_lost() -> None:
+    found = judge(hypothesis(within(1.0), sample=3), busy(TWICE, 6), "cpu")
+    assert found.reason.endswith(
+        "fewer than the 3 values that were asked for; of 9 trials 3 found the machine too busy; fastest B: 1 (2x)"
+    )
+    older = judge(hypothesis(within(1.0), sample=3), busy(TWICE, 6), "cpu", edition=1)
+    assert older.reason.endswith("that were asked for; fastest B: 1 (2x)")
+    assert (found.edition, older.edition) == (2, 1)

@@ -9,13 +9,14 @@ import pytest
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
-from kernellab.core.records import BusyTrial, MeasuredTrial
+from kernellab.core.records import MeasuredTrial, UntimedTrial
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices, forget, home_of, register, targets
 from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
+from kernellab.search.outcome import Outcome
 from kernellab.search.replay import read_trials
-from kernellab.search.runs import Outcome, try_candidate
+from kernellab.search.runs import try_candidate
 from kernellab.targets.base import platform
 
 from .arithmetic import TARGET
@@ -68,9 +69,9 @@ def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, 
     assert outcome.trust == "native"
     assert outcome.status != "nothing-verified"
     (trial,) = read_trials(outcome.folder)
-    assert isinstance(trial, (MeasuredTrial, BusyTrial))
+    assert isinstance(trial, (MeasuredTrial, UntimedTrial))
     assert trial.artifact.backend == "arithmetic"
-    assert isinstance(trial, BusyTrial) or trial.timing.latency_s > 0
+    assert isinstance(trial, UntimedTrial) or trial.timing.latency_s > 0
     begun = Run(outcome.folder).genesis
     assert begun.settings.device == "toy"
     assert begun.environment.compiler.startswith("arithmetic by ")

@@ -4,30 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernellab.core.records import FailedTrial, Proposal
-from kernellab.tools.discreet import entry_shown, reason_of
-
-SOURCE = "SOURCE = r'''void k(void) { oops }'''\n\ndef launch(x, y):\n    pass\n"
-
-
-def failed(reason: str, log: str = "", status: str = "invalid") -> FailedTrial:
-    proposal = Proposal(source="0" * 64, name="k")
-    return FailedTrial.model_validate({
-        "trial": 0, "task": "t", "dims": {"N": 8}, "proposal": proposal, "tier": "T1", "seed": 0, "device": "d",
-        "environment": "e", "status": status, "reason": reason, "log": log,
-    })  # fmt: skip
-
-
-def test_launch_is_quoted_only_where_it_names_no_number() -> None:
-    assert reason_of(failed("a step of nothing"), SOURCE) == "invalid: a step of nothing"
-    told = reason_of(failed("5003 is odd"), SOURCE)
-    assert "5003" not in told
-    assert "compile()" in told
-
-
-def test_a_compilers_words_are_passed_on() -> None:
-    log = "SOURCE:1:18: error: unknown name oops"
-    assert "oops" in reason_of(failed("does not compile: SOURCE:1:18", log, "build-failed"), SOURCE)
+from kernellab.tools.discreet import entry_shown
 
 
 @pytest.mark.parametrize("reason", ["launch() fails at 5003", "ValueError: 20012"])

@@ -8,8 +8,10 @@ import pytest
 
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import STANDARD
 from kernellab.tasks.spec import Task, dims_label
+from kernellab.verdict.answers import HostAnswers
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases
 from kernellab.verdict.numeric import within
 
@@ -57,11 +59,17 @@ def test_every_shape_has_a_plan_the_timed_one_first_and_none_twice(double_task: 
     assert all_shapes(double_task, {"N": 7}) == [{"N": 7}, {"N": 1}, {"N": 1025}, {"N": 5003}]
 
 
+def expected_of(table: CaseTable, number: int) -> list[Expected]:
+    answers = table.answers(number)
+    assert isinstance(answers, HostAnswers)
+    return answers.expected
+
+
 def test_a_table_holds_the_inputs_their_answers_and_a_time_out_for_each(double_task: Task) -> None:
     with CaseTable(double_task, screen_cases(double_task), bytes(32)) as table:
         assert len(table.cases) == len(table.calls) == len(table.timeouts)
         for number, (case, call) in enumerate(zip(table.cases, table.calls, strict=True)):
-            (expected,) = table.answers(number)
+            (expected,) = expected_of(table, number)
             x = table.inputs.array(call.inputs[0])
             assert (call.dims, x.shape) == (case.dims, (case.dims["N"],))
             assert within(2 * x, expected)
@@ -73,14 +81,14 @@ def test_answers_that_are_not_kept_are_made_again_alike_and_inputs_stay(double_t
     with CaseTable(double_task, screen_cases(double_task), bytes(32), keep=False) as table:
         call = table.calls[3]
         assert not table.inputs.array(call.inputs[0]).any(), "nothing is made before it is wanted"
-        (first,), drawn = table.answers(3), table.inputs.array(call.inputs[0]).copy()
+        (first,), drawn = expected_of(table, 3), table.inputs.array(call.inputs[0]).copy()
         table.inputs.array(call.inputs[0])[...] += 1
-        (again,) = table.answers(3)
+        (again,) = expected_of(table, 3)
         assert first is not again
         assert np.array_equal(first.low, again.low)
         assert np.array_equal(table.inputs.array(call.inputs[0]), drawn + 1), "inputs are laid out once"
     with CaseTable(double_task, screen_cases(double_task), bytes(32)) as table:
-        assert table.answers(3)[0] is table.answers(3)[0]
+        assert table.answers(3) is table.answers(3)
 
 
 def test_a_seed_decides_the_inputs(double_task: Task) -> None:
@@ -126,3 +134,25 @@ def test_two_cases_of_a_table_never_share_inputs(double_task: Task) -> None:
     with CaseTable(double_task, cases, os.urandom(32)) as table:
         first, second = (table.inputs.array(c.inputs[0]) for c in table.calls)
         assert not np.array_equal(first, second)
+
+
+def test_cases_without_room_follow_in_further_tables_with_the_inputs_that_they_would_have_had(
+    double_task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = screen_cases(double_task)
+    with CaseTable(double_task, cases, bytes(32)) as whole:
+        assert whole.following() is None
+        wanted = [whole.inputs.array(c.inputs[0]).copy() for c in whole.calls]
+    largest = max(2 * 4 * case.dims["N"] for case in cases)
+    monkeypatch.setattr("kernellab.verdict.cases._TOGETHER_BYTES", largest - 1)
+    found, seen, table = [], [], CaseTable(double_task, cases, bytes(32))
+    tables = 0
+    while table is not None:
+        with table:
+            assert table.cases
+            seen += table.cases
+            found += [table.inputs.array(c.inputs[0]).copy() for c in table.calls]
+        table, tables = table.following(), tables + 1
+    assert tables > 3
+    assert seen == cases
+    assert all(map(np.array_equal, found, wanted))

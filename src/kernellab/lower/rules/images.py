@@ -11,11 +11,7 @@ from kernellab.lower.rules.pointwise import add, div, f, mul, sub
 from kernellab.lower.rules.reductions import over
 from kernellab.lower.site import NotLowered, Rule, Site
 from kernellab.lower.sizes import ONE, Size
-from kernellab.lower.values import Value, apply, number, place
-
-
-def _whole(size: Size) -> Value:
-    return place(Index.of(size))
+from kernellab.lower.values import Value, apply, number, place, size_value
 
 
 def _spatial(site: Site) -> tuple[list[Index], list[Index], list[Size], list[Size]]:
@@ -42,7 +38,7 @@ def nearest(exact: bool) -> Rule:
                 found.append(i if times == ONE else digits(i, [before, times])[0])
                 continue
             real = apply("float", place(i)) if not exact else add(apply("float", place(i)), f(0.5))
-            ratio = div(apply("float", _whole(before)), apply("float", _whole(after)))
+            ratio = div(apply("float", size_value(before)), apply("float", size_value(after)))
             found.append(_clipped(apply("int", apply("floor", mul(real, ratio))), before))
         return site.at(site.arg(0), found)
 
@@ -50,7 +46,7 @@ def nearest(exact: bool) -> Rule:
 
 
 def _clipped(value: Value, extent: Size) -> Index:
-    return spot(apply("min", value, _whole(extent - ONE)), extent)
+    return spot(apply("min", value, size_value(extent - ONE)), extent)
 
 
 def linear(site: Site) -> Value:
@@ -74,15 +70,15 @@ def linear(site: Site) -> Value:
 
 def _between(i: Index, before: Size, after: Size, align: bool, scale: float | None) -> tuple[Index, Index, Value]:
     """The two places, and how far along it lies between them."""
-    own, sizes = apply("float", place(i)), [apply("float", _whole(s)) for s in (before, after)]
+    own, sizes = apply("float", place(i)), [apply("float", size_value(s)) for s in (before, after)]
     if align:
         steps = apply("max", sub(sizes[1], f(1)), f(1))
         real = mul(own, div(sub(sizes[0], f(1)), steps))
     else:
         ratio = div(sizes[0], sizes[1]) if scale is None else f(1 / scale)
         real = apply("max", sub(mul(add(own, f(0.5)), ratio), f(0.5)), f(0))
-    low = apply("min", apply("int", apply("floor", real)), _whole(before - ONE))
-    high = apply("min", add(low, number(1)), _whole(before - ONE))
+    low = apply("min", apply("int", apply("floor", real)), size_value(before - ONE))
+    high = apply("min", add(low, number(1)), size_value(before - ONE))
     return spot(low, before), spot(high, before), sub(real, apply("float", low))
 
 
@@ -94,7 +90,7 @@ def border(reflect: bool) -> Rule:
         own, index = site.shape_of(site.arg(0)), list(site.index)
         for number_ in range(len(amounts) // 2):
             dim = len(own) - 1 - number_
-            where, last = place(index[dim].shifted(-Size.of(amounts[2 * number_]))), _whole(own[dim] - ONE)
+            where, last = place(index[dim].shifted(-Size.of(amounts[2 * number_]))), size_value(own[dim] - ONE)
             if reflect:
                 where = sub(last, apply("abs", sub(last, apply("abs", where))))
             else:
@@ -143,9 +139,9 @@ def adaptive(how: str) -> Rule:
 def _window(i: Index, own: Size, made: Size) -> tuple[Value, Value, Size]:
     """Where it begins, how long it is, and how long any of them is at most."""
     if made == ONE:
-        return number(0), _whole(own), own
-    first = apply("quot", place(i.times(own)), _whole(made))
-    end = apply("quot", place(i.times(own).shifted(own + made - ONE)), _whole(made))
+        return number(0), size_value(own), own
+    first = apply("quot", place(i.times(own)), size_value(made))
+    end = apply("quot", place(i.times(own).shifted(own + made - ONE)), size_value(made))
     whole = own.over(made)
     most = whole if whole is not None else Size.of(f"({own.text} + {made.text} - 1) // ({made.text}) + 1")
     return first, sub(end, first), most

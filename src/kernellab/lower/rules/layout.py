@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kernellab.graph.record import Ref
 from kernellab.lower.axes import Index, Looked, digits, linear
+from kernellab.lower.rules.pointwise import floor_remainder
 from kernellab.lower.site import NotLowered, Rule, Site, dims
 from kernellab.lower.sizes import ONE, ZERO, Size
-from kernellab.lower.values import Value, apply, guard, number
+from kernellab.lower.values import Value, apply, guard, number, place, size_value
 
 
 def view(site: Site) -> Value:
@@ -17,8 +18,8 @@ def view(site: Site) -> Value:
 def permute(site: Site) -> Value:
     order = [d % len(site.index) for d in site.arg(1)]
     index = [Index()] * len(order)
-    for place, dim in enumerate(order):
-        index[dim] = site.index[place]
+    for position, dim in enumerate(order):
+        index[dim] = site.index[position]
     return site.at(site.arg(0), index)
 
 
@@ -100,7 +101,7 @@ def split(site: Site) -> Value:
 
 
 def cat(site: Site) -> Value:
-    """One guard inside the other: the tensor whose turn it is."""
+    """One guard inside the other: the tensor whose turn it is. The last has one too: a GPU loads what it does not choose."""
     tensors: list[Ref] = site.node.args[0]  # type: ignore[assignment]
     dim = site.arg(1, "dim", 0) % len(site.index)
     parts, before = [], ZERO
@@ -110,8 +111,8 @@ def cat(site: Site) -> Value:
         extent = site.shape_of(ref)[dim]
         parts.append((index[dim], extent, ref, index))
         before = before + extent
-    whole = apply(site.kind, site.at(parts[-1][2], parts[-1][3]))
-    for position, extent, ref, index in reversed(parts[:-1]):
+    whole: Value = number({"float": 0.0, "int": 0, "bool": False}[site.kind])
+    for position, extent, ref, index in reversed(parts):
         whole = guard(((position, extent),), apply(site.kind, site.at(ref, index)), whole)
     return whole
 
@@ -192,18 +193,12 @@ def indexed(site: Site) -> Value:
 
 def looked(value: Value, extent: Size) -> Index:
     """An index from data; negative ones count from the end."""
-    return spot(apply("where", apply("lt", value, number(0)), apply("add", value, _size(extent)), value), extent)
+    return spot(apply("where", apply("lt", value, number(0)), apply("add", value, size_value(extent)), value), extent)
 
 
 def spot(value: Value, extent: Size) -> Index:
     """An index that was computed, and lies inside."""
     return Index(((Looked(value, extent), ONE),))
-
-
-def _size(extent: Size) -> Value:
-    from kernellab.lower.values import place
-
-    return place(Index.of(extent))
 
 
 def full(site: Site) -> Value:
@@ -223,8 +218,6 @@ def _as(site: Site, value: object) -> Value:
 
 
 def arange(site: Site) -> Value:
-    from kernellab.lower.values import place
-
     given = [site.arg(i) for i in range(len(site.node.args))]
     start, step = (0, 1) if len(given) == 1 else (given[0], given[2] if len(given) > 2 else 1)
     if not isinstance(start, int | Size) or not isinstance(step, int):
@@ -234,8 +227,6 @@ def arange(site: Site) -> Value:
 
 def triangle(upper: bool) -> Rule:
     def rule(site: Site) -> Value:
-        from kernellab.lower.values import place
-
         x, diagonal = site.at(site.arg(0), site.index), Size.of(site.arg(1, "diagonal", 0))
         row, column = place(site.index[-2].shifted(diagonal)), place(site.index[-1])
         kept = apply("le", row, column) if upper else apply("ge", row, column)
@@ -274,16 +265,13 @@ def diagonal(site: Site) -> Value:
 
 
 def roll(site: Site) -> Value:
-    from kernellab.lower.values import place
-
     source, shifts, over = site.arg(0), site.arg(1), site.arg(2, "dims")
     if not over:
         raise NotLowered("roll of a tensor as one long row")
     own, index = site.shape_of(source), list(site.index)
     for shift, dim in zip(*([v] if not isinstance(v, list) else v for v in (shifts, over)), strict=True):
-        moved, extent = place(index[dim].shifted(Size.of(-shift))), _size(own[dim])
-        moved = apply("rem", apply("add", apply("rem", moved, extent), extent), extent)
-        index[dim] = spot(moved, own[dim])
+        moved, extent = place(index[dim].shifted(Size.of(-shift))), size_value(own[dim])
+        index[dim] = spot(floor_remainder(moved, extent), own[dim])
     return site.at(source, index)
 
 
@@ -297,8 +285,6 @@ def unfold(site: Site) -> Value:
 
 
 def eye(site: Site) -> Value:
-    from kernellab.lower.values import place
-
     return apply(site.kind, apply("eq", place(site.index[0]), place(site.index[1])))
 
 

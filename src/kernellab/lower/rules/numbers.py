@@ -5,7 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kernellab.lower.rules.pointwise import add, both, div, exp, f, lt, mul, sub, true, where
+from kernellab.lower.rules.pointwise import (
+    add,
+    both,
+    div,
+    exp,
+    f,
+    floor_quotient,
+    floor_remainder,
+    formula,
+    lt,
+    mul,
+    sub,
+    true,
+    where,
+)
 from kernellab.lower.site import NotLowered, Rule, Site
 from kernellab.lower.values import Value, apply, number
 
@@ -15,7 +29,7 @@ def remainder(site: Site) -> Value:
     a, b = both(site, site.arg(0), site.arg(1))
     if a.kind == "float":
         return sub(a, mul(b, apply("floor", div(a, b))))
-    return apply("rem", add(apply("rem", a, b), b), b)
+    return floor_remainder(a, b)
 
 
 def truncated_remainder(site: Site) -> Value:
@@ -27,7 +41,7 @@ def floor_divide(site: Site) -> Value:
     a, b = both(site, site.arg(0), site.arg(1))
     if a.kind == "float":
         return apply("floor", div(a, b))
-    return apply("quot", sub(a, apply("rem", add(apply("rem", a, b), b), b)), b)
+    return floor_quotient(a, b)
 
 
 def bits(function: str) -> Rule:
@@ -108,10 +122,6 @@ def nan_to_num(site: Site) -> Value:
     return where(apply("isnan", x), f(nan), x)
 
 
-def _one(made: Any) -> Rule:
-    return lambda site: made(site.float_operand(site.arg(0)))
-
-
 RULES: dict[str, Rule] = {
     "remainder": remainder, "fmod": truncated_remainder, "floor_divide": floor_divide,
     "bitwise_and": bits("and"), "bitwise_or": bits("or"), "bitwise_xor": bits("xor"), "bitwise_not": inverted,
@@ -120,7 +130,7 @@ RULES: dict[str, Rule] = {
     "logical_xor": lambda s: apply("ne", true(s.operand(s.arg(0))), true(s.operand(s.arg(1)))),
     "atan2": two("atan2"), "hypot": two("hypot"), "copysign": two("copysign"), "logaddexp": logaddexp,
     "xlogy": xlogy, "logit": logit, "nan_to_num": nan_to_num,
-    "asinh": _one(asinh), "acosh": _one(acosh), "atanh": _one(atanh), "isfinite": _one(finite),
-    "frac": _one(lambda x: sub(x, apply("trunc", x))), "signbit": _one(lambda x: lt(x, f(0))),
-    "special_ndtr": _one(lambda x: mul(f(0.5), add(f(1), apply("erf", mul(x, f(math.sqrt(0.5))))))),
+    "asinh": formula(asinh), "acosh": formula(acosh), "atanh": formula(atanh), "isfinite": formula(finite),
+    "frac": formula(lambda x: sub(x, apply("trunc", x))), "signbit": formula(lambda x: lt(x, f(0))),
+    "special_ndtr": formula(lambda x: mul(f(0.5), add(f(1), apply("erf", mul(x, f(math.sqrt(0.5))))))),
 }  # fmt: skip

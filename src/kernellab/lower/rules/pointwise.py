@@ -143,12 +143,20 @@ def both(site: Site, a: object, b: object) -> tuple[Value, Value]:
     return left, right
 
 
+def floor_remainder(a: Value, b: Value) -> Value:
+    """Of whole numbers, with the sign of the divisor."""
+    return apply("rem", add(apply("rem", a, b), b), b)
+
+
+def floor_quotient(a: Value, b: Value) -> Value:
+    return apply("quot", sub(a, floor_remainder(a, b)), b)
+
+
 def divide(site: Site) -> Value:
     a, b = both(site, site.arg(0), site.arg(1))
     mode = site.node.kwargs.get("rounding_mode")
     if a.kind != "float" and mode:
-        whole = a if mode == "trunc" else sub(a, apply("rem", add(apply("rem", a, b), b), b))
-        return apply("quot", whole, b)
+        return apply("quot", a, b) if mode == "trunc" else floor_quotient(a, b)
     found = div(apply("float", a), apply("float", b))
     return found if mode is None else apply(str(mode), found)
 

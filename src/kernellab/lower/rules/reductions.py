@@ -10,7 +10,7 @@ from kernellab.lower.axes import Axis, Index, digits, linear
 from kernellab.lower.rules.pointwise import add, div, exp, f, mul, power, sub
 from kernellab.lower.site import NotLowered, Rule, Site, dims
 from kernellab.lower.sizes import ONE, Size, product_of
-from kernellab.lower.values import Value, apply, number, place, reduce
+from kernellab.lower.values import NEUTRAL, Value, apply, number, place, reduce
 
 Body = Callable[[list[Index]], Value]
 
@@ -292,9 +292,6 @@ def logsumexp(site: Site) -> Value:
     return add(apply("log", soft.sum), soft.top)
 
 
-_NEUTRAL = {"sum": 0, "prod": 1, "max": float("-inf"), "min": float("inf")}
-
-
 def cumulative(how: str) -> Rule:
     """As a reduction over everything up to its place: forms for scans know it by that."""
 
@@ -309,7 +306,7 @@ def cumulative(how: str) -> Rule:
         def at(inner: list[Index]) -> Value:
             index = [inner[0] if d == dim else i for d, i in enumerate(site.index)]
             x = apply(site.kind, site.at(source, index))
-            neutral = number(float(_NEUTRAL[how]) if site.kind == "float" else int(_NEUTRAL[how]))
+            neutral = number(NEUTRAL[how] if site.kind == "float" else int(NEUTRAL[how]))
             return apply("where", apply("le", place(inner[0]), place(site.index[dim])), x, neutral)
 
         return over(site, how, [own[dim]], at)

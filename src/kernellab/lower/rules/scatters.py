@@ -11,9 +11,8 @@ from kernellab.lower.rules.pointwise import add
 from kernellab.lower.rules.reductions import over
 from kernellab.lower.site import NotLowered, Rule, Site
 from kernellab.lower.sizes import ONE, Size
-from kernellab.lower.values import Value, apply, guard, number, place
+from kernellab.lower.values import NEUTRAL, Value, apply, guard, number, place
 
-_NEUTRAL = {"sum": 0, "prod": 1, "amax": float("-inf"), "amin": float("inf")}
 _HOW = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min"}
 
 
@@ -77,7 +76,7 @@ def scatter_reduce(site: Site) -> Value:
     sent, source, how = _Sent(site), site.arg(3, "src"), site.arg(4, "reduce")
     if how not in _HOW or not site.arg(5, "include_self", True) or site.kind != "float":
         raise NotLowered(f"scatter_reduce by {how!r}, or without what was there")
-    found = sent.over(_HOW[how], number(float(_NEUTRAL[how])), lambda index: apply("float", site.at(source, index)))
+    found = sent.over(_HOW[how], number(NEUTRAL[_HOW[how]]), lambda index: apply("float", site.at(source, index)))
     before = apply("float", site.at(site.arg(0), site.index))
     return apply({"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}[how], before, found)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kernellab.core.records import BusyTrial, FailedTrial, MeasuredTrial, Param, RejectedTrial
+from kernellab.core.records import FailedTrial, MeasuredTrial, Param, RejectedTrial, UntimedTrial
 from kernellab.core.targets import backend_of
 from kernellab.measurement.roofline import Ceilings
 from kernellab.propose.prompts.reference import reference_text
@@ -164,7 +164,10 @@ class KernelFacts:
 
     @staticmethod
     def of(
-        trial: MeasuredTrial | RejectedTrial | FailedTrial | BusyTrial, source: str, task: TaskFacts, secret: Withheld
+        trial: MeasuredTrial | RejectedTrial | FailedTrial | UntimedTrial,
+        source: str,
+        task: TaskFacts,
+        secret: Withheld,
     ) -> KernelFacts:
         """From a trial and its source. The shape is named only where it is one of the task's tuning shapes."""
         named = sorted(dims_label(trial.dims).split(","))  # records sort their keys, live trials do not
@@ -180,7 +183,7 @@ class KernelFacts:
         if isinstance(trial, RejectedTrial):
             reason = f"{trial.verdict.cause}: {shown(trial.verdict.reason, secret)}"
             return KernelFacts(*common, "rejected", shape, None, None, None, *static, reason, why)
-        if isinstance(trial, BusyTrial):
+        if isinstance(trial, UntimedTrial):
             return KernelFacts(*common, "busy", shape, None, None, None, *static, trial.reason, why)
         timing = trial.timing
         speedup = Interval(timing.speedup, timing.speedup_low, timing.speedup_high)

@@ -63,8 +63,9 @@ def parse_reply(
         if len(text) > MOST_REPLY:
             raise _Bad("too-large", f"the reply has {len(text)} characters, {MOST_REPLY} at most are read")
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        parts = _parts(text)
-        if kind in ("write", "repair", "translate"):
+        writes = kind in ("write", "repair", "translate")
+        parts = _parts(text, lone_code=writes)
+        if writes:
             return _code(parts, backend)
         if kind == "select":
             return _selection(parts, known)
@@ -125,7 +126,8 @@ class _Scan:
             raise _Bad("two-answers", "an <answer> begins inside an <answer>", self.text[self.start :])
 
 
-def _parts(text: str) -> _Parts:
+def _parts(text: str, lone_code: bool = False) -> _Parts:
+    """`lone_code`: a reply without <answer> whose only code block it is will do; what is missing is noted."""
     if not text.strip():
         raise _Bad("empty", "the reply is empty")
     scan = _Scan(text)
@@ -138,6 +140,11 @@ def _parts(text: str) -> _Parts:
             raise _Bad("unclosed-code", "the code block in <answer> has no end: cut off?", text[scan.start :])
         scan.answers.append((scan.start, len(text)))
         scan.notes.append(_UNCLOSED)
+    outside = text.rpartition("</think>")[2]
+    if not scan.answers and lone_code and len(_blocks(outside)[0]) == 1:
+        return _Parts(
+            _clean("\n".join(t.strip("\n") for t in scan.thinks)), outside, (*scan.notes, "no <answer> marker")
+        )
     if not scan.answers:
         lead = "<html" in text[:2000].lower() or "<!doctype" in text[:2000].lower()
         raise _Bad("no-answer", "there is no <answer>" + (": this is an HTML page" if lead else ""))
@@ -181,8 +188,6 @@ def _code(parts: _Parts, backend: str) -> CodeReply:
         language, source = blocks[0]
         if around:
             notes.append("prose around the code")
-            if _UNCLOSED in notes:
-                raise _Bad("unclosed-answer", "<answer> has no end, and text follows its code", around)
     else:
         language, source = "", parts.answer.strip()
         if _UNCLOSED in notes:
@@ -289,13 +294,22 @@ def _rewrite(parts: _Parts) -> Parsed:
 def _selection(parts: _Parts, known: Collection[str]) -> Parsed:
     reply = _object(parts, Selection)
     chosen = reply.value
-    if isinstance(chosen, Selection) and known:
-        for name in (chosen.base, chosen.reference):
-            if name is not None and name not in known:
-                raise _Bad("unknown-kernel", f"'{name[:60]}' is none of the kernels shown", parts.answer)
-        if chosen.base == chosen.reference:
-            raise _Bad("unknown-kernel", "base and reference are the same kernel", parts.answer)
-    return reply
+    if not isinstance(chosen, Selection) or not known:
+        return reply
+    base, reference = (None if n is None else _shown_id(n, known) for n in (chosen.base, chosen.reference))
+    for name in (base, reference):
+        if name is not None and name not in known:
+            raise _Bad("unknown-kernel", f"'{name[:60]}' is none of the kernels shown", parts.answer)
+    if base == reference:
+        raise _Bad("unknown-kernel", "base and reference are the same kernel", parts.answer)
+    return Parsed(chosen.model_copy(update={"base": base, "reference": reference}), reply.think, reply.notes)
+
+
+def _shown_id(name: str, known: Collection[str]) -> str:
+    """The id of a shown kernel that a reply spells in its own way: "#7", "Trial 7" and "7" all mean "trial 7"."""
+    number = _TRIAL_NUMBER.fullmatch(name.strip())
+    found = [k for k in known if number and k == f"trial {int(number[1])}"]
+    return found[0] if found else name
 
 
 def _object(parts: _Parts, model: type[Selection] | type[Design] | type[Opinion]) -> Parsed:
@@ -341,4 +355,5 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
+_TRIAL_NUMBER = re.compile(r"(?:trial)?\s*#?\s*([0-9]{1,9})", re.IGNORECASE)
 _JSON = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)

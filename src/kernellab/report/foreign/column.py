@@ -10,16 +10,19 @@ from kernellab.report.printed import Span, span_of
 
 Role = Literal[
     "latency", "base-latency", "rate", "speedup", "slowdown", "rate-ratio", "peak", "share", "shape", "dtype", "bytes",
-    "count", "mean", "median", "rank", "name", "figure", "beside",
+    "count", "mean", "median", "rank", "name", "figure", "beside", "flops",
 ]  # fmt: skip
 _SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "µs": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0,
             "nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "seconds": 1.0}  # fmt: skip
 _RATES = {"mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12, "mib/s": 2.0**20, "gib/s": 2.0**30, "tib/s": 2.0**40, "gbps": 1e9,
           "gbit/s": 0.125e9}  # fmt: skip
 _BYTES = {"b": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
-_SCALES = {"latency": _SECONDS, "base-latency": _SECONDS, "rate": _RATES, "peak": _RATES, "bytes": _BYTES}
+_FLOPS = {f"{prefix}{word}": scale for prefix, scale in (("m", 1e6), ("g", 1e9), ("t", 1e12), ("p", 1e15))
+          for word in ("flop/s", "flops", "flops/s", "flop", "ops", "op/s", "ops/s")}  # fmt: skip
+_SCALES = {"latency": _SECONDS, "base-latency": _SECONDS, "rate": _RATES, "peak": _RATES, "bytes": _BYTES,
+           "flops": _FLOPS}  # fmt: skip
 _RATIOS: tuple[Role, ...] = ("speedup", "slowdown", "rate-ratio")
-_ABOVE_ZERO: tuple[Role, ...] = ("latency", "base-latency", "rate", *_RATIOS, "peak", "bytes")
+_ABOVE_ZERO: tuple[Role, ...] = ("latency", "base-latency", "rate", "flops", *_RATIOS, "peak", "bytes")
 NUMBERS: tuple[Role, ...] = (*_ABOVE_ZERO, "share", "mean", "median", "rank")
 BASELINE = re.compile(
     r"baseline|reference|\bref\b|\beager\b|\bbefore\b|torch|numpy|cudnn|cublas|\bnaive\b", re.IGNORECASE
@@ -62,6 +65,8 @@ def column_of(heading: str) -> Column:
     unit = _unit(low)
     if re.search(r"\bpeak\b|\broof", low):
         return _of_peak(heading, low, unit)
+    if (arithmetic := _arithmetic(low)) and not re.search(r"%|peak|\broof|speed-?\s?up|\bvs\b|/w\b|watt", low):
+        return Column(heading, "flops", _FLOPS[arithmetic], arithmetic)
     over = re.search(r">\s*=?\s*(\d{1,15}(?:\.\d{1,15})?)", low)
     if over or "correct" in low or "pass" in low or "success" in low:
         return Column(heading, "count", over=float(over[1]) if over else None)
@@ -198,6 +203,11 @@ def impossible(cell: str, column: Column) -> str:
     return "is more than the whole" if column.role == "share" and span.low > 1 else ""
 
 
+def in_order(heading: str) -> bool:
+    """Whether a heading is of a kind that only its neighbours can contradict: fast_1, p99."""
+    return bool(re.match(r"\W*fast[\s_@]*[({p=]*\s*\d|p\d\d\b", heading.lower()))
+
+
 def is_figure(cell: str) -> bool:
     """Whether a cell of a column that is not understood claims a figure, rather than a name or a setting."""
     return (
@@ -210,7 +220,14 @@ def _folded(text: str) -> str:
     return re.sub(r"\b([GMT])b(?:/s|ps)\b", lambda m: f"{m[1]}bit/s", text).lower().replace("μ", "µ")
 
 
+def _arithmetic(low: str) -> str:
+    """The unit of a column of operations a second: tflop/s, gflops."""
+    return next((w for w in re.findall(r"[a-z]+(?:/s)?", low) if w in _FLOPS), "")
+
+
 def _unit(low: str) -> str:
+    if arithmetic := _arithmetic(low):
+        return arithmetic
     for unit in re.findall(r"[a-zµ]+/s|gbps|[a-zµ]+", low):
         if unit in _RATES or unit in _SECONDS or unit in ("mib", "gib", "kib", "mb", "gb", "kb", "bytes"):
             return str(unit)

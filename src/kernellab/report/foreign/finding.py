@@ -8,7 +8,7 @@ from typing import Literal
 
 Sort = Literal[
     "bandwidth", "speed-up", "share of peak", "beyond the peak", "order", "unit", "fraction", "median", "caption",
-    "impossible",
+    "impossible", "arithmetic", "quantiles", "fast_p", "interval", "percentage", "mean", "traffic",
 ]  # fmt: skip
 
 

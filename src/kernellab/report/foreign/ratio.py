@@ -15,6 +15,7 @@ from kernellab.report.foreign.column import BASELINE, Role
 from kernellab.report.foreign.finding import Contradiction
 from kernellab.report.foreign.sheet import Sheet, apart, called
 from kernellab.report.foreign.table import Cell, Row
+from kernellab.report.foreign.traffic import counted
 from kernellab.report.printed import Span
 
 CLAIMS: tuple[Role, ...] = ("speedup", "slowdown", "rate-ratio")
@@ -192,6 +193,8 @@ def _one_traffic(sheet: Sheet, first: Row, second: Row) -> bool:
         one, other = (sheet.above_zero(row, "bytes")[0] for row in (first, second))
         return one.span.meets(other.span)
     rates = [sheet.above_zero(row, "rate") for row in (first, second)]
+    if counted(sheet):
+        return False
     if sheet.bytes_of(first) is not None or any(len(r) != 1 for r in rates):
         return False  # held against bytes / latency already
     times = [sheet.above_zero(row, "latency")[0].span for row in (first, second)]

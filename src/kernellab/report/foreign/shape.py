@@ -10,7 +10,7 @@ from kernellab.report.printed import Span
 _GROUPED = r"\d{1,3}(?:[,_' \u00a0\u2009\u202f]\d{3})+"
 _EXTENT = (
     rf"(?:\d{{1,9}}\s?(?:\^|\*\*)\s?\d{{1,2}}|{_GROUPED}(?!\d)|"
-    r"\d{1,15}(?:\.\d{1,3})?[kKM](?![A-Za-z])|\d{1,15}(?![\d.]))"
+    r"\d{1,15}(?:\.\d{1,3})?[kKM](?![A-Za-z])|\d{1,15}(?!\d|\.\d))"
 )
 _CROSSED = re.compile(rf"(?<![\w.,^]){_EXTENT}(?:\s?[x×*]\s?{_EXTENT}){{1,9}}", re.IGNORECASE)
 _ROW_OF = re.compile(r"[\[(]\s*(\d{1,15}(?:\s*[,;]\s*\d{1,15})*)\s*,?\s*[\])]")

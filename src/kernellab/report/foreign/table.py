@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernellab.core.errors import UsageError
-from kernellab.report.foreign.column import Column, Role, column_of, quantity
+from kernellab.report.foreign.column import Column, Role, column_of, in_order, quantity
 from kernellab.report.printed import Span
 
 _MOST_BYTES = 5_000_000
@@ -72,8 +72,8 @@ def read_tables(file: Path) -> list[ForeignTable]:
     tables = [t for t in tables if t.rows or t.unfit]
     if not tables:
         raise UsageError(f"{file} holds no table", "give CSV with a heading line, or a Markdown table with | and ---")
-    known = {"latency", "base-latency", "rate", "speedup", "slowdown", "share", "count", "median"}
-    if not any(c.role in known for t in tables for c in t.columns):
+    known = {"latency", "base-latency", "rate", "speedup", "slowdown", "share", "count", "median", "flops"}
+    if not any(c.role in known or in_order(c.heading) for t in tables for c in t.columns):
         raise UsageError(f"{file} has no column that can be checked",
                          "name columns as 'latency (ms)', 'GB/s', 'speed-up', 'peak (GB/s)', '% of peak'")  # fmt: skip
     return tables

@@ -11,18 +11,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kernellab.report.foreign.arithmetic import arithmetic
 from kernellab.report.foreign.column import NUMBERS, Column, Role, impossible, is_figure, quantity
 from kernellab.report.foreign.finding import Contradiction, Gap, TableAudit
+from kernellab.report.foreign.means import means
+from kernellab.report.foreign.percent import percentages
 from kernellab.report.foreign.ratio import order, ratios
 from kernellab.report.foreign.shape import extents_in
 from kernellab.report.foreign.sheet import Sheet, apart, rounded
 from kernellab.report.foreign.spoken import peaks, spoken
+from kernellab.report.foreign.spread import spread
 from kernellab.report.foreign.table import Cell, ForeignTable, Row
+from kernellab.report.foreign.traffic import traffic
 from kernellab.report.printed import Span, exactly, span_of
 
 _FRACTION = re.compile(r"(\d{1,15})\s*/\s*(\d{1,15})(?:\s*\((\d[\d.]*)\s*%\))?")
 _CHECKABLE: tuple[Role, ...] = (
     "latency", "base-latency", "rate", "speedup", "slowdown", "rate-ratio", "share", "peak", "count", "figure",
+    "flops",
 )  # fmt: skip
 _OTHER_MOVES = (1, 1.5, 2.5, 3, 4, 5, 6, 7, 8)
 _NO_TENSOR = re.compile(
@@ -65,6 +71,8 @@ class _Checker:
         yield from ratios(self.sheet)
         yield from order(self.sheet)
         yield from spoken(self.sheet)
+        for check in (arithmetic, spread, percentages, means, traffic):
+            yield from check(self.sheet)
 
     def _units(self) -> Iterator[Contradiction]:
         for row in self.table.rows:

@@ -9,14 +9,14 @@ from typing import Any
 from kernellab.core.records import FailedTrial, MeasuredTrial, Passed
 from kernellab.core.targets import languages, platforms
 from kernellab.ledger import kinds
-from kernellab.ledger.records import Unpublished
+from kernellab.ledger.records import Published
 from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.figures import best_trial, published
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
 from kernellab.study.evidence import BORROWED
 from kernellab.study.judgement import VERDICT
-from kernellab.study.registration import STUDY
+from kernellab.study.registration import STUDY, Registration
 
 _SLOW_S = 0.1
 _STUDY = {"study": ("id", "rule"), "verdict": ("verdict",)}
@@ -274,7 +274,7 @@ def _negative(ev: LedgerPrefix, statuses: Counter[str]) -> bool:
     """Whether there is anything that did not work out: trials, shapes, hypotheses."""
     return (
         any(statuses[s] for s in ("rejected", "invalid", "build-failed"))
-        or any(isinstance(result, Unpublished) or not result.win for result in ev.records(kinds.RESULT))
+        or any(not isinstance(result, Published) or not result.win for result in ev.records(kinds.RESULT))
         or any(judged.verdict != "confirmed" for judged in ev.records(VERDICT))
     )
 
@@ -299,6 +299,8 @@ def _marks(book: ClaimBook, facts: Facts) -> dict[str, str]:
             marks |= {f"{name}_{k}": book.field(entry.seq, k) for k in _STUDY[name]}
             if name == "study":
                 marks |= {f"study_{k}": book.field(entry.seq, k, "quote") for k in _QUOTED}
+                if isinstance(entry.record, Registration) and entry.record.earlier:
+                    marks["study_earlier"] = book.mint("listed", [entry.seq], "words", path="earlier")
     if timed := sorted(ev.timings):
         marks["dropped"] = book.mint("dropped", timed, "whole")
     held = [c.seq for c in facts.published]

@@ -30,6 +30,7 @@ from kernellab.report.paper.facts import gather
 from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.report.paper.polish import Polisher
 from kernellab.report.paper.wording import wrong_units
+from kernellab.search.verify import PURPOSE as VERIFY
 
 NAMES = ("paper.pdf", "paper.html", "paper.md", "paper.json")
 
@@ -167,6 +168,9 @@ def _refuse_empty(evidence: LedgerPrefix) -> None:
     if not evidence.trials:
         raise UsageError(f"{evidence.folder} holds no trial: there is nothing to report",
                          f"'klab resume {evidence.folder}' goes on with the run")  # fmt: skip
+    if evidence.start.purpose == VERIFY:
+        raise UsageError(f"{evidence.folder} holds a verdict alone: nothing in it was timed",
+                         "'klab bench' times the kernel, 'klab run' searches; give the folder of one of those")  # fmt: skip
 
 
 def _refuse_units(blocks: Sequence[Block], claims: Mapping[str, Claim]) -> None:

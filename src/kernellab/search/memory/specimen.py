@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from kernellab.core.errors import LedgerFault
-from kernellab.core.records import BusyTrial, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, Timing
+from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, Timing, UntimedTrial
 from kernellab.ledger.store import Store
 from kernellab.search.archive import AnyTrial
 
@@ -83,6 +83,6 @@ def _reason(trial: AnyTrial) -> str:
         return f"{trial.status}: {trial.reason}"
     if isinstance(trial, RejectedTrial):
         return f"{trial.verdict.cause}: {trial.verdict.reason}"
-    if isinstance(trial, BusyTrial):
+    if isinstance(trial, UntimedTrial):
         return f"{trial.status}: {trial.reason}"
     return "" if isinstance(trial, MeasuredTrial) else f"the same machine code as trial {trial.of}, which is not here"

@@ -283,8 +283,9 @@ class Scientist:
 
     def _select(self, generation: Generation, brief: Brief) -> Selected:
         context, first = self._context, generation.first_trial
+        shown = [k.id for k in brief.kernels]
         measured = [k.id for k in brief.kernels if k.status == "measured"]
-        reply = self._ask_twice(generation, "select", brief, _SELECT, measured) if len(measured) > 1 else None
+        reply = self._ask_twice(generation, "select", brief, _SELECT, shown) if len(measured) > 1 else None
         if reply is not None and isinstance(reply.value, Selection):
             choice = reply.value
             reference = None if choice.reference is None else _trial(choice.reference)

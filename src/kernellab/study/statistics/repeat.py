@@ -27,7 +27,9 @@ def repeat_agreement(options: RepeatOptions, evidence: Evidence, level: float) -
             pairs += once.values()
             same += len(both) - len(once)
     if not pairs:
-        return NotTestable("no kernel was timed in two replicates: give two seeds or more")
+        return NotTestable(
+            "no kernel was timed in two replicates: give two seeds or more", "no kernel was timed in two replicates"
+        )
     gaps = [abs(score_of(a) - score_of(b)) for a, b in pairs]
     trials = [measurement_of(s.trial) for pair in pairs for s in pair]
     hits = sum(gap <= math.log1p(options.within) for gap in gaps)

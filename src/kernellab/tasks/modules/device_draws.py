@@ -1,15 +1,17 @@
-"""The timed inputs of a captured module, drawn on the device: as tasks/modules/draws.py draws them for OWN, by torch.
+"""Inputs of a captured module, drawn on the device by torch: as tasks/modules/draws.py draws them on the host.
 
-The numbers are others, their distribution is the same. On the host gigabytes would take seconds to draw and to send.
+The numbers are others, their distributions are the same. On the host gigabytes would take seconds to draw and to send.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
+from kernellab.tasks.modules.draws import FEW, HEAVY, OFFSET, OWN, first_float
 from kernellab.tasks.modules.uses import Uses
 
 
@@ -18,19 +20,24 @@ class DeviceDraws:
         self._graph = graph
         self._uses = Uses(graph)
         self._device = device
+        self._first = first_float(graph)
 
-    def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
+    def draw(self, dims: dict[str, int], seed: int, kind: str = OWN) -> list[Any]:
         """One tensor for each input, in the type that its buffer has."""
         torch = need_torch()
         dice = torch.Generator(self._device).manual_seed(seed)
-        return [
-            self._one(_Dice(torch, dice, entry.type.shape(dims) or (1,)), entry, dims) for entry in self._graph.inputs
-        ]
+        shapes = [entry.type.shape(dims) or (1,) for entry in self._graph.inputs]
+        pairs = zip(self._graph.inputs, shapes, strict=True)
+        return [self._one(_Dice(torch, dice, shape), entry, dims, kind) for entry, shape in pairs]
 
-    def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int]) -> Any:
+    def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str) -> Any:
         if not entry.type.is_float:
             return _whole(dice, entry, self._uses.below(entry.name, dims))
-        return _like(dice, entry).to(getattr(dice.torch, entry.type.dtype))
+        if kind == OWN or entry.role != "input":
+            values = _like(dice, entry)
+        else:
+            values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
+        return values.to(getattr(dice.torch, entry.type.dtype))
 
 
 class _Dice:
@@ -85,3 +92,20 @@ def _unseen(dice: _Dice, entry: GraphInput) -> Any:
         return dice.uniform(0.5, 1.5)
     bound = 1 / math.sqrt(math.prod(dice.shape[1:]))
     return dice.uniform(-bound, bound)
+
+
+def _sparse(dice: _Dice, terms: int) -> Any:
+    return dice.normal().mul_(dice.uniform() < FEW / max(FEW, terms))
+
+
+def _heavy(dice: _Dice, terms: int) -> Any:
+    return dice.normal().div_(dice.uniform().clamp_(min=1e-4).pow_(HEAVY))
+
+
+_KINDS: dict[str, Callable[[_Dice, int], Any]] = {
+    "normal": lambda dice, terms: dice.normal(),
+    "signed": lambda dice, terms: dice.uniform(-1.0, 1.0),
+    "sparse": _sparse,
+    "heavy": _heavy,
+    "offset": lambda dice, terms: dice.normal(OFFSET),
+}

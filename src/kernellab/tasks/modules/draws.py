@@ -19,17 +19,22 @@ from kernellab.tasks.spec import Array, Buffer, Dims, Draw
 OWN = "own"
 KINDS = (OWN, "normal", "signed", "sparse", "heavy", "offset")
 """The first one is timed; a task has those under which its outputs are finite."""
-_FEW = 4
-_OFFSET = 30.0
-_HEAVY = 1 / 1.2
+FEW = 4
+OFFSET = 30.0
+HEAVY = 1 / 1.2
 
 
 def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Draw]:
     """A draw for each of these distributions, for the buffers of this graph's task."""
     uses = Uses(graph)
     entries = {i.name: i for i in graph.inputs}
-    first = next((i.name for i in graph.inputs if i.role == "input" and i.type.is_float), "")
+    first = first_float(graph)
     return {kind: _draw(kind, entries, uses, first) for kind in kinds}
+
+
+def first_float(graph: GraphRecord) -> str:
+    """The input that is drawn sparse."""
+    return next((i.name for i in graph.inputs if i.role == "input" and i.type.is_float), "")
 
 
 def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) -> Draw:
@@ -94,17 +99,17 @@ def _signed(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
 def _sparse(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
     """About four terms of every sum over the first input are not zero: errors cannot average out."""
     values = rng.standard_normal(shape)
-    return np.asarray(values * (rng.random(shape) < _FEW / max(_FEW, terms)))
+    return np.asarray(values * (rng.random(shape) < FEW / max(FEW, terms)))
 
 
 def _heavy(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
     """A few elements dominate."""
-    return np.asarray(rng.standard_normal(shape) / np.maximum(rng.random(shape), 1e-4) ** _HEAVY)
+    return np.asarray(rng.standard_normal(shape) / np.maximum(rng.random(shape), 1e-4) ** HEAVY)
 
 
 def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
     """The mean is far larger than the spread."""
-    return np.asarray(rng.standard_normal(shape) + _OFFSET)
+    return np.asarray(rng.standard_normal(shape) + OFFSET)
 
 
 _KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...], int], Array]] = {

@@ -70,10 +70,18 @@ class Importer:
         return self.complete(self.capture(problem, wishes), problem, wishes)
 
     def capture(self, problem: Problem, wishes: Wishes = AS_IT_IS) -> GraphRecord:
-        """Its graph alone, which costs the same at any size."""
+        """Its graph alone, which costs the same at any size. What an example too large to be drawn would hold is looked up
+        at a smaller size."""
         if problem.broken is not None:
             raise problem.broken
-        return self.capturer.capture(_asked(problem, wishes).request)
+        graph = self.capturer.capture(_asked(problem, wishes).request)
+        if any(i.seen is not None for i in graph.inputs):
+            return graph
+        small = self.smaller(problem, wishes)
+        try:
+            return graph if small is None else _with_seen(graph, self.capturer.capture(_asked(small, wishes).request))
+        except TaskRefused:
+            return graph
 
     def complete(self, graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -> ModuleRecord:
         """A captured graph with everything else that makes it a task; the module must agree with it."""
@@ -104,6 +112,13 @@ class Importer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _with_seen(graph: GraphRecord, small: GraphRecord) -> GraphRecord:
+    """Of inputs alone: what weights hold depends on their size."""
+    seen = {i.name: i.seen for i in small.inputs if i.role == "input"}
+    inputs = [i.model_copy(update={"seen": seen[i.name]}) if i.name in seen else i for i in graph.inputs]
+    return graph.model_copy(update={"inputs": tuple(inputs)})
 
 
 def agree(record: ModuleRecord, witness: Callable[[list[str], list[Array]], list[Array] | str]) -> None:

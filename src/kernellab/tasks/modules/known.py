@@ -5,20 +5,19 @@ Covered: the tensors belong to the laboratory's process, and no runner maps its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged
 from kernellab.tasks.expected import Bounds, Known
+from kernellab.tasks.modules.device_case import ModuleCase
 from kernellab.tasks.modules.device_draws import DeviceDraws
+from kernellab.tasks.modules.draws import OWN
 from kernellab.tasks.modules.intervals import bounds, owed
-from kernellab.tasks.modules.slices import parts, repeating_size
-
-Judge = Callable[[Mapping[str, Any]], list[Judged]]
-_COUNTS = (8, 64)
+from kernellab.tasks.modules.slices import COUNTS, Fitting, Judge, judged_in, repeating_size
 
 
 class KnownAnswers:
@@ -30,62 +29,57 @@ class KnownAnswers:
         self._graph = graph
         self._draws = DeviceDraws(graph, device)
         self._judge, self._named = judge, named
+        self._fitting, self._bounding = Fitting(), Fitting()
 
-    def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
+    def draw(self, dims: dict[str, int], seed: int, kind: str = OWN) -> list[Any]:
         """New inputs whose answers nobody knows."""
-        return self._draws.draw(dims, seed)
+        return self._draws.draw(dims, seed, kind)
 
     def known(self, dims: dict[str, int], seed: int) -> Known | None:
         """None where they do not fit into the device's memory, not even in slices."""
         inputs = self.draw(dims, seed)
-        given = self._named(inputs)
-        for attempt in (self._whole, *(_sliced(self, count) for count in _COUNTS)):
+        given, elements = self._named(inputs), sum(t.numel() for t in inputs)
+        for count in self._bounding.counts(elements, self.counts):
             try:
-                found = attempt(given)
+                return Known(inputs, self._bounded(given, count))
             except need_torch().OutOfMemoryError:
-                found = None
-            if found is not None:
-                return Known(inputs, found)
-            _forget()
+                _forget()
+                self._bounding.took(elements, count + 1)
         return None
+
+    def case(self, dims: dict[str, int], kind: str, seed: int) -> ModuleCase:
+        inputs = self.draw(dims, seed, kind)
+        given = self._named(inputs)
+        judged = partial(judged_in, self._graph, self._repeating, self._judge, given)
+        return ModuleCase(inputs, judged, self.counts, self._fitting)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Into how many slices the graph can be cut."""
+        return COUNTS if self._repeating else COUNTS[:1]
 
     @cached_property
     def _repeating(self) -> str:
         return repeating_size(self._graph)
 
-    def _whole(self, given: Mapping[str, Any]) -> list[Bounds] | None:
-        return [_bounds(judged, judged.budget_ulp) for judged in self._judge(given)]
-
-    def in_slices(self, given: Mapping[str, Any], count: int) -> list[Bounds] | None:
-        """Twice through: the budget is that of the worst slice."""
-        if not self._repeating:
-            return None
-        budgets = [max(column) for column in zip(*self._budgets(given, count), strict=True)]
-        pieces = [
-            [_bounds(judged, budget) for judged, budget in zip(self._judge(part), budgets, strict=True)]
-            for part in parts(self._graph, self._repeating, given, count)
-        ]
+    def _bounded(self, given: Mapping[str, Any], count: int) -> list[Bounds]:
+        slices = judged_in(self._graph, self._repeating, self._judge, given, count)
+        pieces = [[_bounds(judged) for judged in found] for _, found in slices]
         return [_joined(column) for column in zip(*pieces, strict=True)]
 
-    def _budgets(self, given: Mapping[str, Any], count: int) -> Iterator[list[float]]:
-        for part in parts(self._graph, self._repeating, given, count):
-            yield [judged.budget_ulp for judged in self._judge(part)]
 
-
-def _sliced(answers: KnownAnswers, count: int) -> Callable[[Mapping[str, Any]], list[Bounds] | None]:
-    return lambda given: answers.in_slices(given, count)
-
-
-def _bounds(judged: Judged, budget: float) -> Bounds:
+def _bounds(judged: Judged) -> Bounds:
     torch, value = need_torch(), judged.pair.value
     if judged.exact:
         exact = value.to(torch.uint8) if value.dtype == torch.bool else value
         return Bounds(exact.contiguous(), exact.contiguous(), 0.0)
-    low, high = bounds(value, owed(judged), budget, judged.dtype)
-    return Bounds(low.contiguous(), high.contiguous(), budget)
+    low, high = bounds(value, owed(judged), judged.budget_ulp, judged.dtype)
+    return Bounds(low.contiguous(), high.contiguous(), judged.budget_ulp)
 
 
 def _joined(pieces: tuple[Bounds, ...]) -> Bounds:
+    if len(pieces) == 1:
+        return pieces[0]
     torch = need_torch()
     low, high = (torch.cat([getattr(piece, end) for piece in pieces]) for end in ("low", "high"))
     return Bounds(low, high, pieces[0].budget_ulp)

@@ -13,22 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
 from kernellab.core.targets import torch_name
 from kernellab.graph.evaluate import evaluate
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
-from kernellab.graph.scale import Judged, accepted, judge
-from kernellab.tasks.expected import Array, Expected, Known
-from kernellab.tasks.modules.intervals import bounds, owed
+from kernellab.graph.scale import Judged, judge
+from kernellab.tasks.expected import Array, Compared, DeviceCase, Expected, Known
+from kernellab.tasks.modules.device_case import ModuleCase
+from kernellab.tasks.modules.host_arrays import array, expected_of, tensors
 from kernellab.tasks.modules.known import KnownAnswers
 from kernellab.tasks.modules.record import Precision
 
 _BITS = {"tf32": 10, "f16": 10, "bf16": 7}
 _UNIT = {"tf32": 2.0**-10, "f16": 2.0**-10, "bf16": 2.0**-7}
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _one_at_a_time = threading.Lock()
 
 
@@ -68,7 +65,7 @@ class TorchOracle:
 
     def _on(self, device: str, inputs: list[Array]) -> list[Expected]:
         given = {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
-        return [_expected(judged) for judged in self._judged(given)]
+        return [expected_of(judged) for judged in self._judged(given)]
 
     def _judged(self, given: Mapping[str, Any]) -> list[Judged]:
         return judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision))
@@ -90,6 +87,18 @@ class TorchOracle:
             self._settle(torch)
         return found
 
+    def case(self, dims: dict[str, int], distribution: str, seed: int) -> DeviceCase | None:
+        """Its answers are made when there is something to compare with them."""
+        torch = need_torch()
+        with _one_at_a_time, torch.no_grad():
+            try:
+                found = self._answers.case(dims, distribution, seed)
+            except torch.OutOfMemoryError:
+                return None
+            finally:
+                self._settle(torch)
+        return _Guarded(found, self._settle)
+
     @cached_property
     def _answers(self) -> KnownAnswers:
         return KnownAnswers(self._graph, self._device, self._judged, partial(tensors, self._graph))
@@ -105,6 +114,23 @@ class TorchOracle:
         with _one_at_a_time, need_torch().no_grad():
             found = judge(self._graph, tensors(self._graph, inputs))
         return tuple(sorted({op for judged in found for op in judged.unscaled}))
+
+
+class _Guarded:
+    """A case that has torch for itself while it compares."""
+
+    def __init__(self, case: ModuleCase, settle: Callable[[Any], None]) -> None:
+        self._case, self._settle = case, settle
+        self.inputs: Sequence[Any] = case.inputs
+
+    def compare(self, outputs: Sequence[Any]) -> list[Compared]:
+        torch = need_torch()
+        with _one_at_a_time, torch.no_grad():
+            _honest_float32(torch)
+            try:
+                return self._case.compare(outputs)
+            finally:
+                self._settle(torch)
 
 
 def _honest_float32(torch: Any) -> None:
@@ -126,59 +152,3 @@ def rounding(precision: Precision) -> Callable[[Any], Any] | None:
         return ((whole + half) & ~(2 * half - 1)).view(torch.float32).to(values.dtype)
 
     return rounded
-
-
-def tensors(graph: GraphRecord, inputs: Sequence[Any]) -> dict[str, Any]:
-    """The inputs by name, as the graph wants them: booleans and single numbers come in buffers of bytes and of one."""
-    torch = need_torch()
-    found = {}
-    for entry, value in zip(graph.inputs, inputs, strict=True):
-        tensor = tensor_of(value) if isinstance(value, np.ndarray) else value
-        tensor = tensor.to(torch.bool) if entry.type.dtype == "bool" else tensor
-        found[entry.name] = tensor if entry.type.extents else tensor.reshape(())
-    return found
-
-
-def tensor_of(values: Array) -> Any:
-    torch = need_torch()
-    values = np.ascontiguousarray(values)
-    if values.dtype == _BFLOAT16:  # torch knows the type, but not NumPy's name for it
-        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(values)
-
-
-def array_of_dtype(tensor: Any) -> Array:
-    """A float tensor of any type, at least one axis, in the same type of NumPy's or of ml_dtypes'."""
-    torch = need_torch()
-    value = tensor.detach().cpu()
-    value = value.reshape(1) if value.dim() == 0 else value.contiguous()
-    if value.dtype == torch.bfloat16:
-        return np.asarray(value.view(torch.int16).numpy().view(_BFLOAT16))
-    return np.asarray(value.numpy())
-
-
-def array(tensor: Any) -> Array:
-    """An output as its buffer holds it: at least one axis, booleans as bytes."""
-    torch = need_torch()
-    value = tensor.detach().cpu()
-    value = value.to(torch.uint8) if value.dtype == torch.bool else value
-    return np.ascontiguousarray(value.reshape(1) if value.dim() == 0 else value)
-
-
-def _expected(judged: Judged) -> Expected:
-    value = array(judged.pair.value)
-    if judged.exact:
-        return Expected(value, value, 0.0, value, value, True, _also(judged))
-    scale = owed(judged)
-    low, high = (array_of_dtype(bound) for bound in bounds(judged.pair.value, scale, judged.budget_ulp, judged.dtype))
-    floor, most = judged.floor_ulp, judged.most_rms_ulp
-    return Expected(value, array(scale), judged.budget_ulp, low, high, False, None, floor, most)
-
-
-def _also(judged: Judged) -> Callable[[Array], Array]:
-    def also(got: Array) -> Array:
-        value = judged.pair.value
-        given = tensor_of(got).reshape(value.shape).to(value.device)
-        return array(accepted(judged, given)).astype(bool)
-
-    return also

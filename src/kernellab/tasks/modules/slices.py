@@ -5,12 +5,33 @@ Whether a size is such a one is tried on a small example: the halves must give t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
-from kernellab.graph.scale import propagate
+from kernellab.graph.scale import Judged, propagate
+
+Judge = Callable[[Mapping[str, Any]], list[Judged]]
+COUNTS = (1, 8, 64)
+"""Into how many slices a graph is cut, where it does not fit into memory in fewer."""
+
+
+class Fitting:
+    """How many slices it took, by the number of elements: what did not fit once is not tried again."""
+
+    def __init__(self) -> None:
+        self._taken: dict[int, int] = {}
+
+    def counts(self, elements: int, known: Sequence[int]) -> list[int]:
+        """Those of the `known` that are worth trying."""
+        least = max((count for size, count in self._taken.items() if size <= elements), default=1)
+        return [count for count in known if count >= least] or [known[-1]]
+
+    def took(self, elements: int, count: int) -> None:
+        self._taken[elements] = max(count, self._taken.get(elements, 1))
+
 
 _FAR = 1e-9
 
@@ -25,15 +46,37 @@ def repeating_size(graph: GraphRecord) -> str:
     return "" if inside or not _falls_apart(graph, name) else name
 
 
-def parts(graph: GraphRecord, name: str, inputs: Mapping[str, Any], count: int) -> Iterator[dict[str, Any]]:
-    """The inputs of each of about `count` slices; what has not this size goes into all of them."""
+def judged_in(
+    graph: GraphRecord, name: str, judge: Judge, inputs: Mapping[str, Any], count: int, fair: bool = True
+) -> Iterator[tuple[slice, list[Judged]]]:
+    """The outputs in about `count` slices along this size. `fair`: what the worst slice may be off, all may, as if there
+    were one; that takes going through them twice. Else each has a budget of its own, which is no larger."""
+    if count == 1:
+        yield slice(None), judge(inputs)
+        return
+    if not fair:
+        yield from ((here, judge(part)) for here, part in parts(graph, name, inputs, count))
+        return
+    worst: list[tuple[float, float]] = []
+    for _, part in parts(graph, name, inputs, count):
+        found = [(j.budget_ulp, j.most_rms_ulp) for j in judge(part)]
+        worst = [(max(a, b), max(c, d)) for (a, c), (b, d) in zip(found, worst or found, strict=True)]
+    for here, part in parts(graph, name, inputs, count):
+        pairs = zip(judge(part), worst, strict=True)
+        yield here, [replace(judged, budget_ulp=budget, most_rms_ulp=most) for judged, (budget, most) in pairs]
+
+
+def parts(
+    graph: GraphRecord, name: str, inputs: Mapping[str, Any], count: int
+) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """About `count` slices, and the inputs of each; what has not this size goes into all of them."""
     whole = {i.name for i in graph.inputs if not i.type.extents or i.type.extents[0] != name}
     long = next(inputs[i.name].shape[0] for i in graph.inputs if i.name not in whole)
     least = next(s.low for s in graph.symbols if s.name == name)
     count = max(1, min(count, long // max(1, least)))
     for n in range(count):
         here = slice(long * n // count, long * (n + 1) // count)
-        yield {k: v if k in whole else v[here] for k, v in inputs.items()}
+        yield here, {k: v if k in whole else v[here] for k, v in inputs.items()}
 
 
 def _falls_apart(graph: GraphRecord, name: str) -> bool:
@@ -45,7 +88,7 @@ def _falls_apart(graph: GraphRecord, name: str) -> bool:
     try:
         given = {i.name: _small(torch, i.type.shape(sizes), i.type.dtype) for i in graph.inputs}
         together = propagate(graph, given)[0]
-        apart = [propagate(graph, part)[0] for part in parts(graph, name, given, 2)]
+        apart = [propagate(graph, part)[0] for _, part in parts(graph, name, given, 2)]
     except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
         return False
     return all(

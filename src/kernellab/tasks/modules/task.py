@@ -15,7 +15,8 @@ from kernellab.graph.program import Program, program
 from kernellab.graph.record import GraphRecord, TensorType, sizes_from
 from kernellab.graph.text import text
 from kernellab.tasks.modules.draws import draws
-from kernellab.tasks.modules.oracle import TorchOracle, tensors
+from kernellab.tasks.modules.host_arrays import tensors
+from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord, ShapeGroups
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.spec import ON_GPU, Buffer, Captured, Dims, Sizes, Task

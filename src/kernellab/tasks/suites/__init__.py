@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from kernellab.tasks.suites.base import Format, Problem
 from kernellab.tasks.suites.flashinfer_bench import FlashinferBench
+from kernellab.tasks.suites.formulas import NAME as FORMULAS
+from kernellab.tasks.suites.formulas import Formulas, formula_problems
 from kernellab.tasks.suites.lab import NAME as LAB
 from kernellab.tasks.suites.lab import Lab, lab_problems
 from kernellab.tasks.suites.module_file import ModuleFile
@@ -19,9 +21,10 @@ FORMATS: tuple[Format, ...] = (
     FlashinferBench(),
     RobustKbench(),
     Lab(),
+    Formulas(),
     ModuleFile(),
 )
-SUITES: dict[str, Callable[[], list[Problem]]] = {LAB: lab_problems}
+SUITES: dict[str, Callable[[], list[Problem]]] = {LAB: lab_problems, FORMULAS: formula_problems}
 """Suites that are called by a name; any other is a folder."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +21,14 @@ _NUMBERED = re.compile(r"(?:level\d+_)?(\d+)_")
 
 @dataclass(frozen=True)
 class Suite:
-    """`path` is the folder it was read from, "" for a suite that has a name of its own. Every problem has its own name."""
+    """`path` is the folder it was read from, "" for a suite that has a name of its own. Every problem has its own name.
+
+    `drawn`: how the problems were drawn from all that were asked for, "" where they are all."""
 
     name: str
     path: str
     problems: tuple[Problem, ...]
+    drawn: str = ""
 
 
 def find_suite(name: str = "", path: str = "", tasks: str = "") -> Suite:
@@ -33,6 +37,18 @@ def find_suite(name: str = "", path: str = "", tasks: str = "") -> Suite:
         raise UsageError("give a suite by its name, or a folder with --path", f"names: {', '.join(SUITES)}; --path DIR")
     suite = _folder(path) if path else _named(name)
     return replace(suite, problems=tuple(select(suite.problems, tasks)))
+
+
+def sample(suite: Suite, count: int, seed: int) -> Suite:
+    """So many of its problems, drawn by the seed, in the order in which they were drawn: the first ones are a sample too."""
+    if not 1 <= count <= len(suite.problems):
+        raise UsageError(
+            f"a sample of {count} cannot be drawn from {len(suite.problems)} problems",
+            f"--sample takes 1 to {len(suite.problems)} here",
+        )
+    by_name = sorted(suite.problems, key=lambda p: p.name)
+    drawn = random.Random(seed).sample(by_name, count)
+    return replace(suite, problems=tuple(drawn), drawn=f"{count} of {len(by_name)}, drawn by seed {seed}")
 
 
 def select(problems: Sequence[Problem], wanted: str) -> list[Problem]:

@@ -98,7 +98,7 @@ LONG = C.replace('"""Twice', '"""' + "x" * MOST_CODE)
         ("", "empty", "empty"),
         (" \n\t ", "empty", "empty"),
         ("The kernel is memory bound.", "no-answer", "no <answer>"),
-        (FENCED, "no-answer", "no <answer>"),
+        (f"{FENCED}\nor\n{FENCED}", "no-answer", "no <answer>"),
         ("<!DOCTYPE html><html><body>502 Bad Gateway</body></html>", "no-answer", "HTML"),
         ("</answer>", "no-answer", "no <answer>"),
         (f"{answer(FENCED)}\n{answer(FENCED)}", "two-answers", "2 <answer>"),
@@ -106,7 +106,6 @@ LONG = C.replace('"""Twice', '"""' + "x" * MOST_CODE)
         (f"<think>hm\n{answer(FENCED)}", "unclosed-think", "</think>"),
         (f"<answer>\n```python\n{C}", "unclosed-code", "cut off"),
         (f"<answer>\n```python\n{C}</answer>", "unclosed-code", "cut off"),
-        (f"<answer>\n{FENCED}\nand now", "unclosed-answer", "follows"),
         (f"<answer>\n{C}", "unclosed-answer", "neither"),
         (answer(f"{FENCED}\n{FENCED}"), "two-codes", "2 code blocks"),
         (answer("```c\nint x;\n```"), "not-python", "marked 'c'"),
@@ -169,6 +168,23 @@ def test_ten_megabytes_of_anything_take_no_time() -> None:
         assert time.process_time() - started < 5
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (FENCED, "no <answer> marker"),
+        (f"Here it is:\n{FENCED}\nIt is fast.", "no <answer> marker"),
+        (f"<think>why</think>\n{FENCED}", "no <answer> marker"),
+        (f"<answer>\n{FENCED}\nand now", "no </answer> at the end"),
+    ],
+)
+def test_a_lone_code_block_counts_though_a_marker_is_missing_and_that_is_noted(text: str, note: str) -> None:
+    reply = parse_reply("write", text, "c")
+    assert isinstance(reply, CodeReply)
+    assert note in reply.notes
+    assert "def launch(" in reply.source
+    assert isinstance(parse_reply("select", text), FormatFailure)
+
+
 def test_a_selection_names_kernels_that_were_shown() -> None:
     text = answer('{"base": "trial 4", "reference": "trial 2", "why": "far from the floor"}')
     reply = parse_reply("select", text, known=("trial 4", "trial 2"))
@@ -177,6 +193,16 @@ def test_a_selection_names_kernels_that_were_shown() -> None:
     assert fault(text, "select", known=("trial 4",)).fault == "unknown-kernel"
     same = text.replace("trial 2", "trial 4")
     assert fault(same, "select", known=("trial 4",)).fault == "unknown-kernel"
+
+
+@pytest.mark.parametrize("spelled", ["trial 4", "Trial 4", "4", "#4", "trial #4", " trial 4 ", "TRIAL 04"])
+def test_a_shown_kernel_may_be_named_by_its_number_alone(spelled: str) -> None:
+    text = answer(json.dumps({"base": spelled, "reference": None, "why": "far from the floor"}))
+    reply = parse_reply("select", text, known=("trial 14", "trial 4"))
+    assert isinstance(reply, Parsed)
+    assert isinstance(reply.value, Selection)
+    assert reply.value.base == "trial 4"
+    assert fault(text, "select", known=("trial 14",)).fault == "unknown-kernel"
 
 
 def test_a_design_holds_experiments_that_become_facts() -> None:

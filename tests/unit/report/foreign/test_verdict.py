@@ -66,7 +66,7 @@ def test_a_false_table_does_not_pass(file: Path) -> None:
     assert contradictions(read_tables(file))
 
 
-@pytest.mark.parametrize("cell", ["~40x", "4000%", ">2x", "3k"])
+@pytest.mark.parametrize("cell", ["~40x", ">2x", "3k"])
 def test_a_claim_that_cannot_be_read_leaves_the_table_checked_in_part(tmp_path: Path, cell: str) -> None:
     text = "shape,dtype,latency (ms),GB/s,speed-up\n4096x4096,fp32,0.1342,1000,1.00x\n4096x4096,fp32,0.0671,2000,{}\n"
     assert _audit(tmp_path, text.format("2.00x")).status == "consistent"
@@ -138,7 +138,7 @@ def test_more_moves_allow_more_bandwidth(tmp_path: Path) -> None:
      ("Speed-up", "speedup"), ("peak (TB/s)", "peak"), ("% of peak", "share"), ("dtype", "dtype"), ("Shape", "shape"),
      ("Kernel", "name"), ("bytes moved (MB)", "bytes"), ("slowdown vs torch", "slowdown"), ("torch (ms)", "base-latency"),
      ("compile latency (ms)", "latency"), ("compile time (s)", "name"), ("max error vs reference", "beside"),
-     ("diff vs gcc (ms)", "figure"), ("geomean speed-up", "mean"), ("% of peak FLOPs", "figure"), ("TFLOP/s", "figure")],
+     ("diff vs gcc (ms)", "figure"), ("geomean speed-up", "mean"), ("% of peak FLOPs", "figure"), ("TFLOP/s", "flops")],
 )  # fmt: skip
 def test_columns_are_known_by_their_headings(heading: str, role: str) -> None:
     assert column_of(heading).role == role
@@ -242,7 +242,7 @@ def test_the_quotient_is_that_of_the_printed_figures(tmp_path: Path) -> None:
     assert found.what == "8388.6 kB in 1 ms is 8.389 GB/s, not 84"
 
 
-@pytest.mark.parametrize("cell", ["10% faster", "~3", ">2x", "3k", "—", "n/a", "nan"])
+@pytest.mark.parametrize("cell", ["~3", ">2x", "3k", "—", "n/a", "nan"])
 def test_words_are_not_read_as_figures(tmp_path: Path, cell: str) -> None:
     audit = _audit(tmp_path, f"kernel,latency (ms),speed-up\na,2.0,1.00\nb,1.0,{cell}\n")
     assert audit.found == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kernellab.core.records import BusyTrial
+from kernellab.core.records import UntimedTrial
 from kernellab.ledger.journal import read_entries
 from kernellab.report.paper.claims import Claim
 from kernellab.report.paper.cross import contradictions
@@ -97,7 +97,7 @@ def test_papers_from_before_trials_could_be_busy_are_added_up_too(paper: PaperFi
 
 def test_a_run_with_a_trial_that_was_too_busy_to_time_makes_a_sound_paper(make_run: MakeRun) -> None:
     source = next(e.body for e in read_entries(RUN) if e.kind == "trial" and e.body["status"] == "measured")
-    kept = {k: v for k, v in source.items() if k in BusyTrial.model_fields}
+    kept = {k: v for k, v in source.items() if k in UntimedTrial.model_fields}
     busy = {**kept, "trial": 120, "status": "busy", "reason": "the machine was too busy"}
     folder = make_run(more=[("trial", busy)], ended=False)
     made = make(LedgerPrefix(folder), "0" * 64)

@@ -11,7 +11,7 @@ from tests.conftest import TASK_FILE
 from kernellab import api
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.store import Store
-from kernellab.search.runs import Outcome
+from kernellab.search.outcome import Outcome
 
 ONE_SHAPE = TASK_FILE.replace('tune=({"N": 65536}, {"N": 32768})', 'tune=({"N": 32768},)').replace("-O3", "-O1")
 """Its kernel stays far from the floor: ceilings that were measured on a busy machine make a fast one look too good."""

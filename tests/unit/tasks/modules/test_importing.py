@@ -114,6 +114,18 @@ def test_what_cannot_be_a_task_is_one_line_with_what_to_do(files: Files, forward
     assert caught.value.fix
 
 
+def test_what_a_large_example_would_hold_is_looked_up_at_a_smaller_size(files: Files) -> None:
+    """Numbers around nothing would have no roots: the module needs what its example has."""
+    record = files.take(
+        module("return torch.sqrt(x - 2.5)"), "N = 150000000\ndef get_inputs():\n    return [torch.rand(N) + 3]\n"
+    )
+    (x,) = record.graph.inputs
+    assert x.seen is not None
+    assert 3 <= x.seen.low < x.seen.high <= 4
+    assert x.type.shape({"d0": 150_000_000}) == (150_000_000,)
+    assert record.device_shapes.tune == ({"d0": 150_000_000},)
+
+
 def test_a_built_in_name_does_not_bring_its_kernels() -> None:
     assert task_name("softmax") == "softmax-module"
     assert task_name("12_Mat mul.v2") == "12_Mat_mul_v2"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from kernellab.tasks.modules.host_arrays import array_of_dtype
 from kernellab.tasks.modules.intervals import bounds
-from kernellab.tasks.modules.oracle import array_of_dtype
 from kernellab.tasks.oracle import interval
 
 SPECIAL = [

@@ -12,7 +12,8 @@ torch.set_num_threads(1)
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
 from kernellab.graph.record import Ref  # noqa: E402
-from kernellab.tasks.modules.oracle import TorchOracle, array, rounding, tensor_of, tensors  # noqa: E402
+from kernellab.tasks.modules.host_arrays import array, tensor_of, tensors  # noqa: E402
+from kernellab.tasks.modules.oracle import TorchOracle, rounding  # noqa: E402
 
 DICE = np.random.default_rng(3)
 W, X = DICE.standard_normal((32, 16)).astype(np.float32), DICE.standard_normal((5, 32)).astype(np.float32)

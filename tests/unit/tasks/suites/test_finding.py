@@ -12,7 +12,7 @@ from kernellab.graph.source import Request
 from kernellab.tasks.lab import lab_tasks
 from kernellab.tasks.suites import all_problems, find_problem, is_shipped
 from kernellab.tasks.suites.base import Problem
-from kernellab.tasks.suites.finding import find_suite, select
+from kernellab.tasks.suites.finding import Suite, find_suite, sample, select
 
 MODULE = "class Model: ...\ndef get_inputs(): ...\n"
 
@@ -109,3 +109,20 @@ def test_problems_of_one_name_get_numbers(tmp_path: Path) -> None:
 def test_a_file_is_a_problem_of_one_form_alone(tmp_path: Path) -> None:
     (tmp_path / "func_forward.py").write_text(MODULE)
     assert [p.suite for p in all_problems(str(tmp_path))] == ["robust-kbench"]
+
+
+def test_a_sample_is_drawn_by_its_seed_whatever_the_order_and_says_so() -> None:
+    names = [f"{n}_p" for n in range(1, 31)]
+    suite, turned = (Suite("s", "", tuple(named(*given))) for given in (names, reversed(names)))
+    drawn = [p.name for p in sample(suite, 20, 7).problems]
+    assert len(set(drawn)) == 20
+    assert drawn == [p.name for p in sample(turned, 20, 7).problems]
+    assert drawn != [p.name for p in sample(suite, 20, 8).problems]
+    assert sample(suite, 20, 7).drawn == "20 of 30, drawn by seed 7"
+    assert suite.drawn == ""
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_a_sample_is_part_of_the_suite(count: int) -> None:
+    with pytest.raises(UsageError, match="cannot be drawn from 4 problems"):
+        sample(Suite("s", "", tuple(named(*NUMBERED))), count, 0)

@@ -1,0 +1,183 @@
+"""The reward service: whole replies in, rewards out, everything in one ledger that is gone on with after a kill.
+
+A batch is read, built on all cores, judged and timed one by one, with the fastest baseline timed against itself before and
+after it. Then each sample is rewarded, once: its id is its own for ever. Not covered: two services in one folder, which the
+ledger's lock refuses.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
+
+from kernellab.core.errors import UsageError
+from kernellab.core.ids import sha256_hex
+from kernellab.learn.attempt import Attempt, Examiner, Place, build_ahead, build_key, read, share
+from kernellab.learn.book import RewardBook
+from kernellab.learn.building import built_first
+from kernellab.learn.feedback import told
+from kernellab.learn.replies import reply_bytes
+from kernellab.learn.reward import RewardRule
+from kernellab.learn.samples import Sample, Scored, read_samples
+from kernellab.learn.terms import RewardTerms, rewarded_shapes
+from kernellab.learn.tried import RewardedTrials
+from kernellab.ledger.reward_records import (
+    REWARD,
+    REWARD_BATCH,
+    RewardBatch,
+    RewardPlan,
+    RewardRecord,
+)
+from kernellab.ledger.run import place_of
+from kernellab.measurement.bench import Pairs
+from kernellab.search.experiment_run import ExperimentRun
+from kernellab.tasks.spec import dims_label, parse_dims
+
+_PAIRS = 5  # of a baseline against itself, before a batch and again after it
+
+
+class RewardService:
+    """Made by open_service() (opening.py). Calls from several threads are answered one after another."""
+
+    def __init__(
+        self, runs: Mapping[str, ExperimentRun], plan: RewardPlan, book: RewardBook, terms: RewardTerms,
+        rng: random.Random,
+    ) -> None:  # fmt: skip
+        self._runs, self._plan, self._book, self._rng = dict(runs), plan, book, rng
+        self._most, self._full_share = terms.most, terms.full_share
+        self._first = next(iter(self._runs.values()))
+        assert isinstance(self._first.archive, RewardedTrials)
+        self._trials = self._first.archive
+        self._examiner = Examiner(book, rng)
+        self._lock = Lock()
+
+    @property
+    def folder(self) -> Path:
+        return self._first.folder
+
+    def facts(self) -> dict[str, Any]:
+        """What a trainer may ask for."""
+        shapes = {task.name: [dims_label(dims) for dims in task.shapes] for task in self._plan.tasks}
+        return {"tasks": shapes, "backend": self._plan.backend, "form": self._plan.form, "most_samples": self._most,
+                "device": self._first.device_name, "rewarded": len(self._book.rewards)}  # fmt: skip
+
+    def score(self, samples: Sequence[Sample]) -> list[Scored]:
+        """In the order of the samples. Those that were rewarded before get what they got then."""
+        with self._lock:
+            fresh = self._admitted(samples)
+            if fresh:
+                self._score([read(sample, place, self._plan.backend) for sample, place in fresh])
+            return [self._told(sample.id) for sample in samples]
+
+    def score_plain(self, samples: object) -> list[dict[str, Any]]:
+        """The same for plain data, as it comes in JSON."""
+        return [scored.data() for scored in self.score(read_samples(samples, self._most))]
+
+    def _admitted(self, samples: Sequence[Sample]) -> list[tuple[Sample, Place]]:
+        """Those that have no reward yet. Nothing is tried where one of them is off."""
+        if len(samples) > self._most:
+            raise UsageError(f"a batch of {len(samples)} samples is too large: {self._most} are taken", "send several")
+        fresh: dict[str, tuple[Sample, Place]] = {}
+        for sample in samples:
+            place = self._place(sample)
+            if sample.id in fresh:
+                raise UsageError(f"the id '{sample.id}' stands twice in the batch", "give each sample its own")
+            given = self._book.rewards.get(sample.id)
+            if given is None:
+                fresh[sample.id] = (sample, place)
+            elif not _same(given, sample, place):
+                raise UsageError(f"the id '{sample.id}' was given to another reply", "give each sample its own id")
+        return list(fresh.values())
+
+    def _place(self, sample: Sample) -> Place:
+        names = ", ".join(self._runs)
+        if not sample.task and len(self._runs) > 1:
+            raise UsageError(f"sample '{sample.id}' names no task", f"one of {names}")
+        run = self._runs.get(sample.task) if sample.task else self._first
+        if run is None:
+            raise UsageError(f"there is no task '{sample.task[:80]}' here", f"one of {names}")
+        task = run.task
+        dims = parse_dims(sample.shape, task) if sample.shape else task.quick_shape
+        if dims not in (shapes := rewarded_shapes(task)):
+            known = "; ".join(dims_label(shape) for shape in shapes)
+            raise UsageError(f"{task.name} is not rewarded at {sample.shape[:80]}", f"one of {known}")
+        return Place(run, dims)
+
+    def _score(self, attempts: Sequence[Attempt]) -> None:
+        if tried := [attempt for attempt in attempts if attempt.idea is not None]:
+            self._examine(tried)
+        for attempt in attempts:
+            self._reward(attempt)
+
+    def _examine(self, tried: Sequence[Attempt]) -> None:
+        """Try every one, between two looks at the machine. If others used it, what was timed counts for nothing, now or
+        when the same kernel comes again."""
+        self._examiner.new_batch()
+        place, first = tried[0].place, len(self._book.trials)
+        looks = [place.stage().against_itself(_PAIRS)]
+        for equal in self._built(tried):
+            self._examiner.examine(equal[0])
+            for attempt in equal[1:]:
+                share(equal[0], attempt)
+        looks.append(place.stage().against_itself(_PAIRS))
+        batch = _batch(len(self._book.batches), first, place, looks, self._book.rule)
+        self._first.append(REWARD_BATCH, batch)
+        self._book.take(batch)
+        if batch.masked:
+            self._trials.forget(set(range(first, len(self._book.trials))))
+
+    def _built(self, tried: Sequence[Attempt]) -> Iterator[list[Attempt]]:
+        """The attempts, built; those that say the same together."""
+        groups: dict[str, list[Attempt]] = {}
+        for attempt in tried:
+            groups.setdefault(build_key(attempt), []).append(attempt)
+        beside = self._first.opened.device.build_jobs
+        jobs = beside or len(os.sched_getaffinity(0))
+        return built_first(groups.values(), lambda equal: build_ahead(equal[0]), jobs, bool(beside))
+
+    def _reward(self, attempt: Attempt) -> None:
+        """Derived, with a full verdict first where it is the best so far, or is drawn; then on record."""
+        place, fault = attempt.place, attempt.fault
+        reward = self._book.derive(attempt.trials, fault, attempt.failed)
+        best = self._book.best.get(place_of(place.run.task.name, place.dims), 0.0)
+        if reward.reward and (reward.reward > best or self._rng.random() < self._full_share):
+            self._examiner.judge_in_full(attempt)
+            reward = self._book.derive(attempt.trials, fault, attempt.failed)
+        record = RewardRecord(
+            sample=attempt.sample.id, task=place.run.task.name, dims=place.dims, reply=attempt.reply, fault=fault,
+            failed=attempt.failed, trials=attempt.trials, **reward.model_dump(),
+        )  # fmt: skip
+        self._first.append(REWARD, record)
+        self._book.take(record)
+
+    def _told(self, sample: str) -> Scored:
+        return told(self._book, self._first.store, self._book.rewards[sample], self._plan.backend)
+
+    def close(self) -> None:
+        with self._lock:
+            self._first.close()
+            self._first.opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _same(given: RewardRecord, sample: Sample, place: Place) -> bool:
+    there = (given.task, given.dims) == (place.run.task.name, place.dims)
+    return there and given.reply == sha256_hex(reply_bytes(sample.reply))
+
+
+def _batch(number: int, first: int, place: Place, looks: Sequence[Pairs], rule: RewardRule) -> RewardBatch:
+    aa = [[s for look in looks for s in look.first], [s for look in looks for s in look.second]]
+    disturbed = any(look.disturbed for look in looks)
+    return RewardBatch(
+        batch=number, first=first, task=place.run.task.name, dims=place.dims, aa=aa, disturbed=disturbed,
+        masked=rule.used_by_others(aa, disturbed),
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""A ledger of rewards is changed and signed again with a key that fits: the audit says what no longer follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.resign import Bodies, resigned
+from tests.unit.learn.conftest import Score
+from tests.unit.learn.kernels import ALSO_HONEST, HONEST, SCREENED_ONLY, WRONG
+
+from kernellab.core.ids import sha256_hex
+from kernellab.learn import RewardService
+from kernellab.report.audit import audit
+
+Change = Callable[[Bodies], object]
+
+
+@pytest.fixture(scope="module")
+def run(service: RewardService, score: Score, folder: Path) -> Path:
+    """s0 honest, s1 wrong, s2 unread, s3 honest too, s4 a cheat."""
+    score(HONEST, WRONG, "nothing", ALSO_HONEST)
+    score(SCREENED_ONLY)
+    return folder
+
+
+def reward(entries: Bodies, sample: str) -> dict[str, Any]:
+    return next(body for kind, body in entries if kind == "reward" and body["sample"] == sample)
+
+
+def bodies(entries: Bodies, kind: str) -> list[dict[str, Any]]:
+    return [body for name, body in entries if name == kind]
+
+
+def said(run: Path, tmp_path: Path, change: Change) -> str:
+    return "\n".join(audit(resigned(run, tmp_path / "changed", change)).problems)
+
+
+def test_what_was_not_changed_passes(run: Path, tmp_path: Path) -> None:
+    assert said(run, tmp_path, lambda _: None) == ""
+
+
+@pytest.mark.parametrize(
+    ("sample", "change", "words"),
+    [
+        ("s1", {"reward": 3.5}, "reward of sample s1 is 3.5, its records give 0.0"),
+        ("s1", {"accuracy": 1}, "accuracy of sample s1 is 1, its records give 0"),
+        ("s1", {"why": "fine"}, "sample s1 says 'fine', its records give 'rejected: wrong-output'"),
+        ("s1", {"speedup": 9.0}, "speedup of sample s1 is 9.0, its records give None"),
+        ("s1", {"trials": [0]}, "sample s1 names trial 0, which tried something else than its reply"),
+        ("s1", {"dims": {"N": 65536}}, "sample s1 names trial"),
+        ("s1", {"fault": "no-answer"}, "fault of sample s1 is 'no-answer', its reply has none"),
+        ("s1", {"sample": "s0"}, "rewards sample s0 a second time"),
+        ("s2", {"format": 1}, "format of sample s2 is 1, its records give 0"),
+        ("s2", {"fault": "empty"}, "fault of sample s2 is 'empty', its reply has 'no-answer'"),
+        ("s2", {"fault": "", "failed": "power"}, "fault of sample s2 is '', its reply has 'no-answer'"),
+        ("s4", {"reward": 1.0, "accuracy": 1, "why": ""}, "reward of sample s4 is 1.0, its records give 0.0"),
+    ],
+)
+def test_a_changed_reward_fails_with_words_of_its_own(
+    run: Path, tmp_path: Path, sample: str, change: dict[str, Any], words: str
+) -> None:
+    assert words in said(run, tmp_path, lambda entries: reward(entries, sample).update(change))
+
+
+def test_a_failed_look_cannot_be_left_out(run: Path, tmp_path: Path) -> None:
+    def passed(entries: Bodies) -> None:
+        failed = next(b for b in bodies(entries, "reward-check") if b["verdict"]["status"] == "rejected")
+        failed["verdict"] = next(
+            b["verdict"] for b in bodies(entries, "reward-check") if b["verdict"]["status"] == "passed"
+        )
+
+    assert "of sample s4 is 0" in said(run, tmp_path, passed)
+    assert "says 'wrong at a further shape that is kept secret'" in "\n".join(audit(tmp_path / "changed").problems)
+
+
+def test_a_reward_without_its_looks_or_its_plan_is_told(run: Path, tmp_path: Path) -> None:
+    def drop(kind: str) -> Change:
+        def dropped(entries: Bodies) -> None:
+            entries[:] = [entry for entry in entries if entry[0] != kind]
+
+        return dropped
+
+    assert "no plan was recorded before it" in said(run, tmp_path, drop("reward-plan"))
+    rewarded = [
+        b for b in (reward([(e.kind, dict(e.body)) for e in _entries(run)], s) for s in ("s0", "s3")) if b["reward"]
+    ]
+    without = "\n".join(audit(resigned(run, tmp_path / "unlooked", drop("reward-check"))).problems)
+    for body in rewarded:
+        assert f"sample {body['sample']} is rewarded without a look at a further shape" in without
+
+
+def _entries(run: Path) -> Any:
+    from kernellab.ledger.journal import read_entries
+
+    return read_entries(run)
+
+
+def test_a_batch_is_masked_by_its_own_pairs_alone(run: Path, tmp_path: Path) -> None:
+    def masked(entries: Bodies) -> None:
+        bodies(entries, "reward-batch")[0].update(disturbed=False, masked="I say so")
+
+    assert "masked is 'I say so', its pairs give ''" in said(run, tmp_path, masked)
+
+
+def test_another_reply_in_the_store_is_noticed(run: Path, tmp_path: Path) -> None:
+    def exchanged(entries: Bodies) -> None:
+        reward(entries, "s2")["reply"] = sha256_hex(b"something else")
+
+    assert "reply: blob" in said(run, tmp_path, exchanged)
