@@ -89,7 +89,7 @@ def grpo_loss(
     clipped = ((ratio * gain > held * gain) * mask).sum() / count
     token = token + settings.beta * apart if settings.beta else token
     loss = _averaged(token, mask, settings.average)
-    return GrpoLoss(loss, float((apart * mask).sum() / count), float(clipped))
+    return GrpoLoss(loss, float((apart * mask).sum().detach() / count), float(clipped))
 
 
 def _averaged(token: Tensor, mask: Tensor, average: Literal["sample", "token"]) -> Tensor:
