@@ -37,6 +37,11 @@ class RewardClient:
         """Tasks with their shapes, the language of replies, the form of rewards."""
         return self._asked("/", None)
 
+    def prompts(self) -> list[dict[str, Any]]:
+        """What to ask a policy: objects with task, shape and prompt, which is a list of messages."""
+        found: list[dict[str, Any]] = self._asked("/prompts", None)["prompts"]
+        return found
+
     def score(self, replies: Sequence[str], task: str = "", shape: str = "") -> list[dict[str, Any]]:
         """Replies that are all for one task and shape, each under a new id."""
         return self.score_plain([{"id": uuid.uuid4().hex, "reply": r, "task": task, "shape": shape} for r in replies])

@@ -15,19 +15,17 @@ from typing import Any
 
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Rejected
-from kernellab.core.targets import backend_of, recorded_machine
+from kernellab.core.targets import backend_of
 from kernellab.learn.book import IN_FULL, RewardBook, book_of
 from kernellab.learn.feedback import told
+from kernellab.learn.prompts import RunPrompts
 from kernellab.learn.recorded_reply import as_reply
 from kernellab.learn.replies import read_reply, reply_text
 from kernellab.learn.reward import Reward
 from kernellab.ledger.reward_records import REWARD, REWARD_PLAN
 from kernellab.ledger.run import Run
-from kernellab.measurement.roofline import Ceilings
-from kernellab.propose.prompts import Brief, DeviceFacts, FormatFailure, PromptBook, TaskFacts, Withheld
+from kernellab.propose.prompts import FormatFailure, Withheld
 from kernellab.search.reasons import UNSAID, reason_of
-from kernellab.targets.choose import platform_of
-from kernellab.tasks.load import kept_in, load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, shape_key
 from kernellab.tasks.suites.formulas import structure_in
 
@@ -64,10 +62,7 @@ class _Reader:
     def __init__(self, run: Run, made: Dataset) -> None:
         self._run, self._made = run, made
         self._book = RewardBook(run.trials)
-        self._tasks: dict[str, Task] = {}
-        self._prompts: dict[str, list[dict[str, str]]] = {}
-        self._templates = PromptBook()
-        self._kind = platform_of(run.genesis.settings).kind
+        self._prompts = RunPrompts(run)
 
     def read(self) -> None:
         if self._run.count(REWARD):
@@ -103,7 +98,7 @@ class _Reader:
         self._row(trial.task, trial.dims, backend, reply, {**facts, "feedback": reason})
 
     def _row(self, name: str, dims: Dims, backend: str, reply: str, facts: Mapping[str, Any]) -> None:
-        task = self._task(name)
+        task = self._prompts.task(name)
         secret = self._secret(task)
         if shape_key(dims) in _held_out(task):
             self._made.left_out[_HELD_OUT] += 1
@@ -112,20 +107,7 @@ class _Reader:
         else:
             where = {"run": self._run.first.run, "task": name, "shape": dims_label(dims), "backend": backend}
             where["split"] = split_of(name, dims)
-            self._made.rows.append({**where, "prompt": self._prompt(task, dims, backend), "reply": reply, **facts})
-
-    def _task(self, name: str) -> Task:
-        """As it is now; a file of the user's as the run kept it."""
-        if name not in self._tasks:
-            self._tasks[name] = load_task(self._locator(name)).on(self._kind)
-        return self._tasks[name]
-
-    def _locator(self, name: str) -> str:
-        for listed in (task for plan in self._run.records(REWARD_PLAN) for task in plan.tasks):
-            if listed.name == name:
-                return str(self._run.folder / listed.file) if listed.file else name
-        own = self._run.genesis.task
-        return str(kept_in(self._run.folder)) if own.name == name and not own.builtin else name
+            self._made.rows.append({**where, "prompt": self._prompts.of(name, dims, backend), "reply": reply, **facts})
 
     def _secret(self, task: Task) -> Withheld:
         """Powers of two are no secret: they stand in every kernel."""
@@ -136,25 +118,6 @@ class _Reader:
         """Those that the run was asked for, of this task, and that are not kept back."""
         held, names = _held_out(task), set(task.dim_names)
         return (dims for dims in self._run.genesis.shapes if set(dims) == names and shape_key(dims) not in held)
-
-    def _prompt(self, task: Task, dims: Dims, backend: str) -> list[dict[str, str]]:
-        key = f"{task.name} {shape_key(dims)} {backend}"
-        if key not in self._prompts:
-            facts = TaskFacts.of(replace(task, tune=(dims,), sizes={}), self._kind)
-            made = self._templates.render("write", Brief(facts, self._device(task.name, dims), backend))
-            self._prompts[key] = [{"role": "system", "content": made.system}, {"role": "user", "content": made.user}]
-        return self._prompts[key]
-
-    def _device(self, task: str, dims: Dims) -> DeviceFacts:
-        name = self._run.start.environment.device
-        found, machine = recorded_machine(name)
-        first = next(
-            (c for c in self._run.calibrations if c.task == task and shape_key(c.dims) == shape_key(dims)), None
-        )
-        ceilings = None if first is None else Ceilings.recorded(first.ceilings)
-        if machine is None:
-            return DeviceFacts.of(name, found.architecture, self._run.genesis.settings.threads, ceilings)
-        return DeviceFacts.of(name, machine.architecture, machine.processors, ceilings)
 
 
 def _held_out(task: Task) -> set[str]:

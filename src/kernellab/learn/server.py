@@ -12,6 +12,7 @@ import json
 import socket
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -62,16 +63,21 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE_S
 
     def do_GET(self) -> None:
-        self._answered(lambda: self.server.service.facts(), path="/")
+        service = self.server.service
+        self._answered({"/": service.facts, "/prompts": lambda: {"prompts": service.prompts()}})
 
     def do_POST(self) -> None:
-        self._answered(self._score, path="/score")
+        self._answered({"/score": self._score})
 
-    def _answered(self, answer: Any, path: str) -> None:
+    def _answered(self, answers: Mapping[str, Callable[[], dict[str, Any]]]) -> None:
         """The boundary: whatever is wrong with a request is its answer, and nobody else's trouble."""
         try:
-            self._admit(path)
-            status, body = 200, answer()
+            self._admit()
+            if self.path not in answers:
+                raise _Refused(
+                    404, f"there is no {self.command} {self.path[:80]}", "GET /, GET /prompts and POST /score"
+                )
+            status, body = 200, answers[self.path]()
         except _Refused as refused:
             self.close_connection = True
             status, body = refused.status, {"error": refused.what, "fix": refused.fix}
@@ -84,15 +90,13 @@ class _Handler(BaseHTTPRequestHandler):
             status, body = 500, {"error": f"the service failed: {type(err).__name__}", "fix": "send the batch again"}
         self._send(status, body)
 
-    def _admit(self, path: str) -> None:
+    def _admit(self) -> None:
         given = self.headers.get_all("Authorization") or []
         wanted = f"Bearer {self.server.token}".encode()
         if len(given) != 1 or not hmac.compare_digest(given[0].encode("latin-1", "replace"), wanted):
             raise _Refused(401, "a bearer token is needed", "the one that klab reward printed, or KLAB_REWARD_TOKEN")
         if self.headers.get("Host") not in self.server.hosts or self.headers.get("Origin") is not None:
             raise _Refused(403, "only programs of this machine are answered", "connect to 127.0.0.1")
-        if self.path != path:
-            raise _Refused(404, f"there is no {self.command} {self.path[:80]}", "GET / and POST /score")
 
     def _score(self) -> dict[str, Any]:
         asked = _object(self._body())

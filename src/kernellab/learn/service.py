@@ -20,6 +20,7 @@ from kernellab.learn.attempt import Attempt, Examiner, Place, build_ahead, build
 from kernellab.learn.book import RewardBook
 from kernellab.learn.building import built_first
 from kernellab.learn.feedback import told
+from kernellab.learn.prompts import RunPrompts
 from kernellab.learn.replies import reply_bytes
 from kernellab.learn.reward import RewardRule
 from kernellab.learn.samples import Sample, Scored, read_samples
@@ -32,7 +33,7 @@ from kernellab.ledger.reward_records import (
     RewardPlan,
     RewardRecord,
 )
-from kernellab.ledger.run import place_of
+from kernellab.ledger.run import Run, place_of
 from kernellab.measurement.bench import Pairs
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.tasks.spec import dims_label, parse_dims
@@ -64,6 +65,16 @@ class RewardService:
         shapes = {task.name: [dims_label(dims) for dims in task.shapes] for task in self._plan.tasks}
         return {"tasks": shapes, "backend": self._plan.backend, "form": self._plan.form, "most_samples": self._most,
                 "device": self._first.device_name, "rewarded": len(self._book.rewards)}  # fmt: skip
+
+    def prompts(self) -> list[dict[str, Any]]:
+        """Every task at every shape that is rewarded: what to ask a policy."""
+        with self._lock:
+            made = RunPrompts(Run(self.folder))
+            return [
+                {"task": task.name, "shape": dims_label(dims), "prompt": made.of(task.name, dims, self._plan.backend)}
+                for task in self._plan.tasks
+                for dims in task.shapes
+            ]
 
     def score(self, samples: Sequence[Sample]) -> list[Scored]:
         """In the order of the samples. Those that were rewarded before get what they got then."""

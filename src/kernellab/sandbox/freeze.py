@@ -19,6 +19,10 @@ _WORKING = 0.01
 """Of the time since the signal: who has used more of the processor is not waiting for one."""
 _QUEUED, _QUEUE_S = 0.5, 30.0
 """Who has stood in line for a processor for so much of that time is waited for, so long at most."""
+_WAITING = "R"
+"""A thread that runs or could. It is in line if it uses nothing; the kernel counts that when the wait is over."""
+_LOOK_S = 0.1
+"""A look that took longer counts so much: we had no processor either, or the whole machine stood still."""
 
 
 def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) -> Outcome:
@@ -27,7 +31,7 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
     One that does nothing is waited for as long again, and one that does nothing because others have the processor for
     longer: that is the machine's fault.
     """
-    began, used, queued = time.monotonic(), cpu_s(pid), -1.0
+    last, late, used, queued = time.monotonic(), 0.0, cpu_s(pid), -1.0
     signal_stop()
     pause = _PAUSE_S
     while True:
@@ -36,10 +40,13 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
             return "ended"
         if found <= {"T", "Z", "X"}:
             return "stopped"
-        late = time.monotonic() - began
+        now = time.monotonic()
+        late, last = late + min(now - last, _LOOK_S), now
         queued = _queued_s(pid) if queued < 0 else queued  # most have stopped by now, and are not asked
-        if late > within_s and _goes_on(late, within_s, cpu_s(pid) - used, _queued_s(pid) - queued):
-            return "running"
+        if late > within_s:
+            in_line = late if _WAITING in found else _queued_s(pid) - queued
+            if _goes_on(late, within_s, cpu_s(pid) - used, in_line):
+                return "running"
         time.sleep(pause)  # it may need the very processor that we are on
         pause = min(2 * pause, _LONGEST_S)
 

@@ -124,7 +124,9 @@ def test_trl_learns_from_the_judge_what_is_right(service: RewardService, folder:
     kept = [record.reward for record in Run(folder).records(REWARD)][-len(given) :]
     assert sorted(map(str, kept)) == sorted(str(found) for _, found in given)
     assert audit(folder).ok
-    if any(found for _, found in given):  # a machine that stays busy masks every right reply; then nothing is to be learned
+    if any(
+        found for _, found in given
+    ):  # a machine that stays busy masks every right reply; then nothing is to be learned
         assert _share_of_right(trainer) > before
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,6 +16,7 @@ from kernellab.sandbox.accounts import states
 from kernellab.sandbox.freeze import _goes_on, _queued_s, freeze
 
 SPINS = "print('on', flush=True)\nwhile True: pass"
+SLEEPS = "import time\nprint('on', flush=True)\ntime.sleep(600)"
 TWO = (
     "import threading\ndef f():\n    while True: pass\nthreading.Thread(target=f).start()\nprint('on', flush=True)\nf()"
 )
@@ -79,6 +81,17 @@ def test_who_stands_in_line_for_a_processor_is_waited_for(
     late: float, used: float, queued: float, goes_on: bool
 ) -> None:
     assert _goes_on(late, 2.0, used, queued) is goes_on
+
+
+def test_a_machine_that_stood_still_is_not_held_against_a_process(started: Started) -> None:
+    """The signal takes effect late, and before that nobody ran for longer than a process may take to stop."""
+    pid = started(SLEEPS).pid
+
+    def stands_still() -> None:
+        time.sleep(1.5)
+        threading.Timer(0.05, os.kill, (pid, signal.SIGSTOP)).start()
+
+    assert freeze(pid, stands_still, within_s=0.5) == "stopped"
 
 
 def test_time_in_the_line_for_a_processor_is_read_from_the_kernel(started: Started) -> None:
