@@ -18,8 +18,10 @@ EXTRAS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
 pytestmark = [pytest.mark.backend_c, pytest.mark.slow]
 
 
-def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, text=True, capture_output=True, check=False, env=env)
+def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None, given: str = "") -> str:
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, text=True, capture_output=True, check=False, env=env, input=given
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -30,7 +30,7 @@ class RewardError(Exception):
 
 class RewardClient:
     def __init__(self, url: str, token: str, timeout_s: float = _WAIT_S) -> None:
-        self._url, self._token, self._timeout_s = url.rstrip("/"), token, timeout_s
+        self.url, self._token, self._timeout_s = url.rstrip("/"), token, timeout_s
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback needs no proxy
 
     def facts(self) -> dict[str, Any]:
@@ -58,12 +58,12 @@ class RewardClient:
                 return self._once(path, body)
             except (urllib.error.URLError, ConnectionError, TimeoutError) as err:
                 if not left:
-                    raise RewardError(0, f"{self._url} does not answer: {err}", "is klab reward running?") from None
+                    raise RewardError(0, f"{self.url} does not answer: {err}", "is klab reward running?") from None
         raise AssertionError("unreachable")
 
     def _once(self, path: str, body: bytes | None) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(self._url + path, body, headers)
+        request = urllib.request.Request(self.url + path, body, headers)
         try:
             with self._opener.open(request, timeout=self._timeout_s) as answer:
                 found: dict[str, Any] = json.load(answer)
@@ -74,4 +74,4 @@ class RewardClient:
                 told = json.loads(said)
                 raise RewardError(err.code, str(told["error"]), str(told.get("fix", ""))) from None
             except (ValueError, KeyError, TypeError):
-                raise RewardError(err.code, f"{self._url} answered {err.code}") from None
+                raise RewardError(err.code, f"{self.url} answered {err.code}") from None
