@@ -184,3 +184,17 @@ def test_a_trainer_gets_numbers_or_none_over_http(client: RewardClient) -> None:
     found = reward(["p"] * 3, [HONEST, [{"role": "assistant", "content": WRONG}], "none"], task=["cube"] * 3)
     assert found[0] is None or found[0] > 0
     assert found[1:] == [0.0, 0.0]
+
+
+def test_prompts_name_what_is_rewarded_and_nothing_that_is_kept_back(client: RewardClient) -> None:
+    rows = client.prompts()
+    assert [(row["task"], row["shape"]) for row in rows] == [
+        (task, shape) for task, shapes in client.facts()["tasks"].items() for shape in shapes
+    ]
+    for row in rows:
+        system, user = row["prompt"]
+        assert (system["role"], user["role"]) == ("system", "user")
+        assert "launch(x, y" in user["content"]
+        assert row["shape"] in user["content"]
+        assert "5003" not in user["content"]
+    assert client.prompts() == rows
