@@ -25,12 +25,19 @@ _MOST_BYTES = 64 << 20
 
 
 class Subject(Record):
-    """The task. `fingerprint` changes with its text; whether its answers changed is the anchor's to say."""
+    """The task. `fingerprint` changes with its text; whether its answers changed is the anchor's to say. `remarks`: what its
+    judge cannot see or judges loosely, as the run began with it."""
 
     name: str
     fingerprint: str
     builtin: bool
     exact: bool
+    remarks: list[str] = Field(default_factory=list)
+
+    @model_serializer(mode="wrap")
+    def _as_signed(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the field where it is empty: so older certificates keep the bytes that were signed."""
+        return {k: v for k, v in plain(self).items() if k != "remarks" or v}
 
 
 class KernelFacts(Record):

@@ -24,7 +24,9 @@ def draft(proof: Proof, exact: bool, shapes: Shapes, anchor: Anchor, issued: str
     trial, timing, verdict, facts = proof.trial, proof.timing, proof.verdict, proof.genesis.task
     return Certificate(
         issued=issued,
-        subject=Subject(name=facts.name, fingerprint=facts.fingerprint, builtin=facts.builtin, exact=exact),
+        subject=Subject(
+            name=facts.name, fingerprint=facts.fingerprint, builtin=facts.builtin, exact=exact, remarks=facts.remarks
+        ),
         kernel=KernelFacts(
             name=trial.proposal.name, source=trial.proposal.source, params=trial.proposal.params,
             backend=trial.artifact.backend, artifact=trial.artifact.id, code=trial.artifact.code,

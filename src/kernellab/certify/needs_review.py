@@ -45,6 +45,7 @@ def residual(certificate: Certificate) -> tuple[str, ...]:
         reasons.append(
             f"noisy timing: lower bound {speed.speedup_low:.3f} within 2 % of the threshold {speed.threshold:.3f}"
         )
+    reasons += [f"what its judge cannot tell: {remark}" for remark in certificate.subject.remarks]
     reasons += _trust(certificate)
     reasons += [f"its machine code {ability}" for ability in for_review(certificate.kernel.abilities or ())]
     if certificate.tier == NO_SANDBOX:

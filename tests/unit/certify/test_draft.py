@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.confirmed_trial import prove_trial
-from kernellab.certify.draft import shapes_of
+from kernellab.certify.draft import draft, shapes_of
 from kernellab.ledger.check import check
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Task
@@ -33,6 +34,17 @@ def test_binds_everything_the_claim_rests_on(issued: tuple[Certificate, Path], c
     assert len(parts) == certificate.shapes.judged
     assert certificate.shapes.parts["M=96,N=64"].id == proof.timing.part
     assert certificate.kernel.text == proof.trial.artifact.text != ""
+
+
+def test_what_the_judge_cannot_tell_is_in_what_is_signed(
+    issued: tuple[Certificate, Path], copied: Path, confirmed: int
+) -> None:
+    certificate, proof = issued[0], prove_trial(copied, confirmed)
+    task = proof.genesis.task.model_copy(update={"remarks": ["'y' is judged loosely"]})
+    said = replace(proof, genesis=proof.genesis.model_copy(update={"task": task}))
+    drafts = [draft(p, True, certificate.shapes, certificate.anchor, "now") for p in (proof, said)]
+    assert [b"judged loosely" in made.statement() for made in drafts] == [False, True]
+    assert b"remarks" not in drafts[0].statement()
 
 
 def test_the_range_spans_what_a_full_judgement_looks_at(double_task: Task) -> None:

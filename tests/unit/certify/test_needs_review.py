@@ -41,6 +41,7 @@ def but(certificate: Certificate, **changes: Any) -> Certificate:
         ({"kernel_backend": "cuda"}, "trust level native is not that of a kernel written in cuda"),
         ({"kernel_abilities": ["reads a clock (rdtsc)"]}, "its machine code reads a clock (rdtsc)"),
         ({"tier": "T0"}, "without a sandbox"),
+        ({"subject_remarks": ["y is judged loosely"]}, "what its judge cannot tell: y is judged loosely"),
     ],
 )
 def test_every_doubt_is_named(changes: dict[str, Any], words: str, issued: tuple[Certificate, Path]) -> None:
