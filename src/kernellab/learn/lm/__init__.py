@@ -1,0 +1,1 @@
+"""Language models that write kernels: opened, taught by records, trained on the judge's rewards, and examined by it."""
