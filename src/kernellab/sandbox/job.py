@@ -6,12 +6,12 @@ import contextlib
 import os
 import select
 import signal
-import time
 
 from kernellab.core.printable import printable
 from kernellab.sandbox import scratch
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.patience import LOOK_S, Patience
 
 _LOG_KEPT = 64 << 10
 
@@ -22,7 +22,7 @@ class Job:
     def __init__(self, pid: int, log_fd: int, limits: Limits, folder: str, group: bool) -> None:
         self.pid = pid
         self.limits = limits
-        self.started = time.monotonic()
+        self._patience = Patience(limits.wall_s)
         self.timed_out = False
         self.status: int | None = None
         self._log_fd = log_fd
@@ -37,21 +37,22 @@ class Job:
         return self.status is not None
 
     def wait(self, timeout_s: float | None = None) -> int:
-        """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job."""
-        deadline = self.started + (self.limits.wall_s if timeout_s is None else timeout_s)
+        """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job. On a busy
+        machine it is waited for longer."""
         if self.status is not None:
             return self.status
+        patience = self._patience if timeout_s is None else Patience(timeout_s)
         pidfd = os.pidfd_open(self.pid)
         ended = select.poll()
         ended.register(pidfd, select.POLLIN)
         try:
             while not self.poll():
-                left = deadline - time.monotonic()
+                left = patience.left()
                 if left <= 0 or self._scratch_full():
                     self.timed_out = left <= 0
                     self.kill()
                     break
-                ended.poll(1000 * min(left, 0.25 if self._scratch else left))
+                ended.poll(1000 * min(left, LOOK_S))
         finally:
             os.close(pidfd)
         assert self.status is not None
