@@ -91,8 +91,9 @@ def _seven_bits(array: Array) -> Array:
 
 
 def _in_float32(task: Task) -> bool:
-    """Whether its results are float32, and indices where it has those too."""
+    """Whether its results are float32, and indices where it has those too; or indices alone, of what is float32."""
     floats = [b.dtype for b in task.outputs if is_float(b.dtype)]
+    floats = floats or [b.dtype for b in task.inputs if is_float(b.dtype)]
     return not task.exact and bool(floats) and all(dtype == "float32" for dtype in floats)
 
 
@@ -140,5 +141,7 @@ CONTROLS: dict[str, Control] = {
 }
 PRECISION = tuple(CONTROLS)[-4:]
 """Those that ask whether a float32 task can tell less from float32."""
+DECISIVE = PRECISION[:2]
+"""Those among them that integers and booleans made of floats can show too."""
 FINER_THAN_TF32 = ("half precision", *PRECISION)
 """Those that a looser contract than IEEE allows, or that an output may be unable to show."""
