@@ -53,18 +53,25 @@ def _stale(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]
     return [v.astype(b.dtype) for v, b in zip(run_reference(task, other), task.outputs, strict=True)]
 
 
-def _one_row(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+def _one_row(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
     outputs = _right(task, expected)
     for out in outputs:
         out.reshape(out.shape[0], -1)[out.shape[0] // 2] = 0
-    return outputs
+    return _unless_right(task, expected, outputs)
 
 
-def _last_tile(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array]:
+def _last_tile(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:
     outputs = _right(task, expected)
     for out in outputs:
         out.reshape(-1)[-max(1, out.size % 8) :] = 0
-    return outputs
+    return _unless_right(task, expected, outputs)
+
+
+def _unless_right(task: Task, expected: list[Expected], outputs: list[Array]) -> list[Array] | None:
+    """Where zero is the right answer in that place, there is nothing wrong with it."""
+    right = _right(task, expected)
+    same = all(np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(right, outputs, strict=True))
+    return None if same else outputs
 
 
 def _half(task: Task, dims: Dims, inputs: list[Array], expected: list[Expected]) -> list[Array] | None:

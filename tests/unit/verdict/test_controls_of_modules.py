@@ -72,3 +72,15 @@ def test_indices_that_cannot_show_precision_are_remarked_on() -> None:
         {"d0": 400},
     )
     assert examine(module_task(graphs.module_record(plain))).remarks == ()
+
+
+def test_a_last_tile_that_is_always_zero_is_no_reason_to_refuse() -> None:
+    """The gradient of a pool that leaves the last column out."""
+    made, part = graphs.tensor("d0", 9), graphs.tensor("d0", 8)
+    nodes = [
+        graphs.node("cut", "aten.slice.Tensor", [Ref(ref="x"), 1, 0, 8], part),
+        graphs.node("far", "aten.sinh.default", [Ref(ref="cut")], part),
+        graphs.node("y", "aten.constant_pad_nd.default", [Ref(ref="far"), [0, 1]], made),
+    ]
+    record = graphs.graph([graphs.given("x", made)], nodes, {"d0": 33})
+    assert prove(module_task(graphs.module_record(record))) > 0

@@ -23,6 +23,7 @@ from kernellab.tasks.modules.draws import (
     first_float,
     hides,
     may_turn,
+    span,
 )
 from kernellab.tasks.modules.uses import Uses
 
@@ -46,7 +47,7 @@ class DeviceDraws:
         if kind == TURNED and entry.type.dtype == "bool":
             return _ends(dice)
         if not entry.type.is_float:
-            return _whole(dice, entry, self._uses.below(entry.name, dims))
+            return _whole(dice, entry, self._uses.below(entry.name, dims), self._uses.marked(entry.name), kind)
         if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
         else:
@@ -83,20 +84,19 @@ class _Dice:
         return self.torch.arange(self.shape[-1], device=self._generator.device)
 
 
-def _whole(dice: _Dice, entry: GraphInput, below: int) -> Any:
-    low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
-    if entry.type.dtype == "bool":
-        low, high = 0, 1
-    high = max(0, min(high if high > low else low + 1, below - 1))
+def _whole(dice: _Dice, entry: GraphInput, below: int, mark: int | None, kind: str) -> Any:
     name = "uint8" if entry.type.dtype == "bool" else entry.type.dtype
-    return dice.integers(min(low, high), high, getattr(dice.torch, name))
+    values = dice.integers(*span(entry, below, kind), getattr(dice.torch, name))
+    if kind == TURNED and mark is not None:
+        values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
+    return values
 
 
 def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
     values = _like(dice, entry)
     if entry.seen is not None and hides(entry):
         return values.masked_fill_(_hidden(dice, entry.seen.hidden), -math.inf)
-    if kind == "gaps" and entry.role == "input":
+    if kind == "gaps" and entry.role == "input" and math.prod(dice.shape) > 1:
         return values.mul_(dice.uniform() >= GAPS)
     if kind == TURNED and may_turn(entry):
         return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))

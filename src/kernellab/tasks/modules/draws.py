@@ -14,7 +14,7 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
 
 OWN = "own"
@@ -52,7 +52,7 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
         if not is_float(buffer.dtype):
             if kind == TURNED and entry.type.dtype == "bool":
                 return _ends(rng, shape).astype(buffer.dtype)
-            return _whole(rng, entry, buffer, shape, uses.below(entry.name, dims))
+            return _whole(rng, entry, buffer, shape, uses, dims, kind)
         if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
             return _own(rng, entry, shape, kind).astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
@@ -75,7 +75,7 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
     values = _like(rng, entry, shape)
     if entry.seen is not None and hides(entry):
         values = np.where(_hidden(rng, shape, entry.seen.hidden), -np.inf, values)
-    elif kind == "gaps" and entry.role == "input":
+    elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
         values = values * (rng.random(shape) >= GAPS)
     elif kind == TURNED and may_turn(entry):
         values = values * rng.choice((-1.0, 1.0), shape)
@@ -101,13 +101,33 @@ def _ends(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray((np.arange(shape[-1]) < cut) == first)
 
 
-def _whole(rng: np.random.Generator, entry: GraphInput, buffer: Buffer, shape: tuple[int, ...], below: int) -> Array:
-    """Integers: the example's range, below what they index. Without an example small ones."""
+def _whole(
+    rng: np.random.Generator,
+    entry: GraphInput,
+    buffer: Buffer,
+    shape: tuple[int, ...],
+    uses: Uses,
+    dims: Dims,
+    kind: str,
+) -> Array:
+    low, high = span(entry, uses.below(entry.name, dims), kind)
+    values = rng.integers(low, high, shape, dtype=buffer.dtype, endpoint=True)
+    mark = uses.marked(entry.name)
+    if kind == TURNED and mark is not None:
+        values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
+    return values
+
+
+def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
+    """The least and the largest integer: the example's, below what they index; without an example small ones. Under one
+    distribution an index may be any that there is: an example seldom has them all."""
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
     if entry.type.dtype == "bool":
         low, high = 0, 1
+    elif kind == TURNED and below < NO_LIMIT:
+        low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
-    return rng.integers(min(low, high), high, shape, dtype=buffer.dtype, endpoint=True)
+    return min(low, high), high
 
 
 def _like(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...]) -> Array:

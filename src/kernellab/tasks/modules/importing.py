@@ -24,7 +24,7 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
-from kernellab.tasks.modules.draws import INSTEAD, KINDS, OWN
+from kernellab.tasks.modules.draws import INSTEAD, KINDS, OWN, TURNED
 from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
@@ -200,7 +200,12 @@ def _usable(record: ModuleRecord) -> tuple[str, ...]:
 
 def _finite(task: Task, dims: Dims, kind: str) -> bool:
     inputs = _drawn(task, dims, kind)
-    values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
+    try:
+        values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
+    except _TORCHS_OWN:
+        if kind != TURNED:
+            raise
+        return False  # an index went through arithmetic on its way: not every one that there is may be drawn
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 

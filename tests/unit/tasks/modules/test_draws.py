@@ -167,3 +167,29 @@ def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_the
         assert values.min() >= 0
     for values in on_both(record, "wide", 0, Buffer("x", ("d0", 40)), d0=400):
         assert -20 <= values.min() < -19 < 19 < values.max() <= 20
+
+
+def test_an_index_may_be_any_that_there_is_under_one_distribution() -> None:
+    """The example had 0 to 99 of a table of 1000; and -1 is asked for by name."""
+    seen = Seen(low=3, high=99, mean=50, zeros=0)
+    index = graphs.given("i", graphs.tensor("d0", dtype="int64"), seen=seen)
+    nodes = [
+        graphs.node("y", "aten.embedding.default", [Ref(ref="table"), Ref(ref="i")], graphs.tensor("d0", 8)),
+        graphs.node("none", "aten.eq.Scalar", [Ref(ref="i"), -1], graphs.tensor("d0", dtype="bool")),
+    ]
+    record = graphs.graph([graphs.given("table", graphs.tensor(1000, 8)), index], nodes[:1], {"d0": 64})
+    buffer = Buffer("i", ("d0",), "int64")
+    for values in on_both(record, "turned", 1, buffer, d0=20_000):
+        assert set(values.tolist()) == set(range(1000))
+    for values in on_both(record, "own", 1, buffer, d0=20_000):
+        assert set(values.tolist()) == set(range(3, 100))
+    marked = graphs.graph([graphs.given("table", graphs.tensor(1000, 8)), index], nodes, {"d0": 64}, ("y", 0))
+    for values in on_both(marked, "turned", 1, buffer, d0=20_000):
+        assert 0.1 < np.mean(values == -1) < 0.15
+        assert values[0] >= 0
+
+
+def test_a_single_number_is_no_gap() -> None:
+    record = sums(graphs.given("z", graphs.tensor(1), seen=Seen(low=7.0, high=7.0, mean=7.0, zeros=0.0)))
+    for values in on_both(record, "gaps", 1, Buffer("z", (1,)), d0=4, d1=4):
+        assert 3.5 <= values[0] <= 10.5
