@@ -97,10 +97,16 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
     if entry.seen is not None and hides(entry):
         return values.masked_fill_(_hidden(dice, entry.seen.hidden), -math.inf)
     if kind == "gaps" and entry.role == "input" and math.prod(dice.shape) > 1:
-        return values.mul_(dice.uniform() >= GAPS)
+        return values.mul_(_kept(dice, GAPS))
     if kind == TURNED and may_turn(entry):
         return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))
     return values
+
+
+def _kept(dice: _Dice, zeros: float) -> Any:
+    kept = dice.uniform() >= zeros
+    kept.view(-1)[:1] = True
+    return kept
 
 
 def _hidden(dice: _Dice, share: float) -> Any:
@@ -157,7 +163,7 @@ def _heavy(dice: _Dice, terms: int) -> Any:
 _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
     "normal": lambda dice, terms: dice.normal(),
     "signed": lambda dice, terms: dice.uniform(-1.0, 1.0),
-    TURNED: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(dice.uniform() >= ZEROS),
+    TURNED: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(_kept(dice, ZEROS)),
     "wide": lambda dice, terms: dice.uniform(-WIDE, WIDE),
     "sparse": _sparse,
     "heavy": _heavy,

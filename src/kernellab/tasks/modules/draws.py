@@ -76,7 +76,7 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
     if entry.seen is not None and hides(entry):
         values = np.where(_hidden(rng, shape, entry.seen.hidden), -np.inf, values)
     elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
-        values = values * (rng.random(shape) >= GAPS)
+        values = values * _kept(rng, shape, GAPS)
     elif kind == TURNED and may_turn(entry):
         values = values * rng.choice((-1.0, 1.0), shape)
     return np.asarray(values)
@@ -183,8 +183,15 @@ def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
     return np.asarray(rng.standard_normal(shape) + OFFSET)
 
 
+def _kept(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> Array:
+    """Where no zero stands: at the first place never, so that not all of them are."""
+    kept = rng.random(shape) >= zeros
+    kept.reshape(-1)[:1] = True
+    return kept
+
+
 def _turned(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
-    return np.asarray(rng.uniform(-1, 1, shape) * (rng.random(shape) >= ZEROS))
+    return np.asarray(rng.uniform(-1, 1, shape) * _kept(rng, shape, ZEROS))
 
 
 def _wide(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
