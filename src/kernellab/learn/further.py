@@ -30,9 +30,6 @@ def draw_further(task: Task, timed: Dims, thrifty: bool, rng: random.Random) -> 
     its edge shapes: the inputs at least are new."""
     screened = [case.dims for case in screen_cases(task, thrifty)]
     distribution = rng.choice(list(task.distributions))
-    untimed = list(task.distributions)[1:]
-    if untimed and rng.random() < _TIMED_SHARE and task.least_bytes(timed) <= _MOST_TIMED_BYTES:
-        return dict(timed), rng.choice(untimed)
     edges = [dims for dims in task.edge if dims not in screened]
     if edges and rng.random() < 0.5:
         return rng.choice(edges), distribution
@@ -42,6 +39,14 @@ def draw_further(task: Task, timed: Dims, thrifty: bool, rng: random.Random) -> 
         if dims not in known and _usable(task, dims):
             return dims, distribution
     return rng.choice(edges or list(task.edge)), distribution
+
+
+def draw_timed(task: Task, timed: Dims, rng: random.Random) -> list[tuple[Dims, str]]:
+    """Now and then the timed shape with a distribution that is not timed, beside a further one."""
+    untimed = list(task.distributions)[1:]
+    if not untimed or rng.random() >= _TIMED_SHARE or task.least_bytes(timed) > _MOST_TIMED_BYTES:
+        return []
+    return [(dict(timed), rng.choice(untimed))]
 
 
 def _between(task: Task, timed: Dims, rng: random.Random) -> Dims:

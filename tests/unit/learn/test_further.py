@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from kernellab.learn.further import draw_further
+from kernellab.learn.further import draw_further, draw_timed
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Array, Task
 from kernellab.verdict.cases import screen_cases
@@ -25,8 +25,9 @@ def test_a_further_shape_is_none_that_was_screened_timed_or_held_out(double_task
 def test_the_timed_shape_is_looked_at_on_other_inputs_than_the_timed_ones(double_task: Task) -> None:
     """A kernel that knows the shape that it is paid for may be right on the timed inputs alone."""
     rng, timed = random.Random(6), {"N": 4096}
-    drawn = [draw_further(double_task, timed, False, rng) for _ in range(120)]
+    drawn = [look for _ in range(120) for look in draw_timed(double_task, timed, rng)]
     there = [name for dims, name in drawn if dims == timed]
+    assert len(there) == len(drawn)
     assert set(there) == set(double_task.distributions) - {next(iter(double_task.distributions))}
     assert 12 <= len(there) <= 50
 
