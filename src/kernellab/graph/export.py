@@ -118,16 +118,21 @@ def _bytes(subject: Subject) -> int:
 
 
 def _summary(tensor: Any) -> Seen | None:
-    """Piece by piece: in float64 a large example would go through memory six times."""
-    low, high, total, zeros, count = math.inf, -math.inf, 0.0, 0, tensor.numel()
-    for piece in tensor.detach().reshape(-1).split(_PIECE) if count else ():
+    """Piece by piece: in float64 a large example would go through memory six times. Minus infinity is counted apart."""
+    low, high, total, zeros, count = math.inf, -math.inf, 0.0, 0, 0
+    for piece in tensor.detach().reshape(-1).split(_PIECE) if tensor.numel() else ():
         wide = piece.double()
-        least, most = (float(v) for v in wide.aminmax())
+        shown = wide if float(wide.min()) != -math.inf else wide[wide != -math.inf]
+        if not shown.numel():
+            continue
+        least, most = (float(v) for v in shown.aminmax())
         if not (math.isfinite(least) and math.isfinite(most)):
             return None
-        low, high, total = min(low, least), max(high, most), total + float(wide.sum())
-        zeros += piece.numel() - int(piece.count_nonzero())
-    return Seen(low=low, high=high, mean=total / count, zeros=zeros / count) if count else None
+        low, high, total = min(low, least), max(high, most), total + float(shown.sum())
+        zeros, count = zeros + shown.numel() - int(shown.count_nonzero()), count + shown.numel()
+    if not count:
+        return None
+    return Seen(low=low, high=high, mean=total / count, zeros=zeros / count, hidden=1 - count / tensor.numel())
 
 
 def explain(error: BaseException, file: str) -> TaskRefused:

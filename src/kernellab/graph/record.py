@@ -82,12 +82,14 @@ class Symbol(Record):
 
 
 class Seen(Record):
-    """What the example held, where it was small enough to be drawn."""
+    """What the example held, where it was small enough to be drawn. `hidden`: the share of minus infinity, as masks have it;
+    the rest is said of the other elements."""
 
     low: float
     high: float
     mean: float
     zeros: float
+    hidden: float = 0.0
 
 
 class GraphInput(Record):

@@ -19,7 +19,7 @@ from kernellab.core.records import Dims, FailedTrial, MeasuredTrial, Rejected, U
 from kernellab.evaluate.request import Judging, TrialRecord
 from kernellab.evaluate.stage import Stage
 from kernellab.learn.book import RewardBook
-from kernellab.learn.further import draw_further
+from kernellab.learn.further import draw_further, draw_timed
 from kernellab.learn.replies import ReadReply, read_reply, reply_bytes
 from kernellab.learn.samples import Sample
 from kernellab.ledger.reward_records import REWARD_CHECK, RewardCheck
@@ -156,6 +156,7 @@ class Examiner:
         failures = self._book.failures.get(code or "", [])
         places = [(check.dims, check.distribution) for check in failures if check.level == "further"][-_MOST_AGAIN:]
         places.append(draw_further(opened.task, attempt.place.dims, opened.device.rig.device.thrifty, self._rng))
+        places += draw_timed(opened.task, attempt.place.dims, self._rng)
         for dims, distribution in places:
             found = self._asked(attempt, dims, judging=Judging(distribution=distribution))
             self._record(attempt, "further", dims, distribution, found)

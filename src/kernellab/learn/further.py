@@ -19,6 +19,10 @@ from kernellab.verdict.cases import screen_cases
 
 _TRIES = 20
 _MOST_BYTES = 4 << 20  # that a call moves
+_TIMED_SHARE = 0.25
+_MOST_TIMED_BYTES = 64 << 20
+"""How often the timed shape is looked at on other inputs than those that are timed, where that is affordable: a kernel may
+know the shape that it is paid for."""
 
 
 def draw_further(task: Task, timed: Dims, thrifty: bool, rng: random.Random) -> tuple[Dims, str]:
@@ -35,6 +39,14 @@ def draw_further(task: Task, timed: Dims, thrifty: bool, rng: random.Random) -> 
         if dims not in known and _usable(task, dims):
             return dims, distribution
     return rng.choice(edges or list(task.edge)), distribution
+
+
+def draw_timed(task: Task, timed: Dims, rng: random.Random) -> list[tuple[Dims, str]]:
+    """Now and then the timed shape with a distribution that is not timed, beside a further one."""
+    untimed = list(task.distributions)[1:]
+    if not untimed or rng.random() >= _TIMED_SHARE or task.least_bytes(timed) > _MOST_TIMED_BYTES:
+        return []
+    return [(dict(timed), rng.choice(untimed))]
 
 
 def _between(task: Task, timed: Dims, rng: random.Random) -> Dims:

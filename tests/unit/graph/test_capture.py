@@ -72,6 +72,16 @@ def test_weights_are_inputs_and_sizes_are_symbols(files: Files) -> None:
     assert record.inputs[2].seen is not None
 
 
+def test_a_mask_is_seen_with_what_it_hides(files: Files) -> None:
+    text = module("return (x + self.mask).softmax(-1)", "self.register_buffer('mask', torch.zeros(4, 8))")
+    held = "self.mask[:, 6:] = -float('inf'); self.mask[1, 0] = 2.0"
+    record = files.capture(text.replace("torch.zeros(4, 8))", f"torch.zeros(4, 8)); {held}"))
+    (mask,) = [i for i in record.inputs if i.role == "buffer"]
+    assert mask.seen is not None
+    assert (mask.seen.low, mask.seen.high, mask.seen.hidden) == (0.0, 2.0, 0.25)
+    assert mask.seen.zeros == 23 / 24
+
+
 def test_a_function_is_captured_like_a_module(files: Files) -> None:
     record = files.capture("def scaled(x):\n    return x * 2\n", "scaled")
     assert record.name == "scaled"

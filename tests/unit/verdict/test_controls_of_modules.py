@@ -51,3 +51,36 @@ def test_an_output_that_cannot_show_precision_is_named_beside_one_that_can() -> 
     assert "precision cannot be judged: a kernel that does 'TF32 inputs' would pass every case" in remarks
     clear = graphs.graph([graphs.given("x", made)], nodes[:1], {"d0": 16})
     assert examine(module_task(graphs.module_record(clear))).remarks == ()
+
+
+def test_indices_that_cannot_show_precision_are_remarked_on() -> None:
+    """The largest of what three products give: what rounding may do to them is more than TF32 does."""
+    nodes, last = [], "x"
+    for n in range(3):
+        made = graphs.tensor("d0", 64)
+        nodes.append(graphs.node(f"p{n}", "aten.mm.default", [Ref(ref=last), Ref(ref=f"w{n}")], made))
+        nodes.append(graphs.node(f"a{n}", "aten.abs.default", [Ref(ref=f"p{n}")], made))
+        last = f"a{n}"
+    nodes.append(graphs.node("best", "aten.argmax.default", [Ref(ref=last), 1], graphs.tensor("d0", dtype="int64")))
+    weights = [graphs.given(f"w{n}", graphs.tensor(64, 64), "weight") for n in range(3)]
+    deep = graphs.graph([*weights, graphs.given("x", graphs.tensor("d0", 64))], nodes, {"d0": 48})
+    remarks = examine(module_task(graphs.module_record(deep))).remarks
+    assert "precision cannot be judged: a kernel that does 'TF32 inputs' would pass every case" in remarks
+    plain = graphs.graph(
+        [graphs.given("x", graphs.tensor("d0", 64))],
+        [graphs.node("best", "aten.argmax.default", [Ref(ref="x"), 1], graphs.tensor("d0", dtype="int64"))],
+        {"d0": 400},
+    )
+    assert examine(module_task(graphs.module_record(plain))).remarks == ()
+
+
+def test_a_last_tile_that_is_always_zero_is_no_reason_to_refuse() -> None:
+    """The gradient of a pool that leaves the last column out."""
+    made, part = graphs.tensor("d0", 9), graphs.tensor("d0", 8)
+    nodes = [
+        graphs.node("cut", "aten.slice.Tensor", [Ref(ref="x"), 1, 0, 8], part),
+        graphs.node("far", "aten.sinh.default", [Ref(ref="cut")], part),
+        graphs.node("y", "aten.constant_pad_nd.default", [Ref(ref="far"), [0, 1]], made),
+    ]
+    record = graphs.graph([graphs.given("x", made)], nodes, {"d0": 33})
+    assert prove(module_task(graphs.module_record(record))) > 0

@@ -11,7 +11,20 @@ from typing import Any
 
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
-from kernellab.tasks.modules.draws import FEW, HEAVY, OFFSET, OWN, first_float
+from kernellab.tasks.modules.draws import (
+    FEW,
+    GAPS,
+    HEAVY,
+    OFFSET,
+    OWN,
+    TURNED,
+    WIDE,
+    ZEROS,
+    first_float,
+    hides,
+    may_turn,
+    span,
+)
 from kernellab.tasks.modules.uses import Uses
 
 
@@ -31,10 +44,12 @@ class DeviceDraws:
         return [self._one(_Dice(torch, dice, shape), entry, dims, kind) for entry, shape in pairs]
 
     def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str) -> Any:
+        if kind == TURNED and entry.type.dtype == "bool":
+            return _ends(dice)
         if not entry.type.is_float:
-            return _whole(dice, entry, self._uses.below(entry.name, dims))
-        if kind == OWN or entry.role != "input":
-            values = _like(dice, entry)
+            return _whole(dice, entry, self._uses.below(entry.name, dims), self._uses.marked(entry.name), kind)
+        if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
+            values = _own(dice, entry, kind)
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
         return values.to(getattr(dice.torch, entry.type.dtype))
@@ -59,14 +74,57 @@ class _Dice:
         made = self.torch.empty(self.shape, dtype=dtype, device=self._generator.device)
         return made.random_(low, high + 1, generator=self._generator)
 
+    @property
+    def rows(self) -> _Dice:
+        """One number for each row."""
+        return _Dice(self.torch, self._generator, (*self.shape[:-1], 1))
 
-def _whole(dice: _Dice, entry: GraphInput, below: int) -> Any:
-    low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
-    if entry.type.dtype == "bool":
-        low, high = 0, 1
-    high = max(0, min(high if high > low else low + 1, below - 1))
+    def places(self) -> Any:
+        """Of the elements of a row."""
+        return self.torch.arange(self.shape[-1], device=self._generator.device)
+
+
+def _whole(dice: _Dice, entry: GraphInput, below: int, mark: int | None, kind: str) -> Any:
     name = "uint8" if entry.type.dtype == "bool" else entry.type.dtype
-    return dice.integers(min(low, high), high, getattr(dice.torch, name))
+    values = dice.integers(*span(entry, below, kind), getattr(dice.torch, name))
+    if kind == TURNED and mark is not None:
+        values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
+    return values
+
+
+def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
+    values = _like(dice, entry)
+    if entry.seen is not None and hides(entry):
+        return values.masked_fill_(_hidden(dice, entry.seen.hidden), -math.inf)
+    if kind == "gaps" and entry.role == "input" and math.prod(dice.shape) > 1:
+        return values.mul_(_kept(dice, GAPS))
+    if kind == TURNED and may_turn(entry):
+        return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))
+    return values
+
+
+def _kept(dice: _Dice, zeros: float) -> Any:
+    kept = dice.uniform() >= zeros
+    kept.view(-1)[:1] = True
+    return kept
+
+
+def _hidden(dice: _Dice, share: float) -> Any:
+    """As _hidden of the host's."""
+    places, rows, whole = dice.places(), dice.rows, dice.torch.int64
+    kept, form = rows.integers(0, dice.shape[-1] - 1, whole), rows.integers(0, 2, whole)
+    ends = dice.torch.where(form == 1, places < kept, places > kept)
+    return dice.torch.where(form == 0, dice.uniform() < share, ends) & (places != kept)
+
+
+def _ends(dice: _Dice) -> Any:
+    """As _ends of the host's, in the bytes that a boolean's buffer has."""
+    bytes_ = dice.torch.uint8
+    if dice.shape[-1] < 2:
+        return dice.integers(0, 1, bytes_)
+    cut = dice.rows.integers(1, dice.shape[-1] - 1, dice.torch.int64)
+    first = dice.rows.integers(0, 1, dice.torch.int64) == 1
+    return ((dice.places() < cut) == first).to(bytes_)
 
 
 def _like(dice: _Dice, entry: GraphInput) -> Any:
@@ -105,6 +163,8 @@ def _heavy(dice: _Dice, terms: int) -> Any:
 _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
     "normal": lambda dice, terms: dice.normal(),
     "signed": lambda dice, terms: dice.uniform(-1.0, 1.0),
+    TURNED: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(_kept(dice, ZEROS)),
+    "wide": lambda dice, terms: dice.uniform(-WIDE, WIDE),
     "sparse": _sparse,
     "heavy": _heavy,
     "offset": lambda dice, terms: dice.normal(OFFSET),

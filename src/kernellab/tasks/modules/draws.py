@@ -1,7 +1,8 @@
 """Inputs of a captured module: like its own example, and drawn in ways that make precision and mistakes visible.
 
-Weights are always drawn like the module's own: a kernel may not depend on their values, but a network is made for their
-size. Integers stay in the range that the example had and that whatever they index allows.
+Weights are drawn like the module's own: a kernel may not depend on their values, but a network is made for their size. One
+distribution turns the signs of those that are all the same, as norms begin: training does so too. Integers stay in the
+range that the example had and that whatever they index allows. Where an example holds minus infinity, so do the inputs.
 """
 
 from __future__ import annotations
@@ -13,15 +14,23 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
 
 OWN = "own"
-KINDS = (OWN, "normal", "signed", "sparse", "heavy", "offset")
+TURNED = "turned"
+KINDS = (OWN, "normal", TURNED, "sparse", "heavy", "offset")
 """The first one is timed; a task has those under which its outputs are finite."""
+INSTEAD = {"normal": "gaps", TURNED: "signed", "heavy": "wide"}
+"""What comes instead of one under which they are not."""
 FEW = 4
 OFFSET = 30.0
 HEAVY = 1 / 1.2
+WIDE = 20.0
+GAPS = 0.5
+ZEROS = 0.125
+"""How many elements are zero under "gaps" and under "turned": of every input, so that no sign of zero and no division by it
+goes unseen."""
 
 
 def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Draw]:
@@ -41,22 +50,84 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
     def draw(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
         entry, shape = entries[buffer.name], buffer.shape(dims)
         if not is_float(buffer.dtype):
-            return _whole(rng, entry, buffer, shape, uses.below(entry.name, dims))
-        if kind == OWN or entry.role != "input":
-            return _like(rng, entry, shape).astype(buffer.dtype)
+            if kind == TURNED and entry.type.dtype == "bool":
+                return _ends(rng, shape).astype(buffer.dtype)
+            return _whole(rng, entry, buffer, shape, uses, dims, kind)
+        if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
+            return _own(rng, entry, shape, kind).astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
         return _KINDS[kind](rng, shape, terms).astype(buffer.dtype)
 
     return draw
 
 
-def _whole(rng: np.random.Generator, entry: GraphInput, buffer: Buffer, shape: tuple[int, ...], below: int) -> Array:
-    """Integers: the example's range, below what they index. Without an example small ones."""
+def hides(entry: GraphInput) -> bool:
+    """Whether the example held minus infinity: a mask, and no distribution but its own makes one."""
+    return entry.seen is not None and entry.seen.hidden > 0
+
+
+def may_turn(entry: GraphInput) -> bool:
+    """A weight that is all the same and not zero, as those of norms are before training."""
+    return entry.role == "weight" and entry.seen is not None and entry.seen.low == entry.seen.high != 0
+
+
+def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], kind: str) -> Array:
+    values = _like(rng, entry, shape)
+    if entry.seen is not None and hides(entry):
+        values = np.where(_hidden(rng, shape, entry.seen.hidden), -np.inf, values)
+    elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
+        values = values * _kept(rng, shape, GAPS)
+    elif kind == TURNED and may_turn(entry):
+        values = values * rng.choice((-1.0, 1.0), shape)
+    return np.asarray(values)
+
+
+def _hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Array:
+    """Where minus infinity stands: by chance, or up to or from some element of a row on, as for what comes later and for
+    padding. One element of every row stays."""
+    place, row = np.arange(shape[-1]), (*shape[:-1], 1)
+    kept, form = rng.integers(0, shape[-1], row), rng.integers(0, 3, row)
+    by_chance = rng.random(shape) < share
+    found = np.where(form == 0, by_chance, np.where(form == 1, place < kept, place > kept))
+    return np.asarray(found & (place != kept))
+
+
+def _ends(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Booleans that are set at one end of a row, and not at the other, where it has two."""
+    if shape[-1] < 2:
+        return rng.random(shape) < 0.5
+    row = (*shape[:-1], 1)
+    cut, first = rng.integers(1, shape[-1], row), rng.random(row) < 0.5
+    return np.asarray((np.arange(shape[-1]) < cut) == first)
+
+
+def _whole(
+    rng: np.random.Generator,
+    entry: GraphInput,
+    buffer: Buffer,
+    shape: tuple[int, ...],
+    uses: Uses,
+    dims: Dims,
+    kind: str,
+) -> Array:
+    low, high = span(entry, uses.below(entry.name, dims), kind)
+    values = rng.integers(low, high, shape, dtype=buffer.dtype, endpoint=True)
+    mark = uses.marked(entry.name)
+    if kind == TURNED and mark is not None:
+        values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
+    return values
+
+
+def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
+    """The least and the largest integer: the example's, below what they index; without an example small ones. Under one
+    distribution an index may be any that there is: an example seldom has them all."""
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
     if entry.type.dtype == "bool":
         low, high = 0, 1
+    elif kind == TURNED and below < NO_LIMIT:
+        low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
-    return rng.integers(min(low, high), high, shape, dtype=buffer.dtype, endpoint=True)
+    return min(low, high), high
 
 
 def _like(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...]) -> Array:
@@ -112,6 +183,23 @@ def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
     return np.asarray(rng.standard_normal(shape) + OFFSET)
 
 
+def _kept(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> Array:
+    """Where no zero stands: at the first place never, so that not all of them are."""
+    kept = rng.random(shape) >= zeros
+    kept.reshape(-1)[:1] = True
+    return kept
+
+
+def _turned(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
+    return np.asarray(rng.uniform(-1, 1, shape) * _kept(rng, shape, ZEROS))
+
+
+def _wide(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
+    """Far out on both sides, where "heavy" would be too far."""
+    return rng.uniform(-WIDE, WIDE, shape)
+
+
 _KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...], int], Array]] = {
-    "normal": _normal, "signed": _signed, "sparse": _sparse, "heavy": _heavy, "offset": _offset,
+    "normal": _normal, "signed": _signed, TURNED: _turned, "sparse": _sparse, "heavy": _heavy, "wide": _wide,
+    "offset": _offset,
 }  # fmt: skip

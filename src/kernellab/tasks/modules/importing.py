@@ -24,7 +24,7 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
-from kernellab.tasks.modules.draws import KINDS, OWN
+from kernellab.tasks.modules.draws import INSTEAD, KINDS, OWN, TURNED
 from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
@@ -189,15 +189,23 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 
 
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
-    """The distributions under which the outputs are finite, in float64 and in the module's own types."""
-    task = module_task(record)
+    """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
+    instead of one."""
+    task = module_task(record.model_copy(update={"distributions": (*KINDS, *INSTEAD.values())}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
-    return tuple(kind for kind in KINDS if kind == OWN or _finite(task, dims, kind))
+    tries = [(kind, INSTEAD[kind]) if kind in INSTEAD else (kind,) for kind in KINDS]
+    found = [next((kind for kind in either if kind == OWN or _finite(task, dims, kind)), "") for either in tries]
+    return tuple(kind for kind in found if kind)
 
 
 def _finite(task: Task, dims: Dims, kind: str) -> bool:
     inputs = _drawn(task, dims, kind)
-    values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
+    try:
+        values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
+    except _TORCHS_OWN:
+        if kind != TURNED:
+            raise
+        return False  # an index went through arithmetic on its way: not every one that there is may be drawn
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 

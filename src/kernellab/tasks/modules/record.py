@@ -60,7 +60,7 @@ class ModuleRecord(Record):
     @property
     def digest(self) -> str:
         """Covers what is computed, on what inputs, how exactly; not names, nor where it came from."""
-        seen = [i.seen.model_dump() if i.seen else None for i in self.graph.inputs]
+        seen = [i.seen.model_dump(exclude_defaults=True) if i.seen else None for i in self.graph.inputs]
         return digest([self.graph.digest, self.precision, list(self.distributions), seen])
 
     def text(self) -> bytes:

@@ -7,6 +7,7 @@ together, as far as the fixed sizes allow.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -86,7 +87,12 @@ def _edges(graph: GraphRecord, timed: Sizes) -> list[Sizes]:
 
 
 def _held_out(graph: GraphRecord, timed: Sizes, edges: Sequence[Sizes]) -> list[Sizes]:
-    """Near the timed shape, but no multiple of anything: those that keep the limit first, then the largest of others."""
+    """Near the timed shape, but no multiple of anything: those that keep the limit first, then the largest of others.
+
+    Which ones follows from the graph's digest: the same in every import, and nothing that can be worked out from the timed
+    shape alone. What conditions on the sizes allow may be among fixed shares of it only.
+    """
+    drawn = list(_drawn(timed, random.Random(graph.digest)))
     near = [
         {**timed, **{n: max(2, round(timed[n] * share) + shift) for n in timed}}
         for share, shift in ((0.75, 1), (0.5, -1), (0.9, 3), (0.6, 0), (0.5, 0), (0.75, 0))
@@ -94,7 +100,7 @@ def _held_out(graph: GraphRecord, timed: Sizes, edges: Sequence[Sizes]) -> list[
     single = [
         {**timed, n: size} for n in timed for size in (timed[n] // 2 + 1, timed[n] - 1, timed[n] // 2) if size > 1
     ]
-    others = [*near, *single, *(s for s in _candidates(graph, timed) if s not in edges), *edges]
+    others = [*drawn, *near, *single, *(s for s in _candidates(graph, timed) if s not in edges), *edges]
     kept: list[Sizes] = []
     for sizes in others:
         if sizes != timed and sizes not in kept and valid(graph, sizes):
@@ -102,6 +108,14 @@ def _held_out(graph: GraphRecord, timed: Sizes, edges: Sequence[Sizes]) -> list[
         if len(kept) == _HELD_OUT:
             break
     return kept
+
+
+def _drawn(timed: Sizes, dice: random.Random) -> Iterator[Sizes]:
+    """Every size with a share of its own, then all with the same share: sizes may have to be equal."""
+    for alone in (True, True, True, True, False, False, False, False):
+        shared = dice.uniform(0.5, 0.95)
+        shares = {n: dice.uniform(0.5, 0.95) if alone else shared for n in timed}
+        yield {n: max(2, round(size * shares[n]) - dice.randint(0, 1) * alone) for n, size in timed.items()}
 
 
 def _candidates(graph: GraphRecord, timed: Sizes) -> list[Sizes]:

@@ -20,7 +20,8 @@ _PART_OF = (
     "aten.diagonal",
     "aten.constant_pad_nd",
 )
-_NO_LIMIT = 1 << 31
+NO_LIMIT = 1 << 31
+"""What an integer that indexes nothing is below."""
 _ALL = (1 << 63) - 1
 
 
@@ -38,7 +39,15 @@ class Uses:
 
     def below(self, name: str, dims: dict[str, int]) -> int:
         """Integers of this input must be below this; far away where they index nothing."""
-        return min([_extent(e, dims) for e in self._indexed(name)], default=_NO_LIMIT)
+        return min([_extent(e, dims) for e in self._indexed(name)], default=NO_LIMIT)
+
+    def marked(self, name: str) -> int | None:
+        """An integer that the graph asks for by name, as losses do for what they leave out."""
+        for node, place in self._consumers(name):
+            mark = node.args[1] if node.op in ("aten.eq.Scalar", "aten.ne.Scalar") and place == 0 else None
+            if isinstance(mark, int) and not isinstance(mark, bool):
+                return mark
+        return None
 
     def terms(self, name: str, dims: dict[str, int]) -> int:
         """How many elements of this input go into one sum, by the first thing that is done with it."""

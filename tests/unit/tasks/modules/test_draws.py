@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from tests.unit.tasks.modules import graphs
 
-from kernellab.graph.record import GraphRecord, Ref, Seen
-from kernellab.tasks.modules.draws import KINDS, draws
+from kernellab.graph.record import GraphInput, GraphRecord, Ref, Seen
+from kernellab.tasks.modules.device_draws import DeviceDraws
+from kernellab.tasks.modules.draws import INSTEAD, KINDS, draws
+from kernellab.tasks.modules.host_arrays import array
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.spec import Array, Buffer
 
@@ -24,7 +26,21 @@ def lookup() -> GraphRecord:
 
 
 def drawn(record: GraphRecord, kind: str, buffer: Buffer, **dims: int) -> Array:
-    return draws(record)[kind](np.random.default_rng(0), buffer, dims)
+    return draws(record, (*KINDS, *INSTEAD.values()))[kind](np.random.default_rng(0), buffer, dims)
+
+
+def on_both(record: GraphRecord, kind: str, number: int, buffer: Buffer, **dims: int) -> list[Array]:
+    """As the host draws an input, and as a device would."""
+    pytest.importorskip("torch")
+    there = DeviceDraws(record, "cpu").draw(dims, 0, kind)[number]
+    return [drawn(record, kind, buffer, **dims), array(there)]
+
+
+def sums(second: GraphInput, dtype: str = "float32") -> GraphRecord:
+    """x and something of the same sizes, added."""
+    made = graphs.tensor("d0", "d1")
+    plus = graphs.node("y", "aten.add.Tensor", [Ref(ref="x"), Ref(ref=second.name)], made)
+    return graphs.graph([graphs.given("x", made), second], [plus], {"d0": 64, "d1": 48})
 
 
 def test_an_index_stays_below_what_it_indexes_at_every_shape() -> None:
@@ -90,3 +106,90 @@ def test_indices_are_bounded_through_what_lets_them_all_through(op: str, argumen
     ]
     inputs = [graphs.given("x", graphs.tensor(5)), graphs.given("i", graphs.tensor("d0", dtype="int64"), seen=None)]
     assert Uses(graphs.graph(inputs, nodes, {"d0": 64})).below("i", {"d0": 64}) == limit
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mask_hides_as_many_as_the_examples_and_whole_ends_of_rows(kind: str) -> None:
+    seen = Seen(low=0.0, high=0.0, mean=0.0, zeros=1.0, hidden=0.3)
+    record = sums(graphs.given("mask", graphs.tensor("d0", "d1"), seen=seen))
+    for values in on_both(record, kind, 1, Buffer("mask", ("d0", "d1")), d0=600, d1=48):
+        hidden = values == -np.inf
+        assert not hidden.all(axis=1).any()
+        assert np.isfinite(values[~hidden]).all()
+        assert 0.2 < hidden.mean() < 0.6
+        assert (hidden[:, :16].all(axis=1)).any()
+        assert (hidden[:, -16:].all(axis=1)).any()
+
+
+def test_booleans_are_set_at_one_end_of_a_row_under_one_distribution() -> None:
+    mask = graphs.given("mask", graphs.tensor("d0", "d1", dtype="bool"), seen=None)
+    for values in on_both(sums(mask), "turned", 1, Buffer("mask", ("d0", "d1"), "uint8"), d0=400, d1=48):
+        turns = np.count_nonzero(np.diff(values.astype(int), axis=1), axis=1)
+        assert (turns == 1).all()
+        assert set(values[:, 0].tolist()) == {0, 1}
+    for values in on_both(sums(mask), "turned", 1, Buffer("mask", ("d0", "d1"), "uint8"), d0=400, d1=1):
+        assert set(values.reshape(-1).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(("role", "turns"), [("weight", True), ("buffer", False)])
+def test_weights_that_are_all_the_same_have_both_signs_under_one_distribution(role: str, turns: bool) -> None:
+    seen = Seen(low=1.0, high=1.0, mean=1.0, zeros=0.0)
+    record = sums(graphs.given("w", graphs.tensor("d0", "d1"), role, seen=seen))
+    for values in on_both(record, "turned", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
+        assert 0.5 <= np.abs(values).min() < np.abs(values).max() <= 1.5
+        assert bool((values < 0).any()) == turns
+    for values in on_both(record, "own", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
+        assert values.min() > 0
+
+
+def test_every_input_has_zeros_under_one_distribution() -> None:
+    record = sums(graphs.given("z", graphs.tensor("d0", "d1")))
+    for number, name in enumerate("xz"):
+        for values in on_both(record, "turned", number, Buffer(name, ("d0", "d1")), d0=64, d1=48):
+            assert 0.08 < np.mean(values == 0) < 0.18
+
+
+def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
+    made = graphs.tensor("d0", 40)
+    for op, kinds in {
+        "exp": ("own", "normal", "turned", "sparse", "wide", "offset"),
+        "sqrt": ("own", "gaps", "offset"),
+    }.items():
+        seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
+        record = graphs.graph(
+            [graphs.given("x", made, seen=seen)],
+            [graphs.node("y", f"aten.{op}.default", [Ref(ref="x")], made)],
+            {"d0": 400},
+        )
+        assert graphs.module_record(record).distributions == kinds
+    for values in on_both(record, "gaps", 0, Buffer("x", ("d0", 40)), d0=400):
+        assert 0.4 < np.mean(values == 0) < 0.6
+        assert values.min() >= 0
+    for values in on_both(record, "wide", 0, Buffer("x", ("d0", 40)), d0=400):
+        assert -20 <= values.min() < -19 < 19 < values.max() <= 20
+
+
+def test_an_index_may_be_any_that_there_is_under_one_distribution() -> None:
+    """The example had 0 to 99 of a table of 1000; and -1 is asked for by name."""
+    seen = Seen(low=3, high=99, mean=50, zeros=0)
+    index = graphs.given("i", graphs.tensor("d0", dtype="int64"), seen=seen)
+    nodes = [
+        graphs.node("y", "aten.embedding.default", [Ref(ref="table"), Ref(ref="i")], graphs.tensor("d0", 8)),
+        graphs.node("none", "aten.eq.Scalar", [Ref(ref="i"), -1], graphs.tensor("d0", dtype="bool")),
+    ]
+    record = graphs.graph([graphs.given("table", graphs.tensor(1000, 8)), index], nodes[:1], {"d0": 64})
+    buffer = Buffer("i", ("d0",), "int64")
+    for values in on_both(record, "turned", 1, buffer, d0=20_000):
+        assert set(values.tolist()) == set(range(1000))
+    for values in on_both(record, "own", 1, buffer, d0=20_000):
+        assert set(values.tolist()) == set(range(3, 100))
+    marked = graphs.graph([graphs.given("table", graphs.tensor(1000, 8)), index], nodes, {"d0": 64}, ("y", 0))
+    for values in on_both(marked, "turned", 1, buffer, d0=20_000):
+        assert 0.1 < np.mean(values == -1) < 0.15
+        assert values[0] >= 0
+
+
+def test_a_single_number_is_no_gap() -> None:
+    record = sums(graphs.given("z", graphs.tensor(1), seen=Seen(low=7.0, high=7.0, mean=7.0, zeros=0.0)))
+    for values in on_both(record, "gaps", 1, Buffer("z", (1,)), d0=4, d1=4):
+        assert 3.5 <= values[0] <= 10.5

@@ -20,6 +20,20 @@ def test_the_example_is_timed_and_the_others_differ_from_it() -> None:
     assert not [d for d in (*found.held_out, *found.edge) if d in found.tune]
 
 
+def test_held_out_shapes_follow_from_the_graph_and_not_from_the_timed_shape() -> None:
+    """Whoever knows the timed shape, and how shapes are derived, must not know them: another graph has others."""
+    size = {"d0": 400, "d1": 300}
+    made, found = graphs.tensor("d0", "d1"), []
+    for op in ("exp", "tanh", "sin", "cos", "sigmoid", "erf"):
+        node = graphs.node("y", f"aten.{op}.default", [Ref(ref="x")], made)
+        record = graphs.graph([graphs.given("x", made)], [node], size)
+        assert derive(record) == derive(record)
+        assert derive(record).tune == (size,)
+        found += [tuple(d.values()) for d in derive(record).held_out]
+    assert len(set(found)) == len(found) == 12
+    assert all(190 <= a < 400 and 140 <= b < 300 for a, b in found)
+
+
 def test_an_example_that_is_too_large_is_halved_until_it_fits() -> None:
     record = graphs.graph(
         [graphs.given("x", graphs.tensor("d0", 1024))],

@@ -1,0 +1,152 @@
+"""Kernels that were once verified although they are wrong for their module: each must be rejected, its honest twin must pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .command import Klab
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.backend_c
+
+_HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+
+
+@dataclass(frozen=True)
+class Escape:
+    """`cheat` takes the place of `honest` in the C text."""
+
+    module: str
+    source: str
+    launch: str
+    honest: str
+    cheat: str
+
+
+_EXP = """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.exp(x)
+
+def get_inputs():
+    return [torch.randn(64, 100)]
+"""
+_POOL = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(8).eval()
+
+    def train(self, mode=True):
+        return super().train(False)
+
+    def forward(self, x):
+        return F.max_pool2d(F.relu(self.norm(x)), 2)
+
+def get_inputs():
+    return [torch.randn(4, 8, 16, 16)]
+"""
+_MASK = """
+class Model(nn.Module):
+    def forward(self, x, mask):
+        return torch.softmax(x + mask, -1)
+
+def get_inputs():
+    return [torch.randn(32, 64), torch.zeros(32, 64).masked_fill(torch.rand(32, 64) < 0.3, float("-inf"))]
+"""
+_SIGN = """
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.where(y >= 0, x, -x)
+
+def get_inputs():
+    return [torch.randn(64, 50), torch.randn(64, 50)]
+"""
+_KNOWN_SHAPES = """
+def launch(x, out):
+    a, b = x.shape
+    small = {2, 3, 17, 64, 100}
+    held = ((49, 76), (31, 49))
+    listed = (a, b) in held or {a, b} <= small or b == a + 1 or a == 64 or b == 100
+    kernel("exps")(x, out, x.size, int(listed))
+"""
+_EXPS = """
+#include <math.h>
+void exps(const float *x, float *y, long n, long listed) {
+    for (long i = 0; i < n; i++) y[i] = VALUE;
+}
+"""
+_EACH = "def launch(x, out):\n    kernel('exps')(x, out, x.size, 1)\n"
+ESCAPES = {
+    "far negative arguments are nothing": Escape(
+        _EXP, _EXPS.replace("VALUE", "expf(x[i])"), _EACH, "expf(x[i])", "x[i] < -8 ? 0 : expf(x[i])"
+    ),
+    "right at shapes that follow from the timed one": Escape(
+        _EXP, _EXPS.replace("VALUE", "expf(x[i])"), _KNOWN_SHAPES, "expf(x[i])", "listed ? expf(x[i]) : 0"
+    ),
+    "the pool before the norm": Escape(
+        _POOL,
+        """
+#include <math.h>
+static float one(float x, float f, float m, float b) { return fmaxf((x - m) * f + b, 0); }
+static float most(float a, float b, float c, float d) { return fmaxf(fmaxf(a, b), fmaxf(c, d)); }
+void pool(const float *w, const float *b, const float *m, const float *v, const float *x, float *y, long n, long c, long h,
+          long k) {
+    for (long i = 0; i < n * c; i++) {
+        long q = i % c;
+        float f = w[q] / sqrtf(v[q] + 1e-5f), g = m[q], e = b[q];
+        for (long r = 0; r < h / 2; r++)
+            for (long s = 0; s < k / 2; s++) {
+                const float *a = x + i * h * k + 2 * r * k + 2 * s;
+                y[(i * (h / 2) + r) * (k / 2) + s] = POOLED;
+            }
+    }
+}
+""".replace("POOLED", "most(one(a[0], f, g, e), one(a[1], f, g, e), one(a[k], f, g, e), one(a[k + 1], f, g, e))"),
+        "def launch(w, b, m, v, x, out):\n    kernel('pool')(w, b, m, v, x, out, *x.shape)\n",
+        "most(one(a[0], f, g, e), one(a[1], f, g, e), one(a[k], f, g, e), one(a[k + 1], f, g, e))",
+        "one(most(a[0], a[1], a[k], a[k + 1]), f, g, e)",
+    ),
+    "what is masked is no number": Escape(
+        _MASK,
+        """
+#include <math.h>
+void soft(const float *x, const float *m, float *y, long r, long c) {
+    for (long i = 0; i < r; i++, x += c, m += c, y += c) {
+        float top = -INFINITY, sum = 0;
+        for (long j = 0; j < c; j++) top = fmaxf(top, x[j] + m[j]);
+        for (long j = 0; j < c; j++) sum += y[j] = expf(x[j] + m[j] - top);
+        for (long j = 0; j < c; j++) y[j] /= sum;
+    }
+}
+""",
+        "def launch(x, m, out):\n    kernel('soft')(x, m, out, *x.shape)\n",
+        "expf(x[j] + m[j] - top)",
+        "m[j] == -INFINITY ? NAN : expf(x[j] + m[j] - top)",
+    ),
+    "zero has the wrong sign": Escape(
+        _SIGN,
+        "void sign(const float *x, const float *y, float *z, long n) { for (long i = 0; i < n; i++)"
+        " z[i] = y[i] >= 0 ? x[i] : -x[i]; }",
+        "def launch(x, y, out):\n    kernel('sign')(x, y, out, x.size)\n",
+        "y[i] >= 0",
+        "y[i] > 0",
+    ),
+}
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", ESCAPES)
+def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(klab: Klab, tmp_path: Path, name: str) -> None:
+    found = ESCAPES[name]
+    (tmp_path / "net.py").write_text(_HEAD + found.module)
+    assert found.honest in found.source
+    for which, code in (("honest", 0), ("cheat", 4)):
+        source = found.source if code == 0 else found.source.replace(found.honest, found.cheat)
+        (tmp_path / f"{which}.py").write_text(f'SOURCE = r"""{source}"""\n{found.launch}')
+        options = ("--task", f"{tmp_path / 'net.py'}:Model", "--device", "cpu", "--out", tmp_path / which, "--json")
+        done = klab("verify", tmp_path / f"{which}.py", *options)
+        assert done.code == code, (which, done.out, done.err)
