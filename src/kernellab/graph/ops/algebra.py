@@ -6,6 +6,9 @@ from typing import Any
 
 from kernellab.graph.ops.pairs import Pair, Tensor
 
+_EPS, _TINY = 2.0**-23, 2.0**-1000
+_LOOKED_AT = 1 << 20  # elements
+
 
 def _terms(*pairs: Pair) -> float:
     return max(p.terms for p in pairs)
@@ -36,9 +39,41 @@ def times(a: Pair, factor: float) -> Pair:
 def mean(a: Pair, dims: Any, keepdim: bool) -> Pair:
     if dims is None:
         dims = list(range(a.value.dim()))
-    used = (a.value != 0).double().sum(dims)
-    count = float(used.max()) if used.numel() else 0.0
+    count = terms_of(a.value, dims)
     return Pair(a.value.mean(dims, keepdim=keepdim), a.scale.mean(dims, keepdim=keepdim), max(a.terms, count))
+
+
+def terms_of(values: Tensor, dims: Any) -> float:
+    """Of the largest sum over these dims, such that its root is what adding in any order may cost in ULP of the sum's size:
+    the root of the number of those that count, and what is lost in one direction. Terms too small to show beside the total
+    are; and of terms that are all the same the rounding is the same each time."""
+    size = _rows(values.abs(), dims)
+    unit = (_EPS * size.sum(-1, keepdim=True)).clamp(min=_TINY)
+    small = size < unit
+    kept = ((size != 0) & ~small).double().sum(-1)
+    lost = (size * small).sum(-1) / unit.squeeze(-1)
+    found = float((kept.sqrt() + lost).nan_to_num(0.0, 0.0).max()) if size.numel() else 0.0
+    return max(found, _repeated(size, unit)) ** 2
+
+
+def _repeated(size: Tensor, unit: Tensor) -> float:
+    """Of rows of which more than half are one number: half a unit each time, or the number itself if that is less."""
+    every = max(1, size.numel() // _LOOKED_AT)
+    rows, unit = size[::every], unit[::every]
+    if not rows.numel():
+        return 0.0
+    middle = rows.median(-1, keepdim=True).values
+    same = (rows == middle).double().sum(-1, keepdim=True)
+    cost = same * (middle / unit).clamp(max=0.5) * (same > rows.shape[-1] / 2)
+    return float(cost.nan_to_num(0.0, 0.0).max())
+
+
+def _rows(size: Tensor, dims: Any) -> Tensor:
+    """What is added together, in rows."""
+    over = [dims] if isinstance(dims, int) else list(dims)
+    over = sorted({d % max(1, size.dim()) for d in over}) if size.dim() else []
+    last = size.movedim(over, list(range(-len(over), 0))) if over else size.reshape(*size.shape, 1)
+    return last.flatten(-len(over)) if over else last
 
 
 def rsqrt(a: Pair, eps: float) -> Pair:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled, Tensor
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import counted_whole, either, linear, monotone
+from kernellab.graph.ops.rules import counted_whole, either, monotone
 from kernellab.graph.ops.shapes import drop_dim_pair, drop_dims, drop_dims_of_norm, drop_dims_pair
 
 
 def _reduced(call: Call) -> float:
     """How many elements go into one."""
     return float(call.args[0].value.numel() / max(1, call.result.numel()))
+
+
+def summed(call: Call) -> Scaled:
+    """A sum or a mean: the same of the scales."""
+    x: Pair = call.args[0]
+    dims = call.argument(1, "dim")
+    over = list(range(x.value.dim())) if dims is None or dims == [] else dims
+    return Scaled((call.apply(lambda p: p.scale)[0].abs(),), algebra.terms_of(x.value, over))
 
 
 def prod(call: Call) -> Scaled:
@@ -51,8 +59,8 @@ def vector_norm(call: Call) -> Scaled:
     each = (size ** (order - 1) * x.scale).nan_to_num(0.0, 0.0)
     total = each.sum(dims, keepdim=keep) if dims is not None else each.sum()
     whole = (total / call.result ** (order - 1)).nan_to_num(0.0, 0.0)
-    count = float((x.value != 0).double().sum(dims).max()) if dims is not None else float((x.value != 0).sum())
-    return Scaled((whole.maximum(call.result.abs()),), count)
+    over = dims if dims is not None else list(range(x.value.dim()))
+    return Scaled((whole.maximum(call.result.abs()),), algebra.terms_of(size**order, over))
 
 
 def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice:
@@ -98,8 +106,8 @@ def extreme_dim(largest: bool):  # type: ignore[no-untyped-def]
 
 
 ROWS: list[Op] = [
-    *ops("sum", "reduction", either(linear(), counted_whole), drop_dims, linear=True),
-    *ops("mean", "reduction", linear(_reduced), drop_dims, linear=True),
+    *ops("sum", "reduction", either(summed, counted_whole), drop_dims, linear=True),
+    *ops("mean", "reduction", summed, drop_dims, linear=True),
     *ops("prod", "reduction", either(prod), drop_dims),
     *ops("var", "reduction", variance, drop_dims),
     *ops("var_mean", "reduction", variance, drop_dims_pair),
