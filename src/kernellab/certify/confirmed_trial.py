@@ -67,7 +67,7 @@ def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
     if too_busy(timing, calibration):
         raise UsageError(f"trial {number} was confirmed on a machine too busy to measure on: nothing follows from it",
                          "run it again on a quiet machine")  # fmt: skip
-    genesis = run.genesis
+    genesis = run.asked_for(number)
     win_floor = genesis.settings.win_floor
     _check_figures(confirmation, timing, wins(timing, calibration, win_floor))
     if problem := next(confirmation_problems(trial, confirmation, genesis.format), ""):
@@ -171,7 +171,7 @@ def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
     """What the run's records and its task make of this certificate: everything but its date, its anchor (recheck computes
     that again), its signature, and which of the ledger's heads it names."""
     try:
-        task, _ = task_of(proof.folder)
+        task, _ = task_of(proof.folder, proof.trial.trial)
         task = task.on(proof.genesis.settings.device)
         exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
     except UsageError:

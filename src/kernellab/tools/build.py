@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.instructions import innermost_loop
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.core.targets import backend_of, home_of, language
@@ -89,5 +90,5 @@ def _kept(context: ToolContext, kernel: Kernel, task: Task, locator: str, made: 
     return Compiled(
         artifact=kept.id, target=made.target, dims=made.dims, compiler=artifact.compiler, build_s=round(artifact.build_s, 3),
         code=artifact.code, resources=artifact.resources, scratch_bytes=sum(plan.scratch),
-        kernels=tuple(dict.fromkeys(step.kernel for step in plan.steps)), **common,
+        kernels=tuple(dict.fromkeys(step.kernel for step in plan.steps)), loop=innermost_loop(made.listing), **common,
     )  # fmt: skip

@@ -12,11 +12,10 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from kernellab.core.events import Event, Listener
+from kernellab.core.events import Listener
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.tasks.spec import Dims, Task, dims_label
-from kernellab.verdict.controls import examine
 
 _VERDICTS = 16
 
@@ -36,12 +35,10 @@ class OpenTasks:
     _inputs: dict[str, _Inputs] = field(default_factory=dict)
 
     def open(self, settings: Settings, task: Task, locator: str, emit: Listener) -> OpenTask:
-        """The task, proved and open; from now on it tells `emit`."""
+        """The task, open; from now on it tells `emit`. Whoever asks has proved it."""
         key = (task.fingerprint(), settings.model_dump_json())
         if self._opened is None or key != self._key:
             self.close()
-            for remark in examine(task).remarks:
-                emit(Event("note", f"remark: {remark}"))
             self._opened, self._key = OpenTask(settings, task, locator, emit), key
             atexit.register(self.close)
         self._opened.listen(emit)
