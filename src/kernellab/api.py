@@ -105,6 +105,7 @@ def question(
     from kernellab.propose.models.opening import check_locator
     from kernellab.propose.prompts import PromptBook
     from kernellab.search.question import Question
+    from kernellab.search.scientist.model_session import refuse_impossible
 
     asked = load_science(dict(science))
     code = read_candidate(pytorch).text if pytorch is not None else ""
@@ -113,6 +114,7 @@ def question(
         raise UsageError("these options are for a run with a model", "name it: --model openai:NAME (docs/scientist.md)")
     if asked.model:
         check_locator(asked.model)
+        refuse_impossible(asked)
         PromptBook(folder)
     return Question(asked, code, folder)
 
