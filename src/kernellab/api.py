@@ -102,6 +102,7 @@ def question(
     science: Mapping[str, Any], pytorch: str | Path | None = None, templates: str | Path | None = None
 ) -> Question:
     """What a scientist is to do, checked before anything is opened."""
+    from kernellab.ledger.disk import require_ledger
     from kernellab.propose.models.opening import check_locator
     from kernellab.propose.prompts import PromptBook
     from kernellab.search.question import Question
@@ -113,7 +114,9 @@ def question(
     if not asked.model and (code or folder or any(v is not None for v in science.values())):
         raise UsageError("these options are for a run with a model", "name it: --model openai:NAME (docs/scientist.md)")
     if asked.model:
-        check_locator(asked.model)
+        provider, rest = check_locator(asked.model)
+        if provider == "replay":
+            require_ledger(Path(rest))
         refuse_impossible(asked)
         PromptBook(folder)
     return Question(asked, code, folder)
