@@ -77,6 +77,7 @@ class Workspace:
         """Ends the session, and closes the task that is open. May be used again."""
         with self.lab:
             self.open.close()
+            self.open.close_workbench()
             self.session.close()
 
     def keep_kernel(self, text: str, name: str, spec: Spec, backend: str, space: Space | None = None, why: str = "",
