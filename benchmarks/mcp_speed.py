@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -67,11 +68,11 @@ def main() -> None:
     asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         first, each = asyncio.run(measure(asked.task, asked.shape, asked.more, Path(folder)))
-    load = os.getloadavg()[0]
+    load, used = os.getloadavg()[0], resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = used.ru_utime + used.ru_stime
     print(f"{asked.task} {asked.shape}: list_tasks to a verified kernel {first:.1f} s (aim 15)")
-    print(
-        f"{len(each)} more: median {median(each):.2f} s, longest {max(each):.2f} s (aim 2); load {load:.1f}, {os.cpu_count()} cores"
-    )
+    print(f"{len(each)} more: median {median(each):.2f} s, longest {max(each):.2f} s (aim 2)")
+    print(f"load {load:.1f} on {os.cpu_count()} cores; processor time {spent:.1f} s for {1 + len(each)} kernels")
 
 
 if __name__ == "__main__":
