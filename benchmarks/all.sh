@@ -15,6 +15,7 @@ $py benchmarks/scientist/cuts.py
 $py benchmarks/scientist/budget.py
 $py benchmarks/scientist/overhead.py
 $py benchmarks/memory/simulate.py
+$py benchmarks/mcp_speed.py
 $py benchmarks/learn/tabular.py
 $py benchmarks/study/cpu.py
 $py benchmarks/study/miner.py

@@ -1,4 +1,4 @@
-"""KernelLab: an AI scientist for compute kernels. optimize(), verify(), measure() and @task are the Python API."""
+"""KernelLab: an AI scientist for compute kernels. Its API: optimize(), verify(), measure(), study(), paper(), @task."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 from kernellab.core.version import VERSION
 
 if TYPE_CHECKING:
-    from kernellab.api import measure, optimize, task, verify
+    from kernellab.api import measure, optimize, paper, study, task, verify
 
 __version__ = VERSION
-__all__ = ["__version__", "measure", "optimize", "task", "verify"]
+_API = ("measure", "optimize", "paper", "study", "task", "verify")
+__all__ = ["__version__", "measure", "optimize", "paper", "study", "task", "verify"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:
     """The API is imported when it is first used: confined processes import this package too, and need little of it."""
-    if name in ("optimize", "verify", "measure", "task"):
+    if name in _API:
         from kernellab import api
 
         return getattr(api, name)

@@ -10,15 +10,16 @@ from kernellab.core.errors import UsageError
 from kernellab.core.events import Listener, silent
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
+from kernellab.propose.given import Given, given_candidate
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.outcome import Outcome, default_folder
-from kernellab.tasks.load import load_task
+from kernellab.tasks.load import load_task, task_locator
 from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
 from kernellab.tasks.modules.live import locate_object, with_inputs
 from kernellab.tasks.modules.locate import is_record
 from kernellab.tasks.modules.record import PRECISIONS
-from kernellab.tasks.spec import Dims, parse_dims
+from kernellab.tasks.spec import Dims, Task, parse_dims
 
 if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict is there before all of them are loaded
     from kernellab.evaluate.judge_solution import Judgement
@@ -29,8 +30,8 @@ if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict i
     from kernellab.study.mine.miner import Analysis
     from kernellab.verdict.check_task import Checked
 
-Asked = str | Callable[..., Any]
-"""A built-in name, the path of a task file, a PyTorch module as FILE.py:Class, or a module or function itself."""
+Asked = str | Path | Task | Callable[..., Any]
+"""A built-in name, the path of a task file, a Task, a PyTorch module as FILE.py:Class, or a module or function itself."""
 task = with_inputs
 """@kernellab.task(example_inputs=[...]): a function of tensors, or a module, that the functions here take as it is."""
 
@@ -41,7 +42,7 @@ def optimize(
     example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shapes: Sequence[Dims | str] = (),
-    candidates: Sequence[str | Path] = (),
+    candidates: Sequence[Given] = (),
     out: str | Path | None = None,
     warm_start: str | Path | None = None,
     profile: bool = False,
@@ -66,7 +67,7 @@ def optimize(
     asked = question(science or {}, pytorch, templates)
     task = locate(task, dtype, wishes, example_inputs)
     chosen = [_shape(task, s) for s in shapes]
-    extra = [read_candidate(c) for c in candidates]
+    extra = [given_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
     return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile, asked)
 
@@ -77,7 +78,7 @@ def forecast(
     example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
     shapes: Sequence[Dims | str] = (),
-    candidates: Sequence[str | Path] = (),
+    candidates: Sequence[Given] = (),
     science: Mapping[str, Any] | None = None,
     pytorch: str | Path | None = None,
     templates: str | Path | None = None,
@@ -93,7 +94,7 @@ def forecast(
     asked = question(science or {}, pytorch, templates)
     if not asked.science.model:
         raise UsageError("an estimate is of a run with a model", "name it: --model openai:NAME")
-    on, chosen, known = known_candidates(task, load_settings(settings), [read_candidate(c) for c in candidates])
+    on, chosen, known = known_candidates(task, load_settings(settings), [given_candidate(c) for c in candidates])
     book = PromptBook(asked.templates)
     return estimate(on, chosen, asked.science, len(shapes) or len(on.tune), [c.text for c in known], book)
 
@@ -102,9 +103,11 @@ def question(
     science: Mapping[str, Any], pytorch: str | Path | None = None, templates: str | Path | None = None
 ) -> Question:
     """What a scientist is to do, checked before anything is opened."""
+    from kernellab.ledger.disk import require_ledger
     from kernellab.propose.models.opening import check_locator
     from kernellab.propose.prompts import PromptBook
     from kernellab.search.question import Question
+    from kernellab.search.scientist.model_session import refuse_impossible
 
     asked = load_science(dict(science))
     code = read_candidate(pytorch).text if pytorch is not None else ""
@@ -112,13 +115,16 @@ def question(
     if not asked.model and (code or folder or any(v is not None for v in science.values())):
         raise UsageError("these options are for a run with a model", "name it: --model openai:NAME (docs/scientist.md)")
     if asked.model:
-        check_locator(asked.model)
+        provider, rest = check_locator(asked.model)
+        if provider == "replay":
+            require_ledger(Path(rest))
+        refuse_impossible(asked)
         PromptBook(folder)
     return Question(asked, code, folder)
 
 
 def verify(
-    candidate: str | Path,
+    candidate: Given,
     task: Asked,
     *,
     example_inputs: Sequence[Any] | None = None,
@@ -141,12 +147,12 @@ def verify(
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
     return verify_candidate(
-        task, read_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener, sanitize
+        task, given_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener, sanitize
     )
 
 
 def measure(
-    candidate: str | Path,
+    candidate: Given,
     task: Asked,
     *,
     example_inputs: Sequence[Any] | None = None,
@@ -164,12 +170,12 @@ def measure(
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     return try_candidate(
-        task, read_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
+        task, given_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
     )
 
 
 def build(
-    candidate: str | Path,
+    candidate: Given,
     task: Asked,
     *,
     example_inputs: Sequence[Any] | None = None,
@@ -188,7 +194,7 @@ def build(
 
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
-    return construct(task, read_candidate(candidate), load_settings(settings), chosen, params, listings)
+    return construct(task, given_candidate(candidate), load_settings(settings), chosen, params, listings)
 
 
 def study(
@@ -207,6 +213,14 @@ def study(
     return run_study(path, load_settings(settings), _folder(out, path.stem), [Path(o) for o in others], listener)
 
 
+def paper(run: str | Path, out: str | Path) -> Path:
+    """Write the paper of a run (PDF, page, Markdown, claims) from its ledger; needs kernellab[paper]. Gives the PDF."""
+    from kernellab.report.paper.write import write_paper
+
+    write_paper(Path(run), Path(out))
+    return Path(out) / "paper.pdf"
+
+
 def analyse(run: str | Path) -> Analysis:
     """The patterns in a run's ledger that hold after the correction for many tests."""
     from kernellab.study.mine.miner import mine_run
@@ -216,6 +230,9 @@ def analyse(run: str | Path) -> Analysis:
 
 def locate(task: Asked, dtype: str, wishes: Wishes | None = None, example_inputs: Sequence[Any] | None = None) -> str:
     """The name of a built-in task's variant for this dtype; a task file stands for itself, a PyTorch module is captured."""
+    if isinstance(task, Task):
+        task = task_locator(task)
+    task = str(task) if isinstance(task, Path) else task
     if not isinstance(task, str):
         located = locate_object(task, example_inputs, wishes or Wishes())
     elif example_inputs is not None:

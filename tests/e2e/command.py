@@ -33,6 +33,8 @@ class Done:
     err: str
     session: int = 0
     """Of its processes, unless they left it."""
+    cpu_s: float = 0.0
+    """Processor time that it and its processes took, where it was forked."""
 
     @property
     def json(self) -> dict[str, Any]:
@@ -97,10 +99,10 @@ class Klab:
             }
             warm.stdin.write(json.dumps(request) + "\n")
             warm.stdin.flush()
-            code, session = map(int, warm.stdout.readline().split())
+            code, session, cpu_s = warm.stdout.readline().split()
             with self._lock:
                 self._idle.append(warm)
-            return Done(code, out.read(), err.read(), session)
+            return Done(int(code), out.read(), err.read(), int(session), float(cpu_s))
 
     def _loaded(self) -> subprocess.Popen[str]:
         return subprocess.Popen(

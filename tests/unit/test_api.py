@@ -112,7 +112,7 @@ def test_the_package_gives_its_verbs_whatever_was_imported_before(verb: str) -> 
         getattr(kernellab, verb)(*(["sofmax"] if verb == "optimize" else [__file__, "sofmax"]))
 
 
-def test_the_api_is_three_verbs_and_a_decorator() -> None:
-    assert set(kernellab.__all__) == {"__version__", "measure", "optimize", "task", "verify"}
+def test_the_api_is_five_verbs_and_a_decorator() -> None:
+    assert set(kernellab.__all__) == {"__version__", "measure", "optimize", "paper", "study", "task", "verify"}
     with pytest.raises(AttributeError, match="no attribute 'paper_writer'"):
         _ = kernellab.paper_writer

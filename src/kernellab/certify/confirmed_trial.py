@@ -67,9 +67,9 @@ def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
     if too_busy(timing, calibration):
         raise UsageError(f"trial {number} was confirmed on a machine too busy to measure on: nothing follows from it",
                          "run it again on a quiet machine")  # fmt: skip
-    genesis = run.genesis
+    genesis = run.asked_for(number)
     win_floor = genesis.settings.win_floor
-    _check_figures(confirmation, timing, wins(timing, calibration, win_floor))
+    _check_figures(run.folder, confirmation, timing, wins(timing, calibration, win_floor))
     if problem := next(confirmation_problems(trial, confirmation, genesis.format), ""):
         raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {run.folder}'")
     source = run.store.get(trial.proposal.source).decode()
@@ -119,13 +119,13 @@ def _passed(run: Run, trial: MeasuredTrial, confirmation: Confirmation) -> tuple
     return confirmation.timing, verdict
 
 
-def _check_figures(confirmation: Confirmation, timing: Timing, won: bool) -> None:
+def _check_figures(folder: Path, confirmation: Confirmation, timing: Timing, won: bool) -> None:
     """The ledger verifies, so this is about a laboratory that signs what does not follow."""
     again = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
     said = (timing.speedup, timing.speedup_low, timing.speedup_high, confirmation.win)
     if said != (again.value, again.low, again.high, won):
         raise LedgerFault(f"the figures of trial {confirmation.trial} do not follow from its samples",
-                          "see 'klab audit RUN'")  # fmt: skip
+                          f"see 'klab audit {folder}'")  # fmt: skip
 
 
 def prove_certificate(certificate: Certificate, folder: Path) -> Proof:
@@ -171,7 +171,7 @@ def _as_recorded(certificate: Certificate, proof: Proof) -> Certificate:
     """What the run's records and its task make of this certificate: everything but its date, its anchor (recheck computes
     that again), its signature, and which of the ledger's heads it names."""
     try:
-        task, _ = task_of(proof.folder)
+        task, _ = task_of(proof.folder, proof.trial.trial)
         task = task.on(proof.genesis.settings.device)
         exact, shapes = task.exact, shapes_of(task, in_order(proof.trial.dims, task))
     except UsageError:

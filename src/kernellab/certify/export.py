@@ -108,7 +108,7 @@ def _evidence(path: Path, certificate: Certificate, runs: Sequence[Path]) -> tup
     given = next((r for r in runs if _is_of(r, certificate)), runs[0] if len(runs) == 1 else None)
     folder = need_run(path, certificate, given)
     proof = prove_certificate(certificate, folder)
-    task, locator = task_of(folder)
+    task, locator = task_of(folder, proof.trial.trial)
     task = task.on(proof.genesis.settings.device)
     if task.fingerprint() != certificate.subject.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one that was certified", "certify the trial again")

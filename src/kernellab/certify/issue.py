@@ -28,7 +28,7 @@ def certify(
             f"{folder} is a foreign run: key {proof.ledger.fingerprint} signed it, this laboratory has {key.fingerprint}",
             "certify it where it was made; what another laboratory measured can be looked at with 'klab audit'",
         )
-    task, _ = task_of(folder)
+    task, _ = task_of(folder, number)
     task = task.on(proof.genesis.settings.device)
     shapes = shapes_of(task, in_order(proof.trial.dims, task))
     issued = datetime.now(UTC).isoformat(timespec="seconds")

@@ -37,8 +37,9 @@ from kernellab.evaluate.request import Clocking, Judging, TrialRecord
 from kernellab.ledger.trusted import PinnedKey, default_trusted, own_key, signer_of
 from kernellab.measurement.winning import too_busy, win_threshold
 from kernellab.run.device import machine_of
+from kernellab.search.experiment_run import kept_task
 from kernellab.targets.cpu import processors
-from kernellab.tasks.load import kept_in, load_task
+from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, in_order
 
 Status = Literal["same", "drifted", "failed", "unchecked"]
@@ -142,7 +143,13 @@ def _check_signer(report: Recheck, keys: Sequence[PinnedKey]) -> None:
 
 
 def _task(certificate: Certificate, folder: Path | None) -> tuple[Task | None, str]:
-    locator = certificate.subject.name if certificate.subject.builtin else str(kept_in(folder)) if folder else ""
+    locator = (
+        certificate.subject.name
+        if certificate.subject.builtin
+        else str(kept_task(folder, certificate.evidence.trial))
+        if folder
+        else ""
+    )
     try:
         return load_task(locator).on(home_of(certificate.kernel.backend)), locator
     except UsageError:

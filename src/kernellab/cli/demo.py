@@ -11,6 +11,7 @@ from rich.console import Console
 from kernellab.build.base import Candidate
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
+from kernellab.core.errors import UsageError
 from kernellab.core.settings import load_settings
 from kernellab.ledger.records import AnyResult
 from kernellab.report.audit import audit
@@ -55,6 +56,8 @@ def run_demo(console: Console, out: Path | None, as_json: bool) -> int:
     """Returns the exit code: 0 when a better kernel was found, the cheat caught and every audit passed."""
     started = time.monotonic()
     base = out or default_folder("demo")
+    if base.is_file() or (base.is_dir() and any(base.iterdir())):
+        raise UsageError(f"{base} is there already, and the demo begins its own folder", "choose another --out")
     settings = load_settings({"effort": "quick", "device": "cpu"})
     results: list[AnyResult] = []
     audits = []

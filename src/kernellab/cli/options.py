@@ -53,6 +53,10 @@ Parameter = Annotated[
         help="A parameter of the candidate, as NAME=VALUE (default: the first choice in its SPACE, not launch()'s own).",
     ),
 ]
+Track = Annotated[
+    str | None,
+    typer.Option("--track", help="trackio, tensorboard, wandb or mlflow: log the run there too (docs/tracking.md)."),
+]
 CandidateFile = Annotated[Path, typer.Argument(help="A candidate file.")]
 ForTask = Annotated[str, typer.Option("--task", help="The task it is for: a name, a task file, or FILE.py:Class.")]
 EvalMode = Annotated[bool, typer.Option("--eval", help="Take a PyTorch module in evaluation mode.")]

@@ -25,6 +25,7 @@ from kernellab.cli.options import (
     Shape,
     Target,
     Threads,
+    Track,
     Wait,
 )
 from kernellab.cli.scientist import forecast as show_forecast
@@ -32,16 +33,19 @@ from kernellab.cli.scientist import spent
 from kernellab.cli.screen import Screen
 from kernellab.core.events import Listener
 from kernellab.search.proposers.registry import names
+from kernellab.track.listener import tracked
 
 _out = Screen()
 _PROPOSER = f"Who says what to try next: {', '.join(names())} (replay:RUN tries a recorded run's ideas)."
 _MODEL = "openai:NAME[@URL], anthropic:NAME or replay:RUN: a model that writes kernels."
 
 
-def watch(as_json: bool, action: Callable[[Listener], Any]) -> Any:
-    """Run an action under a display, or in silence for --json."""
-    with make_display(_out, quiet=as_json) as display:
-        return action(display)
+def watch(as_json: bool, action: Callable[[Listener], Any], track: str | None = None) -> Any:
+    """Run an action under a display, or in silence for --json; `track`: with a tracker beside it."""
+    display = make_display(_out, quiet=as_json)
+    listener = tracked(track, display)
+    with display, listener:
+        return action(listener)
 
 
 def finish(outcome: Any, as_json: bool) -> None:
@@ -110,6 +114,7 @@ def run(
     target: Target = None,
     sandbox: SandboxTier = None,
     wait: Wait = False,
+    track: Track = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -140,4 +145,4 @@ def run(
         pages.print_json(forecast.data()) if as_json else show_forecast(_out, forecast)
         return
     asked |= {"out": out, "warm_start": warm_start, "profile": profile}
-    finish(watch(as_json, lambda listener: api.optimize(listener=listener, **asked)), as_json)
+    finish(watch(as_json, lambda listener: api.optimize(listener=listener, **asked), track), as_json)

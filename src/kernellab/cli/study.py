@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import make_display
-from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads
+from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads, Track
 from kernellab.cli.pages import existing, not_sound, print_json, soundness
+from kernellab.cli.run import watch
 from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED, KlabError, LedgerFault, UsageError
 from kernellab.core.files import write_file
@@ -74,6 +75,7 @@ def run(
     compiler: Compiler = None,
     target: Target = None,
     sandbox: SandboxTier = None,
+    track: Track = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -88,8 +90,7 @@ def run(
     )
     folder = out or default_folder(path.stem)
     others = [existing(o) for o in other or []]
-    with make_display(_out, quiet=as_json) as display:
-        report = run_study(path, settings, folder, others, display)
+    report = watch(as_json, lambda listener: run_study(path, settings, folder, others, listener), track)
     finish(report, as_json)
 
 

@@ -21,6 +21,7 @@ from kernellab.cli.options import (
     Json,
     SandboxTier,
     Threads,
+    Track,
     named,
     out_option,
 )
@@ -29,6 +30,7 @@ from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.files import write_file
 from kernellab.core.settings import Settings, load_settings
+from kernellab.track.listener import tracked
 
 if TYPE_CHECKING:
     from kernellab.suite.audit import SuiteAudit
@@ -109,6 +111,7 @@ def run(
     threads: Threads = None,
     compiler: Compiler = None,
     sandbox: SandboxTier = None,
+    track: Track = None,
     out: Annotated[Path | None, out_option("The suite's folder (default: klab-runs/<suite>-<time>).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -132,8 +135,8 @@ def run(
     wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
     asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
-    with _display(as_json) as display:
-        outcome = run_suite(found, asked, folder, display)
+    with tracked(track, _display(as_json)) as listener:
+        outcome = run_suite(found, asked, folder, listener)
     finish(outcome, as_json)
 
 

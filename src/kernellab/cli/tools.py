@@ -139,7 +139,7 @@ def _space(given: list[str] | None) -> dict[str, list[Param]]:
     space: dict[str, list[Param]] = {}
     for text in given or []:
         name, sign, choices = text.partition("=")
-        if not sign:
+        if not sign or "" in choices.split(","):
             raise UsageError(f"'{text}' names no choices", "write --space NAME=1,2,4")
         space[name] = [parse_params([f"{name}={choice}"])[name] for choice in choices.split(",")]
     return space

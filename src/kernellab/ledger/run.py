@@ -26,6 +26,7 @@ from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.lines import Lines
 from kernellab.ledger.merkle import leaf_hash, root_of
 from kernellab.ledger.records import AnyGenesis, AnyResult, Calibration, Environment, Genesis
+from kernellab.ledger.session_records import SESSION_CALL, SESSION_PART, SessionCall, SessionPart
 from kernellab.ledger.store import Store
 from kernellab.tasks.spec import Dims, shape_key
 
@@ -172,11 +173,29 @@ class Run:
     def environments(self) -> list[TypedEntry[Environment]]:
         """The one that it began in, and those in which it was gone on with."""
         begun = TypedEntry(0, self.first.time, self.start.environment)
-        return [begun, *(TypedEntry(e.seq, e.time, e.record.environment) for e in self.of(kinds.RESUME))]
+        later = self.in_order(kinds.RESUME, SESSION_PART)
+        return [begun, *(TypedEntry(e.seq, e.time, e.record.environment) for e in later)]
 
     def environment_at(self, seq: int) -> Environment:
         """The one in force when entry `seq` was written."""
         return [e.record for e in self.environments if e.seq <= seq][-1]
+
+    def part_of(self, trial: int) -> SessionPart | None:
+        """What an agent's session had gone on to when it made this trial; None for what its first entry says."""
+        if not self.count(SESSION_PART) or not 0 <= trial < self.count(kinds.TRIAL):
+            return None
+        seq = self.of(kinds.TRIAL)[trial].seq
+        return next((e.record for e in reversed(self.of(SESSION_PART)) if e.seq < seq), None)
+
+    def asked_for(self, trial: int) -> Genesis:
+        """What the laboratory was asked for when it made this trial."""
+        part = self.part_of(trial)
+        return self.genesis.model_copy(update={"task": part.task, "settings": part.settings}) if part else self.genesis
+
+    @property
+    def calls(self) -> dict[int, SessionCall]:
+        """By trial: the call of an agent's tool that made it."""
+        return {call.trial: call for call in self.records(SESSION_CALL)}
 
     def source(self, trial: AnyTrial) -> str:
         """The text of a trial's candidate."""

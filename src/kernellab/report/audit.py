@@ -44,7 +44,10 @@ from kernellab.evaluate.one_artifact import (
 )
 from kernellab.learn.audit import RewardAudit
 from kernellab.ledger.check import check
+from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.lines import Lines
+from kernellab.ledger.merkle import Frontier, leaf_hash
 from kernellab.ledger.records import (
     FIGURES,
     AnyResult,
@@ -59,7 +62,9 @@ from kernellab.ledger.records import (
     RunSettings,
     Unpublished,
 )
-from kernellab.ledger.run import place_of
+from kernellab.ledger.run import Run, place_of
+from kernellab.ledger.session_records import PURPOSE as SESSION
+from kernellab.ledger.session_records import SessionCall, SessionPart
 from kernellab.ledger.store import Store
 from kernellab.measurement.bench import TOO_GOOD
 from kernellab.measurement.roofline import Ceilings, floor_of
@@ -124,7 +129,10 @@ def audit(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> Audit:
     report.run, report.root, report.fingerprint = found.run, found.root, found.fingerprint
     report.entries, report.ended, report.torn = found.size, found.ended, found.torn
     report.problems.extend(found.problems)
-    if root and root != found.root:
+    went_on = _entries_since(folder, root) if root and root != found.root else 0
+    if went_on:
+        report.remarks.append(f"the session went on after that root was written down: {went_on} more entries")
+    elif root and root != found.root:
         report.problems.append(f"the root is {found.root}, not {root}: the ledger was cut, continued or exchanged")
     _tell_origin(report, look_at(folder, found, witnesses))
     try:
@@ -137,6 +145,23 @@ def audit(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> Audit:
     except LedgerFault as fault:
         report.problems.append(fault.what)
     return report
+
+
+def _entries_since(folder: Path, root: str) -> int:
+    """How many entries a session's ledger has beyond those with this root; 0 for one that never had it, and for other runs,
+    which are given as a whole."""
+    try:
+        if Run(folder).purpose != SESSION:
+            return 0
+        lines = list(Lines(folder / LEDGER_FILE))
+    except LedgerFault:
+        return 0
+    frontier = Frontier()
+    for number, line in enumerate(lines, 1):
+        frontier = frontier.append(leaf_hash(line))
+        if frontier.root().hex() == root:
+            return len(lines) - number
+    return 0
 
 
 def _tell_origin(report: Audit, origin: Origin) -> None:
@@ -167,6 +192,7 @@ class _Reader:
         self._store = Store(folder)
         self._settings: RunSettings | None = None
         self._format = 1
+        self._purpose = ""
         self._calibrations: dict[str, Calibration] = {}
         self._trials: list[AnyTrial] = []
         self._confirmations: dict[int, Confirmation] = {}
@@ -206,6 +232,12 @@ class _Reader:
                     self._report.remarks += [f"task {record.task.name}: {text}" for text in record.task.remarks]
                 for candidate in record.candidates:
                     self._blob(candidate.source, "candidate source")
+                self._purpose = record.purpose
+            case SessionPart():
+                yield from self._part(record)
+            case SessionCall():
+                if not 0 <= record.trial < len(self._trials):
+                    yield f"names trial {record.trial}, which is not there"
             case Calibration():
                 yield from self._calibration(record)
             case FailedTrial() | RejectedTrial() | DuplicateTrial() | MeasuredTrial() | UntimedTrial():
@@ -226,6 +258,14 @@ class _Reader:
                 yield from self._science(record)
         yield from self._study.problems(record)
         yield from self._rewards.problems(record)
+
+    def _part(self, part: SessionPart) -> Iterator[str]:
+        """A session may go on to another task with other settings; in any other run the first entry's hold to its end."""
+        if self._purpose != SESSION:
+            yield f"changes the settings of a run whose purpose is '{self._purpose}'"
+            return
+        self._settings = part.settings
+        self._report.remarks += [f"task {part.task.name}: {text}" for text in part.task.remarks]
 
     def _science(self, record: object) -> Iterator[str]:
         for sha, what in audit_science.blobs_of(record).items():

@@ -19,6 +19,8 @@ from kernellab.core.records import AnyTrial, Confirmation, Dims, MeasuredTrial
 from kernellab.ledger import kinds
 from kernellab.ledger.records import FIGURES, AnyGenesis, AnyResult, Genesis, Published
 from kernellab.ledger.run import Run
+from kernellab.ledger.session_records import PURPOSE as SESSION
+from kernellab.ledger.session_records import SESSION_PART
 from kernellab.search.result import BEST, best_facts, best_name, plain
 from kernellab.study.conduct import HYPOTHESIS_FILE
 from kernellab.study.library import read
@@ -98,10 +100,12 @@ def audit_files(folder: Path) -> FilesAudit:
     for registered in run.records(STUDY):
         _hypothesis(folder, registered, report)
     _copies(folder, run.start, report)
+    for part in run.records(SESSION_PART):
+        _copy(folder, part.file, part.sha256, report)
     for path in sorted(p for p in folder.glob(f"{BEST}*") if p.suffix.lower() in _SUFFIXES):
         _best(path, winners, report)
     for won in winners.values():
-        if won[-1].published:
+        if won[-1].published and run.purpose != SESSION:  # a session leaves no winner beside its ledger
             _missing(folder, won[-1], report)
     return report
 
@@ -162,15 +166,21 @@ def _copies(folder: Path, start: AnyGenesis, report: FilesAudit) -> None:
     """Files that were copied in when the run began, by the SHA-256 that its first entry names."""
     recorded = start.files if isinstance(start, Genesis) else None
     for name, sha in (recorded or {}).items():
-        path = folder / Path(name).name
-        if not path.is_file():
-            report.remarks.append(f"{name} is missing: the run began with one")
-        elif sha256_hex(path.read_bytes()) != sha:
-            report.problems.append(f"{name} was edited: its bytes are not those that the run began with")
+        _copy(folder, name, sha, report)
     if isinstance(start, Genesis) and RECORD_FILE in (start.files or {}) and (folder / RECORD_FILE).is_file():
         _module(folder / RECORD_FILE, start, report)
     if recorded is None and (folder / TASK_FILE).is_file():
         report.remarks.append(f"{TASK_FILE} was not compared: this run did not record its digest")
+
+
+def _copy(folder: Path, name: str, sha: str, report: FilesAudit) -> None:
+    path = folder / Path(name).name
+    if not name:
+        return
+    if not path.is_file():
+        report.remarks.append(f"{name} is missing: the run began with one")
+    elif sha256_hex(path.read_bytes()) != sha:
+        report.problems.append(f"{name} was edited: its bytes are not those that the run began with")
 
 
 def _module(path: Path, start: Genesis, report: FilesAudit) -> None:

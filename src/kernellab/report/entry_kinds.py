@@ -6,6 +6,7 @@ from typing import Any
 
 from kernellab.ledger.kinds import LABORATORY, EntryKind
 from kernellab.ledger.reward_records import REWARD_KINDS
+from kernellab.ledger.session_records import SESSION_KINDS
 from kernellab.ledger.suite_records import SUITE_KINDS
 from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.search.scientist.notebook import KIND_OF
@@ -30,5 +31,6 @@ ENTRY_KINDS: dict[str, EntryKind[Any]] = {
         VERDICT,
         *SUITE_KINDS,
         *REWARD_KINDS,
+        *SESSION_KINDS,
     )
 }

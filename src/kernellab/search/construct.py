@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from kernellab.core.records import Param
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices_of, home_of, title_of
 from kernellab.propose.recipe import Recipe, load_recipes, with_defaults
-from kernellab.targets.base import platform
+from kernellab.targets.base import Workbench, platform
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Dims
 from kernellab.verdict.cases import all_shapes
@@ -70,10 +71,12 @@ class Construction:
 def construct(
     locator: str, candidate: Candidate, settings: Settings, dims: Dims | None = None,
     params: dict[str, Param] | None = None, listings: Sequence[str] = (), discreet: bool = False,
+    opened: Workbench | None = None,
 ) -> Construction:  # fmt: skip
     """`klab build`: every shape that a claim would rest on, nothing run. `listings`: "ptx", "sass" or both.
 
     `discreet`: without the held-out shapes, for whoever may not learn them, not even from what the candidate says of them.
+    `opened`: a workbench of the device and these settings that is open already, and stays so.
     """
     backend = backend_of(candidate.text)
     place = platform(settings.device if settings.device in devices_of(backend) else home_of(backend))
@@ -82,7 +85,7 @@ def construct(
                          "leave --ptx, --sass and --listing out")  # fmt: skip
     task = load_task(locator).on(place.kind)
     dims = dims or min(task.tune, key=task.least_bytes)
-    with place.workbench(settings) as bench:
+    with place.workbench(settings) if opened is None else nullcontext(opened) as bench:
         chosen = with_defaults(bench.builder, candidate, params)
         shapes = [d for d in all_shapes(task, dims) if d == dims or not discreet or d not in task.held_out]
         built = bench.builder.build(task, candidate, chosen, shapes)

@@ -222,15 +222,22 @@ def _facts(task: Task, builtin: bool, remarks: Sequence[str]) -> TaskFacts:
     return TaskFacts.model_validate({"name": task.name, "fingerprint": task.fingerprint(), "builtin": builtin, **more})
 
 
-def task_of(folder: Path) -> tuple[Task, str]:
-    """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record."""
-    asked = Run(folder).genesis
-    locator = asked.task.name if asked.task.builtin else str(kept_in(folder))
+def task_of(folder: Path, trial: int = 0) -> tuple[Task, str]:
+    """A run's task: built in, or the copy kept in the folder; its fingerprint must fit the record. `trial`: in a session,
+    the task of this one."""
+    asked = Run(folder).asked_for(trial)
+    locator = asked.task.name if asked.task.builtin else str(kept_task(folder, trial))
     task = load_task(locator)
     if task.on(asked.settings.device).fingerprint() != asked.task.fingerprint:
         raise UsageError(f"the task '{task.name}' is not the one this run was made with",
                          "use the version of kernellab (or the task file) that made the run")  # fmt: skip
     return task, locator
+
+
+def kept_task(folder: Path, trial: int = 0) -> Path:
+    """The folder's copy of the file of a trial's task."""
+    part = Run(folder).part_of(trial)
+    return folder / Path(part.file).name if part else kept_in(folder)
 
 
 def candidates_of(folder: Path) -> list[Candidate]:

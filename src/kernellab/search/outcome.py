@@ -10,6 +10,7 @@ from typing import Any
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.records import Trust
 from kernellab.ledger.records import AnyResult
+from kernellab.search.outcome_page import outcome_html
 from kernellab.search.result import plain
 
 EXIT = {
@@ -44,6 +45,10 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         return EXIT[self.status]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return outcome_html(self.results, str(self.folder), self.ledger_root)
 
     def data(self) -> dict[str, Any]:
         """The object that --json ends with: the headline shape's figures, then every shape."""

@@ -36,12 +36,17 @@ def replay_trial(folder: Path, number: int, emit: Listener = silent) -> dict[str
     require_sound(folder)
     run = Run(folder)
     trial = run.trial(number)
-    with _open(folder, emit, trial.task) as opened:
+    with _open(run, emit, trial) as opened:
         if _was_timed(trial):
             opened.stage(trial.dims)  # says what it measured, and stays open for the trial
-        level: Literal["screen", "full"] = "full" if run.genesis.purpose == VERIFY else "screen"
-        again = _again(opened, trial, Store(folder), level)
+        again = _again(opened, trial, Store(folder), _level(run, trial))
         return {"run": str(folder), "trial": number, "tier": opened.tier, "trust": opened.trust, **again}
+
+
+def _level(run: Run, trial: AnyTrial) -> Literal["screen", "full"]:
+    """As it was judged then."""
+    call = run.calls.get(trial.trial)
+    return "full" if run.purpose == VERIFY or (call is not None and call.tool == "verify") else "screen"
 
 
 def _was_timed(trial: AnyTrial) -> bool:
@@ -58,9 +63,13 @@ def rerun(folder: Path, count: int, emit: Listener = silent) -> list[dict[str, A
     random.Random(0).shuffle(trials)
     chosen = sorted(trials, key=lambda t: t.trial not in published)[:count]
     rows = []
-    for name in dict.fromkeys(t.task for t in chosen):
-        with _open(folder, emit, name) as opened:
-            rows += _measure_again(opened, folder, [t for t in chosen if t.task == name])
+    alike: dict[str, list[MeasuredTrial]] = {}
+    for trial in chosen:
+        part = run.part_of(trial.trial)
+        alike.setdefault(f"{trial.task} {part.settings if part else ''}", []).append(trial)
+    for same in alike.values():
+        with _open(run, emit, same[0]) as opened:
+            rows += _measure_again(opened, folder, same)
     return rows
 
 
@@ -78,13 +87,13 @@ def _measure_again(opened: OpenTask, folder: Path, trials: list[MeasuredTrial]) 
     return rows
 
 
-def _open(folder: Path, emit: Listener, name: str) -> OpenTask:
-    """For the run's own task, or for another built-in one that its record names (a study may have several)."""
-    run = Run(folder)
-    task, locator = task_of(folder)
-    if task.name != name:
-        task, locator = load_task(name), name
-    settings = Settings(**run.genesis.settings.model_dump(include=_KEPT))
+def _open(run: Run, emit: Listener, trial: AnyTrial) -> OpenTask:
+    """For the trial's task: the run's own, one that a session went on to, or another built-in one that the record names (a
+    study may have several)."""
+    task, locator = task_of(run.folder, trial.trial)
+    if task.name != trial.task:
+        task, locator = load_task(trial.task), trial.task
+    settings = Settings(**run.asked_for(trial.trial).settings.model_dump(include=_KEPT))
     return OpenTask(settings, task, locator, emit, _with_torch(run))
 
 

@@ -24,6 +24,7 @@ from kernellab.ledger.journal import refuse_other_key
 from kernellab.ledger.keys import PublicKey, load_or_create_key
 from kernellab.ledger.records import AnyResult, End, Published
 from kernellab.ledger.run import Run
+from kernellab.ledger.session_records import PURPOSE as SESSION
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea, Listed
 from kernellab.propose.carve import carve
@@ -160,6 +161,8 @@ def carried_over(
 def resume_run(folder: Path, emit: Listener = silent, extra_trials: int = 0) -> Outcome:
     """`klab resume`: go on where the ledger ends. A run that has ended is only read: nothing of its folder changes."""
     asked = Run(folder).genesis
+    if asked.purpose == SESSION:
+        raise UsageError(f"{folder} holds the session of an agent", "the tools begin another; this one can be read")
     if not extra_trials and (outcome := _read_ended(folder)) is not None:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return outcome
@@ -216,15 +219,18 @@ def _prove(task: Task, emit: Listener) -> tuple[str, ...]:
 def _try(
     run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param], done: dict[str, AnyResult]
 ) -> Outcome:  # fmt: skip
-    result = done.get(dims_label(dims))
-    if result is None:
-        stage = run.stage(dims)
-        try:
-            idea = Idea(candidate, params, "handed in by the user", "user")
-            result = search_shape(run, stage, Listed([idea]), Budget(1, 0.0))
-        finally:
-            stage.close()
+    result = done.get(dims_label(dims)) or time_trial(run, dims, candidate, params)
     return _end(run, [result])
+
+
+def time_trial(run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param]) -> AnyResult:
+    """One trial of a run that may go on: judged, timed, confirmed and recorded, with its result."""
+    stage = run.stage(dims)
+    try:
+        idea = Idea(candidate, params, "handed in by the user", "user")
+        return search_shape(run, stage, Listed([idea]), Budget(1, 0.0))
+    finally:
+        stage.close()
 
 
 def _end(run: ExperimentRun, results: list[AnyResult], extras: dict[str, Any] | None = None) -> Outcome:

@@ -92,11 +92,7 @@ def judge_run(
     inputs_seed: str = "",
 ) -> Outcome:  # fmt: skip
     """The trial, its result and the end of the run."""
-    found = _judged(run, dims, candidate, params, inputs_seed)
-    trial = run.record(_trial(run, dims, candidate, params, found))
-    result = _result(run, dims, trial)
-    run.append(kinds.RESULT, result)
-    run.emit(Event("result", result.reason, plain(result)))
+    result = judge_trial(run, dims, candidate, params, inputs_seed)
     extras: dict[str, Any] = {}
     if sanitized:
         from kernellab.search.on_request import sanitize_candidate
@@ -107,6 +103,18 @@ def judge_run(
     outcome = Outcome(run.folder, opened.tier, opened.trust, run.ledger.root, (result,), extras)
     run.emit(Event("end", outcome.status, outcome.data()))
     return outcome
+
+
+def judge_trial(
+    run: ExperimentRun, dims: Dims, candidate: Candidate, params: dict[str, Param], inputs_seed: str = ""
+) -> AnyResult:
+    """One trial of a run that may go on: judged and recorded, with its result."""
+    found = _judged(run, dims, candidate, params, inputs_seed)
+    trial = run.record(_trial(run, dims, candidate, params, found))
+    result = _result(run, dims, trial)
+    run.append(kinds.RESULT, result)
+    run.emit(Event("result", result.reason, plain(result)))
+    return result
 
 
 def _judged(

@@ -202,7 +202,8 @@ class _Conduct:
                 self._done[item.name] = done
                 self._ledger.write(SUITE_TASK, done)
                 progress.done()
-                self._emit(Event("note", progress.line(item.name, f"{done.outcome}: {done.reason}")))
+                line = progress.line(item.name, f"{done.outcome}: {done.reason}")
+                self._emit(Event("note", line, {"suite_task": SUITE_TASK.plain(done)}))
         left = tuple(item.name for item in self._plan.tasks if item.name not in self._done)
         if not left:
             self._ledger.write(kinds.END, End(results=[]))

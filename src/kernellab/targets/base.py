@@ -140,6 +140,10 @@ class Platform(PlatformFacts, ABC):
         """The name of the device, or what to call one that is not here."""
         return self.example.name
 
+    def notes(self, target: str = "") -> tuple[str, ...]:
+        """What whoever writes a kernel for it should know: instructions, caches, limits. `target`: what is built for."""
+        return ()
+
     def kernels(self, built: Built) -> list[dict[str, Any]]:
         """A row for each kernel of the machine code, those of the timed shape first."""
         timed = {step.kernel for step in built.timed.plan.steps}
@@ -157,6 +161,10 @@ class Platform(PlatformFacts, ABC):
 
     def disassembly(self, sandbox: Sandbox, built: Built) -> str:
         """The machine code in words, or ''."""
+        return ""
+
+    def loop(self, sandbox: Sandbox, code: bytes) -> str:
+        """The innermost loop of stored machine code as it was compiled, or ''."""
         return ""
 
     def sanitizer(self) -> Sanitizer | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.core.hardware import cpu_model, memory_bytes
+from kernellab.core.hardware import caches, cpu_model, instruction_set, memory_bytes
 from kernellab.core.targets import Machine
 from kernellab.targets.base import DeviceSetup, Platform, Workbench, open_workbench
 
 if TYPE_CHECKING:
-    from kernellab.build.base import Builder
+    from kernellab.build.base import Builder, Built
     from kernellab.core.settings import Settings
+    from kernellab.sandbox.host import Sandbox
     from kernellab.tasks.spec import Task
 
 OWN_TARGET = "native"
@@ -34,8 +35,27 @@ class CpuPlatform(Platform):
     def here(self) -> str:
         return cpu_model()
 
+    def notes(self, target: str = "") -> tuple[str, ...]:
+        cores = f"{processors()} cores that may be used, {memory_bytes() / 2**30:.0f} GiB of memory"
+        held = caches()
+        return (f"Instruction set: {instruction_set()}", *([f"Data caches: {held}"] if held else []), cores)
+
     def memory_gb(self) -> float:
         return memory_bytes() / 1e9
+
+    @property
+    def listings(self) -> tuple[str, ...]:
+        return ("instructions",)
+
+    def listing(self, sandbox: Sandbox, built: Built, wanted: Sequence[str]) -> str:
+        from kernellab.build.instructions import listing_of
+
+        return listing_of(sandbox, [built.timed.code])
+
+    def loop(self, sandbox: Sandbox, code: bytes) -> str:
+        from kernellab.build.instructions import innermost_loop, listing_of
+
+        return innermost_loop(listing_of(sandbox, [code]))
 
     def workbench(self, settings: Settings) -> Workbench:
         return open_workbench(self.kind, settings, _machine(settings), settings.target or "this processor")

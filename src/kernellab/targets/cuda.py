@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.targets import Machine
 from kernellab.targets.base import DeviceSetup, Platform, Profiler, Sanitizer, Workbench, open_workbench
-from kernellab.targets.cuda_occupancy import occupancy
+from kernellab.targets.cuda_occupancy import limits, occupancy
 
 if TYPE_CHECKING:
     from kernellab.build.base import Built
@@ -40,6 +40,17 @@ class CudaPlatform(Platform):
 
     def here(self) -> str:
         return "an NVIDIA GPU"
+
+    def notes(self, target: str = "") -> tuple[str, ...]:
+        from kernellab.run import driver
+
+        told = []
+        if driver.present():
+            found = driver.Context().properties()
+            target = target or found.target
+            size = f"L2 {found.l2_bytes >> 20} MiB, {found.memory_bytes >> 30} GiB of memory"
+            told.append(f"{found.name}: {found.processors} multiprocessors, {size}")
+        return (*told, *limits(target or self.architecture))
 
     def memory_gb(self) -> float:
         from kernellab.run import driver

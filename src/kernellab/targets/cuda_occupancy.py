@@ -13,6 +13,19 @@ _LIMITS = {  # compute capability: threads and blocks a multiprocessor holds, by
 }  # fmt: skip
 
 
+def limits(target: str) -> tuple[str, ...]:
+    """What a multiprocessor holds, in words; nothing where the architecture is not known."""
+    found = _LIMITS.get(target.rstrip("af"))
+    if found is None:
+        return ()
+    threads, blocks, shared = found
+    most = (shared - _RESERVED_SHARED) // 1024
+    return (
+        f"A multiprocessor: {_REGISTER_FILE} registers (255 at most for a thread), {shared // 1024} KiB of shared memory "
+        f"({most} KiB at most for a block), {threads // 32} warps, {blocks} blocks",
+    )
+
+
 def occupancy(generation: str, threads: int, resources: Mapping[str, int]) -> float:
     """Registers are rounded up to 8 a thread, as the hardware does. 0 where something is not known."""
     if generation not in _LIMITS or not resources.get("registers") or not threads:

@@ -73,6 +73,24 @@ def load_task(locator: str, dtype: str = "") -> Task:
     return load_located(located)
 
 
+def task_locator(task: Task) -> str:
+    """The locator of a Task that somebody holds: a built-in one's name, or the file that its reference is written in, whose
+    TASK must be this one: other processes load it from there."""
+    from kernellab.tasks.builtin import TASKS
+
+    if task.name in TASKS and TASKS[task.name].fingerprint() == task.fingerprint():
+        return task.name
+    file = getattr(getattr(task.reference, "__code__", None), "co_filename", "")
+    try:
+        same = os.path.isfile(file) and load_task(file).fingerprint() == task.fingerprint()
+    except UsageError:
+        same = False
+    if not same:
+        raise UsageError(f"the task '{task.name}' is not the TASK of a file, and every process loads it from one",
+                         "write it into a file as TASK = Task(...), and give its path")  # fmt: skip
+    return file
+
+
 def load_located(locator: str) -> Task:
     """The task of a locator that names no module any more, but may be the record of one."""
     from kernellab.tasks.builtin import TASKS

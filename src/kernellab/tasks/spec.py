@@ -64,7 +64,7 @@ class Buffer:
         return tuple(e if isinstance(e, int) else _extent(e, dims) for e in self.extents)
 
     def nbytes(self, dims: Dims) -> int:
-        return int(np.prod(self.shape(dims), dtype=np.int64)) * np_dtype(self.dtype).itemsize
+        return math.prod(self.shape(dims)) * np_dtype(self.dtype).itemsize
 
 
 def elements(buffers: Iterable[Buffer], dims: Dims) -> int:
@@ -262,6 +262,10 @@ def in_order(dims: Mapping[str, int], task: Task) -> Dims:
     return {name: dims[name] for name in task.dim_names}
 
 
+_LONGEST = 1 << 48
+"""No extent is longer: such a buffer has no place in any machine."""
+
+
 def parse_dims(text: str, task: Task) -> Dims:
     """Read a shape from the command line: "M=4096,N=512" or "4096x512" in the task's order."""
     names = task.dim_names
@@ -273,9 +277,9 @@ def parse_dims(text: str, task: Task) -> Dims:
             dims = dict(zip(names, (int(v) for v in text.lower().split("x")), strict=True))
     except ValueError:
         dims = {}
-    if set(dims) != set(names) or any(v < 1 for v in dims.values()):
+    if set(dims) != set(names) or not all(1 <= v <= _LONGEST for v in dims.values()):
         example = dims_label(task.tune[0])
-        raise UsageError(f"'{text}' is not a shape of task {task.name}", f"write it like {example}")
+        raise UsageError(f"'{text[:80]}' is not a shape of task {task.name}", f"write it like {example}")
     needs, has = task.least_bytes(dims), memory_bytes()
     if needs > has:
         raise UsageError(f"one call at {text} needs {needs / 1e9:.4g} GB, and this machine has {has / 1e9:.4g}",

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.build.base import Built, Candidate, NotBuilt
+from kernellab.build.instructions import innermost_loop
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
-from kernellab.core.targets import backend_of, home_of, language
+from kernellab.core.targets import backend_of, devices_of, home_of, language
 from kernellab.propose.prompts import summarise
 from kernellab.propose.recipe import read_candidate
 from kernellab.search.construct import Construction, construct
@@ -39,6 +40,7 @@ def compile(
     `flags` go behind the file's own FLAGS, into the source that is kept, judged and published; the same list of harmless
     ones is allowed. `params` are choices of its SPACE; the first ones stand for those not given.
     """
+    stays = context is not None
     context = context or ToolContext()
     text, name, wanted = _source(context, src, spec)
     found = backend_of(text)
@@ -53,10 +55,16 @@ def compile(
     kernel = context.workspace.keep_kernel(text, name, wanted, found)
     with context.workspace.lab:
         context.deadline.check()
-        made = construct(
-            locator, Candidate(text, kernel.name), context.choose(), context.dims(wanted, task), dict(params or {}),
-            platform(home_of(found)).listings[:1], discreet=True,
-        )  # fmt: skip
+        settings, tasks = context.choose(), context.workspace.open
+        kind = settings.device if settings.device in devices_of(found) else home_of(found)
+        try:
+            made = construct(
+                locator, Candidate(text, kernel.name), settings, context.dims(wanted, task), dict(params or {}),
+                platform(kind).listings[:1], discreet=True, opened=tasks.workbench(settings, kind) if stays else None,
+            )  # fmt: skip
+        except BaseException:
+            tasks.close_workbench()
+            raise
     return _kept(context, kernel, task, locator, made)
 
 
@@ -89,5 +97,5 @@ def _kept(context: ToolContext, kernel: Kernel, task: Task, locator: str, made: 
     return Compiled(
         artifact=kept.id, target=made.target, dims=made.dims, compiler=artifact.compiler, build_s=round(artifact.build_s, 3),
         code=artifact.code, resources=artifact.resources, scratch_bytes=sum(plan.scratch),
-        kernels=tuple(dict.fromkeys(step.kernel for step in plan.steps)), **common,
+        kernels=tuple(dict.fromkeys(step.kernel for step in plan.steps)), loop=innermost_loop(made.listing), **common,
     )  # fmt: skip

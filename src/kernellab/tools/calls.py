@@ -128,17 +128,19 @@ class ContrastiveSelect(Call):
     name = "contrastive_select"
     about = (
         "Up to n trials of a run that teach the most side by side: clearly different speed, little difference in code. "
-        "db: a run's name. tau 0 is greedy."
+        "Default: all kernels of this session; db: another run's name. tau 0 is greedy."
     )
     long = False
-    db: Short
+    db: Short = ""
     n: int = 4
     scheme: Scheme = "bucket"
     tau: float = TAU
     seed: int = 0
 
     def run(self, context: ToolContext) -> Record:
-        return memory.contrastive_select(context.workspace.run(self.db), self.n, self.scheme, self.tau, seed=self.seed)
+        return memory.contrastive_select(
+            context.workspace.session_run(self.db), self.n, self.scheme, self.tau, seed=self.seed
+        )
 
 
 class Best(Call):
@@ -156,14 +158,16 @@ class Best(Call):
 class Explain(Call):
     name = "explain"
     about = (
-        "A trial of a run in words: verdict, time, what bounds it, how it differs from the fastest. Default: the best."
+        "A trial in words: verdict, time, what bounds it, how it differs from the fastest. trial: its number; or "
+        "id: a kernel's or an artifact's; default: the best. run: default this session."
     )
     long = False
-    run_name: Annotated[Short, Field(alias="run")]
+    run_name: Annotated[Short, Field(alias="run")] = ""
     trial: int | None = None
+    id: Short = ""
 
     def run(self, context: ToolContext) -> Record:
-        return memory.explain(context.workspace.run(self.run_name), self.trial)
+        return memory.explain(context.workspace.session_run(self.run_name), self.id or self.trial)
 
 
 CALLS: tuple[type[Call], ...] = (

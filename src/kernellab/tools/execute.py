@@ -108,13 +108,16 @@ def execute(path: Path, files: Mapping[str, str], settings: Mapping[str, Any] | 
     folder.mkdir(parents=True, exist_ok=True)
     results = _Results()
     done = Executed(plan, folder, environment, ())
-    for step in plan.steps:
-        row = _outcome(context, plan, folder, step, results)
-        results.rows.append(row)
-        done = replace(done, results=tuple(results.rows))
-        write_whole(folder / RESULTS, _lines(done))
-        if _EXIT.get(row["status"], EXIT_BETTER) > EXIT_NOTHING_BETTER:
-            break
+    try:
+        for step in plan.steps:
+            row = _outcome(context, plan, folder, step, results)
+            results.rows.append(row)
+            done = replace(done, results=tuple(results.rows))
+            write_whole(folder / RESULTS, _lines(done))
+            if _EXIT.get(row["status"], EXIT_BETTER) > EXIT_NOTHING_BETTER:
+                break
+    finally:
+        context.workspace.close()
     return done
 
 

@@ -104,4 +104,7 @@ def serve_http(hands: Hands, listening: socket.socket, token: str) -> None:
         streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY
     )
     config = uvicorn.Config(guarded(app, token), log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-    uvicorn.Server(config).run(sockets=[listening])
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        hands.close()

@@ -1,31 +1,25 @@
-"""verify() and benchmark(): an artifact through the laboratory's whole chain, each call in a run folder of its own."""
+"""verify() and benchmark(): an artifact through the laboratory's whole chain; all calls of a session in one ledger."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from kernellab.core.errors import UsageError
-from kernellab.core.records import (
-    Dims,
-    FailedTrial,
-    Rejected,
-    RejectedTrial,
-    UntimedTrial,
-)
+from kernellab.core.records import AnyTrial, Dims, FailedTrial, Rejected, RejectedTrial, UntimedTrial
 from kernellab.core.settings import Settings
 from kernellab.core.targets import home_of, language
-from kernellab.ledger.check import check
-from kernellab.ledger.entry import LEDGER_FILE
-from kernellab.ledger.records import Published
-from kernellab.ledger.run import Run
+from kernellab.evaluate.open_task import OpenTask
+from kernellab.ledger.records import AnyResult, Calibration, Published
+from kernellab.measurement.stats import median
 from kernellab.propose.prompts.withhold import without_paths
-from kernellab.search.outcome import Outcome
+from kernellab.propose.recipe import with_defaults
+from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.reasons import reason_of
-from kernellab.search.runs import try_candidate
-from kernellab.search.verify import verify_candidate
+from kernellab.search.runs import time_trial
+from kernellab.search.verify import judge_trial
 from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
 from kernellab.tasks.spec import Task, dims_label, parse_dims
@@ -53,18 +47,17 @@ def verify(
     ULP that is accepted. It tightens the task's own error budget and never loosens it: where more is asked for, the
     task's budget holds, and the note says so.
     """
-    context = context or ToolContext()
     if tol is not None and not (math.isfinite(tol) and tol >= 0):
         raise UsageError(f"a tolerance of {tol} ULP makes no sense", "give a number from 0 on, or none")
-    kept = context.workspace.artifact(artifact)
-    _task(context, kept, reference, dtype)
-    deadline = context.deadline.sooner(timeout_s)
-    folder = context.workspace.new_run(f"verify-{kept.id}")
-    try:
-        outcome = _judged(context, kept, folder, deadline)
-    except TimeSpent as spent:
-        return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(folder))
-    return _verification(kept, folder, outcome, tol, context)
+    with _at(context) as context:
+        kept = context.workspace.artifact(artifact)
+        _task(context, kept, reference, dtype)
+        deadline = context.deadline.sooner(timeout_s)
+        try:
+            trial, opened = _judged(context, kept, deadline)
+        except TimeSpent as spent:
+            return OutOfTime(artifact=kept.id, timeout_s=deadline.seconds, reason=str(spent), **_record(context))
+        return _verification(kept, trial, opened, tol, context)
 
 
 def benchmark(
@@ -81,9 +74,14 @@ def benchmark(
     `repeats`: at least so many paired samples in the confirmation, which says how much effort is spent. `timeout_s`
     and `vram_gb` are quotas for the whole call and for one candidate's buffers.
     """
-    context = context or ToolContext()
     effort = effort_for(repeats)
-    kept = context.workspace.artifact(artifact)
+    with _at(context) as context:
+        return _benchmarked(context, context.workspace.artifact(artifact), shapes, effort, timeout_s, vram_gb)
+
+
+def _benchmarked(
+    context: ToolContext, kept: Kept, shapes: Sequence[str], effort: str, timeout_s: float, vram_gb: float
+) -> Benchmarked:
     task = _task(context, kept, "", "")
     check_memory(vram_gb, home_of(kept.backend))
     wanted = [parse_dims(shape, task) for shape in shapes] or [kept.dims]
@@ -102,48 +100,80 @@ def benchmark(
     return Benchmarked(artifact=kept.id, effort=effort, rows=tuple(rows))
 
 
-def _row(context: ToolContext, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
-    folder, shape = context.workspace.new_run(f"bench-{kept.id}"), dims_label(dims)
+@contextmanager
+def _at(context: ToolContext | None) -> Iterator[ToolContext]:
+    """The caller's context; without one, one for this call alone, whose session ends with it."""
+    own = context or ToolContext()
     try:
-        outcome = _tried(context, kept, settings, folder, dims, deadline)
+        yield own
+    finally:
+        if context is None:
+            own.workspace.close()
+
+
+def _row(context: ToolContext, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline) -> Timed | NotTimed:
+    shape = dims_label(dims)
+    try:
+        trial, result, refused, known = _timed(context, kept, settings, dims, deadline)
     except TimeSpent as spent:
-        return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(folder))
-    (result,) = outcome.results
-    if outcome.status == "nothing-verified":
-        refused = _refusal(kept, folder, context)
+        return NotTimed(status="out-of-time", shape=shape, reason=str(spent), **_record(context))
+    recorded = _record(context, trial)
+    if refused is not None:
         why = f"{refused.cause}: {refused.reason}"
-        return NotTimed(status="nothing-verified", shape=shape, reason=why, **_record(folder))
+        return NotTimed(status="nothing-verified", shape=shape, reason=why, **recorded)
     if result.status == "busy" or not isinstance(result, Published):
-        return NotTimed(status="busy", shape=shape, reason=without_paths(result.reason), **_record(folder))
+        return NotTimed(status="busy", shape=shape, reason=without_paths(result.reason), **recorded)
     return Timed(
-        status="better" if outcome.status == "better" else "nothing-better", shape=shape,
-        latency_us=result.latency_s * 1e6, **result.model_dump(include=_TIMED), **_record(folder),
+        status="better" if result.status == "better" else "nothing-better", shape=shape,
+        latency_us=result.latency_s * 1e6, bound=known.bound,
+        baseline_us=median(known.baselines[known.fastest][0]) * 1e6, **result.model_dump(include=_TIMED), **recorded,
     )  # fmt: skip
 
 
-def _judged(context: ToolContext, kept: Kept, folder: Path, deadline: Deadline) -> Outcome:
+def _judged(context: ToolContext, kept: Kept, deadline: Deadline) -> tuple[AnyTrial, OpenTask]:
     """In the task that is open already, if it is this one."""
     candidate = context.workspace.candidate(context.workspace.kernel(kept.kernel))
     settings = choose_device(context.choose(effort="quick"), [candidate])
-    tasks = context.workspace.open
+    tasks, session = context.workspace.open, context.workspace.session
     with context.workspace.lab:
         deadline.check()
         try:
-            opened = tasks.open(settings, load_task(kept.task).on(settings.device), kept.task, deadline)
-            return verify_candidate(kept.task, candidate, settings, folder, kept.dims, dict(kept.params), deadline,
-                                    opened=opened, inputs_seed=tasks.inputs(kept.dims))  # fmt: skip
+            task = load_task(kept.task).on(settings.device)
+            session.prove(task, deadline)
+            opened = tasks.open(settings, task, kept.task, deadline)
+            params = with_defaults(opened.builder, candidate, dict(kept.params))
+            run = session.go_on(opened, kept.dims)
+            judge_trial(run, kept.dims, candidate, params, tasks.inputs(kept.dims))
+            return _noted(context, run, "verify", kept), opened
         except BaseException:
             tasks.close()
             raise
 
 
-def _tried(
-    context: ToolContext, kept: Kept, settings: Settings, folder: Path, dims: Dims, deadline: Deadline
-) -> Outcome:
+def _timed(
+    context: ToolContext, kept: Kept, settings: Settings, dims: Dims, deadline: Deadline
+) -> tuple[AnyTrial, AnyResult, Refused | None, Calibration]:
+    """In a task opened for it alone: nothing else may use the machine meanwhile."""
     candidate = context.workspace.candidate(context.workspace.kernel(kept.kernel))
+    settings = choose_device(settings, [candidate])
+    session = context.workspace.session
     with context.workspace.lab:
         deadline.check()
-        return try_candidate(kept.task, candidate, settings, folder, dims, dict(kept.params), deadline)
+        task = load_task(kept.task).on(settings.device)
+        session.prove(task, deadline)
+        with OpenTask(settings, task, kept.task, deadline) as opened:
+            params = with_defaults(opened.builder, candidate, dict(kept.params))
+            run = session.go_on(opened, dims)
+            result = time_trial(run, dims, candidate, params)
+            trial = _noted(context, run, "benchmark", kept)
+            refused = _refusal(kept, run, trial, context) if result.status == "nothing-verified" else None
+            return trial, result, refused, run.first_calibration(dims)
+
+
+def _noted(context: ToolContext, run: ExperimentRun, tool: Literal["verify", "benchmark"], kept: Kept) -> AnyTrial:
+    trial = run.archive.trials[-1]
+    context.workspace.session.note(tool, trial, kept.kernel, kept.id)
+    return trial
 
 
 def _task(context: ToolContext, kept: Kept, reference: str, dtype: str) -> Task:
@@ -160,21 +190,21 @@ def _task(context: ToolContext, kept: Kept, reference: str, dtype: str) -> Task:
     return task
 
 
-def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None, context: ToolContext) -> Verification:
-    if outcome.status == "nothing-verified":
-        return _refusal(kept, folder, context)
-    run = Run(folder)
-    trial = run.trials[0]
-    assert isinstance(trial, UntimedTrial)
+def _verification(
+    kept: Kept, trial: AnyTrial, opened: OpenTask, tol: float | None, context: ToolContext
+) -> Verification:
+    recorded = _record(context, trial)
+    if not isinstance(trial, UntimedTrial):
+        return _refused(kept, trial, context)
     verdict = trial.verdict
     if language(kept.backend).same_code and trial.artifact.code != kept.artifact.code:
         return Refused(artifact=kept.id, cause="build", reason="the build gave other machine code than the artifact's: "
-                       "the compiler or its flags have changed; compile it again", **_record(folder))  # fmt: skip
+                       "the compiler or its flags have changed; compile it again", **recorded)  # fmt: skip
     if tol is not None and tol < verdict.budget_ulp and verdict.max_ulp > tol:
         why = (
             f"its largest error is {verdict.max_ulp:.4g} ULP, and tol={tol:g} was asked for; the task itself allows it"
         )
-        return Refused(artifact=kept.id, cause="tolerance", reason=why, max_ulp=verdict.max_ulp, **_record(folder))
+        return Refused(artifact=kept.id, cause="tolerance", reason=why, max_ulp=verdict.max_ulp, **recorded)
     loose = tol is not None and tol > verdict.budget_ulp
     note = (
         f"tol={tol:g} ULP is looser than the task's own budget: {verdict.budget_ulp:.4g} ULP was applied"
@@ -182,27 +212,36 @@ def _verification(kept: Kept, folder: Path, outcome: Outcome, tol: float | None,
         else ""
     )
     figures = verdict.model_dump(include={"cases", "max_abs_err", "max_ulp", "budget_ulp", "deterministic"})
-    return Verified(artifact=kept.id, tol=None if loose else tol, trust=outcome.trust, tier=outcome.tier, note=note,
-                    **figures, **_record(folder))  # fmt: skip
+    return Verified(artifact=kept.id, tol=None if loose else tol, trust=opened.trust, tier=opened.tier, note=note,
+                    **figures, **recorded)  # fmt: skip
 
 
-def _refusal(kept: Kept, folder: Path, context: ToolContext) -> Refused:
+def _refusal(kept: Kept, run: ExperimentRun, trial: AnyTrial, context: ToolContext) -> Refused:
     """From the trial or its confirmation, whichever said no."""
-    run = Run(folder)
-    trial = run.trials[0]
+    if isinstance(trial, (FailedTrial, RejectedTrial)):
+        return _refused(kept, trial, context)
+    verdict = next(c.verdict for c in run.archive.confirmations if c.trial == trial.trial)
+    assert isinstance(verdict, Rejected)
+    return _rejected(kept, verdict, _record(context, trial))
+
+
+def _refused(kept: Kept, trial: AnyTrial, context: ToolContext) -> Refused:
     if isinstance(trial, FailedTrial):
         source = context.workspace.candidate(context.workspace.kernel(kept.kernel)).text
-        return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source), **_record(folder))
-    verdict = trial.verdict if isinstance(trial, RejectedTrial) else run.confirmations[-1].verdict
-    assert isinstance(verdict, Rejected)
+        return Refused(artifact=kept.id, cause="build", reason=reason_of(trial, source), **_record(context, trial))
+    assert isinstance(trial, RejectedTrial)
+    return _rejected(kept, trial.verdict, _record(context, trial))
+
+
+def _rejected(kept: Kept, verdict: Rejected, recorded: dict[str, Any]) -> Refused:
     return Refused(
         artifact=kept.id, cause=verdict.cause, reason=without_paths(verdict.reason), case=verdict.case,
-        max_ulp=verdict.max_ulp, **_record(folder),
+        max_ulp=verdict.max_ulp, **recorded,
     )  # fmt: skip
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def _record(context: ToolContext, trial: AnyTrial | None = None) -> dict[str, Any]:
     """Where it is recorded; nothing where it ended before there was a ledger."""
-    if not (folder / LEDGER_FILE).is_file():
-        return {"folder": "", "ledger_root": ""}
-    return {"folder": str(folder), "ledger_root": check(folder).root}
+    session = context.workspace.session
+    place = {"folder": str(session.folder) if session.folder else "", "ledger_root": session.root}
+    return {**place, "trial": trial.trial if trial else None}

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = """KernelLab judges and measures compute kernels; nothing you claim is believed, everything is measured.
 list_tasks -> read klab://task/NAME/BACKEND -> write a source -> compile -> verify -> benchmark; best, explain and
-contrastive_select show what was tried. You are never told the held-out shapes that a kernel is judged on."""
+contrastive_select show what was tried in this session, by the same ids.
+You are never told the held-out shapes that a kernel is judged on."""
 
 
 class Hands:
@@ -60,6 +61,10 @@ class Hands:
         except Exception:  # noqa: BLE001  the boundary to the protocol: a fault of ours ends the call, not the server
             traceback.print_exc(file=sys.stderr)
             return self._refusal("the laboratory has a fault of its own", "see the server's standard error")
+
+    def close(self) -> None:
+        """The session is over: its ledger gets its end."""
+        self._context.workspace.close()
 
     def read(self, uri: str) -> str:
         return self._scrub(self.shelf.read(uri))
@@ -153,4 +158,7 @@ def serve_stdio(hands: Hands) -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(main)
+    try:
+        anyio.run(main)
+    finally:
+        hands.close()

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernellab.core.errors import LedgerFault, UsageError
-from kernellab.core.records import Confirmation, MeasuredTrial, Passed, UntimedTrial
+from kernellab.core.records import AnyTrial, Confirmation, MeasuredTrial, Passed, UntimedTrial
 from kernellab.ledger import kinds
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.records import Published
 from kernellab.ledger.run import Run, place_of, well_formed
-from kernellab.ledger.store import Store
+from kernellab.ledger.session_records import PURPOSE as SESSION
 from kernellab.propose.prompts.withhold import without_paths
 from kernellab.search.experiment_run import task_of
 from kernellab.search.memory import select
@@ -22,7 +22,6 @@ from kernellab.search.memory.contrast import contrast
 from kernellab.search.memory.select import Exemplar, Scheme
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
 from kernellab.search.reasons import reason_of
-from kernellab.search.replay import read_trials
 from kernellab.tasks.spec import dims_label, in_order
 from kernellab.tools.records import BestList, BestRow, Chosen, Exemplars, Explanation
 
@@ -41,13 +40,14 @@ def contrastive_select(
         raise UsageError(f"a tau of {tau} cannot be recorded", "give a finite tau from 0 on; 1000 draws evenly")
     folder = Path(db)
     require_sound(folder)
-    trials = read_trials(folder)
-    read = reader_of(Store(folder))
+    run = Run(folder)
+    trials = _tried_once(run)
+    read = reader_of(run.store)
     try:
         found = select.contrastive_select(trials, n, scheme, tau, random.Random(seed), read) if trials else []
     except ValueError as err:
         raise UsageError(str(err), "give a tau from 0 on") from None
-    chosen = tuple(_chosen(e) for e in found)
+    chosen = tuple(_chosen(e).model_copy(update=_ids(run, e.specimen.number)) for e in found)
     return Exemplars(run=folder.name, scheme=scheme, tau=tau, trials=len(trials), chosen=chosen)
 
 
@@ -70,15 +70,16 @@ def best(folders: Sequence[Path], task: str = "") -> BestList:
     return BestList(rows=tuple(sorted(found.values(), key=lambda r: (r.task, r.shape))), unconfirmed=tuple(without))
 
 
-def explain(run: str | Path, trial: int | None = None) -> Explanation:
-    """One trial in words; without a number the confirmed best, or the last one."""
+def explain(run: str | Path, trial: int | str | None = None) -> Explanation:
+    """One trial in words: by its number, or the last one of a kernel's or an artifact's id; without either the confirmed
+    best, or the last one."""
     folder = Path(run)
     ledger = require_sound(folder)
     found = Run(folder)
     if not found.trials:
         raise UsageError(f"run {folder.name} holds no trials", "klab resume goes on with a run that was cut")
     trials, confirmed = found.trials, {c.trial: c for c in found.confirmations}
-    number = trial if trial is not None else _headline(found)
+    number = _number(found, trial)
     if not 0 <= number < len(trials):
         raise UsageError(f"run {folder.name} has no trial {number}", f"it has trials 0 to {len(trials) - 1}")
     specimens = recall(trials, reader_of(found.store))
@@ -88,13 +89,46 @@ def explain(run: str | Path, trial: int | None = None) -> Explanation:
         *_what(chosen),
         *_verdict(chosen, confirmed.get(number)),
         *_time(chosen, confirmed.get(number), found),
+        *_resources(chosen, found),
     ]
     if top is not None and top.number != number:
         words.append(f"beside trial {top.number}, the fastest here: {_beside(chosen, top)}")
     return Explanation(
         run=folder.name, trial=number, status=chosen.trial.status, words=tuple(words),
-        best=top.number if top is not None else None, ledger_root=ledger.root,
+        best=top.number if top is not None else None, ledger_root=ledger.root, **_ids(found, number),
     )  # fmt: skip
+
+
+def _tried_once(run: Run) -> list[AnyTrial]:
+    """Without verdicts on what was timed as well: the timed trial says more."""
+    timed = {_text_of(t) for t in run.trials if isinstance(t, MeasuredTrial)}
+    return [
+        t for t in run.trials if not (isinstance(t, UntimedTrial) and t.status == "verified" and _text_of(t) in timed)
+    ]
+
+
+def _text_of(trial: AnyTrial) -> str:
+    return f"{trial.proposal.source} {sorted(trial.proposal.params.items())} {place_of(trial.task, trial.dims)}"
+
+
+def _ids(run: Run, trial: int) -> dict[str, str]:
+    """The names by which the tools know a trial's kernel and artifact, where they made it."""
+    call = run.calls.get(trial)
+    return {"kernel": call.kernel, "artifact": call.artifact} if call else {}
+
+
+def _number(run: Run, named: int | str | None) -> int:
+    """A trial by its number, or the last one of a kernel or an artifact; the confirmed best where none is named."""
+    if named is None or named == "":
+        return _headline(run)
+    if isinstance(named, int):
+        return named
+    found = [trial for trial, call in run.calls.items() if named in (call.kernel, call.artifact)]
+    if not found:
+        known = ", ".join(dict.fromkeys(call.artifact for call in run.calls.values()))
+        raise UsageError(f"'{named[:80]}' was neither verified nor benchmarked in {run.folder.name}",
+                         f"name one of {known}" if known else "give the number of a trial")  # fmt: skip
+    return found[-1]
 
 
 def _chosen(exemplar: Exemplar) -> Chosen:
@@ -118,18 +152,19 @@ def _told(specimen: Specimen) -> Specimen:
 
 
 def _confirmed_rows(folder: Path) -> list[BestRow]:
-    """A run's results that rest on a confirmation, the last one for each shape."""
+    """A run's results that rest on a confirmation: the last one for each shape; of a session, each call's."""
     run = Run(folder)
-    published = [result for result in run.results if isinstance(result, Published)]
-    if not published:
-        return []
-    task, _ = task_of(folder)
-    rows: dict[str, BestRow] = {}
-    for result in published:
-        proposal, shape = run.trials[result.trial].proposal, dims_label(in_order(result.dims, task))
-        figures = result.model_dump(include=_PUBLISHED)
-        rows[shape] = BestRow(**figures, shape=shape, run=folder.name, name=proposal.name, params=dict(proposal.params))
-    return list(rows.values())
+    results = run.records(kinds.RESULT) if run.purpose == SESSION else run.results
+    rows = []
+    for result in results:
+        if isinstance(result, Published):
+            task, _ = task_of(folder, result.trial)
+            proposal, shape = run.trials[result.trial].proposal, dims_label(in_order(result.dims, task))
+            figures = {**result.model_dump(include=_PUBLISHED), **_ids(run, result.trial)}
+            rows.append(
+                BestRow(**figures, shape=shape, run=folder.name, name=proposal.name, params=dict(proposal.params))
+            )
+    return rows
 
 
 def _rank(row: BestRow) -> tuple[bool, float]:
@@ -193,6 +228,15 @@ def _time(chosen: Specimen, confirmation: Confirmation | None, run: Run) -> list
         f"bound: this shape is bound by {bound}; the machine's ceilings allow {_duration(timing.floor_s)}, "
         f"and the kernel reaches {100 * timing.of_floor:.0f} % of it: {near}",
     ]  # fmt: skip
+
+
+def _resources(chosen: Specimen, run: Run) -> list[str]:
+    """What the compiler says that it uses, and what counters said of it where somebody read them."""
+    trial = chosen.trial
+    used = getattr(getattr(trial, "artifact", None), "resources", {})
+    words = [f"uses: {', '.join(f'{name} {value}' for name, value in used.items())}"] if used else []
+    profiles = [p for p in run.records(kinds.PROFILE) if p.trial == trial.trial]
+    return words + [without_paths(line) for p in profiles for line in p.lines]
 
 
 def _duration(seconds: float) -> str:

@@ -12,11 +12,11 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from kernellab.core.events import Event, Listener
+from kernellab.core.events import Listener
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
+from kernellab.targets.base import Workbench, platform
 from kernellab.tasks.spec import Dims, Task, dims_label
-from kernellab.verdict.controls import examine
 
 _VERDICTS = 16
 
@@ -34,19 +34,35 @@ class OpenTasks:
     _key: tuple[str, str] = ("", "")
     _opened: OpenTask | None = None
     _inputs: dict[str, _Inputs] = field(default_factory=dict)
+    _bench: Workbench | None = None
+    _bench_key: tuple[str, str] = ("", "")
 
     def open(self, settings: Settings, task: Task, locator: str, emit: Listener) -> OpenTask:
-        """The task, proved and open; from now on it tells `emit`."""
+        """The task, open; from now on it tells `emit`. Whoever asks has proved it."""
         key = (task.fingerprint(), settings.model_dump_json())
         if self._opened is None or key != self._key:
             self.close()
-            for remark in examine(task).remarks:
-                emit(Event("note", f"remark: {remark}"))
             self._opened, self._key = OpenTask(settings, task, locator, emit), key
             atexit.register(self.close)
         self._opened.listen(emit)
         self._opened.move(locator)
         return self._opened
+
+    def workbench(self, settings: Settings, kind: str) -> Workbench:
+        """Builders of a device, open for the next kernel too."""
+        key = (kind, settings.model_dump_json())
+        if self._bench is None or key != self._bench_key:
+            self.close_workbench()
+            self._bench, self._bench_key = platform(kind).workbench(settings).__enter__(), key
+            atexit.register(self.close_workbench)
+        return self._bench
+
+    def close_workbench(self) -> None:
+        bench, self._bench = self._bench, None
+        atexit.unregister(self.close_workbench)
+        if bench is not None:
+            with suppress(OSError):
+                bench.__exit__(None, None, None)
 
     def inputs(self, dims: Dims) -> str:
         """The seed of the inputs at a shape, the same for a number of verdicts."""

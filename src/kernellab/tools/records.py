@@ -53,7 +53,8 @@ class NotGenerated(Record):
 
 
 class Compiled(Record):
-    """Machine code and plans, kept under the id `artifact` for the other tools."""
+    """Machine code and plans, kept under the id `artifact` for the other tools. `loop`: the innermost loop of a C kernel
+    as it was compiled."""
 
     status: Literal["built"] = "built"
     artifact: str
@@ -69,6 +70,7 @@ class Compiled(Record):
     resources: dict[str, int]
     scratch_bytes: int
     kernels: tuple[str, ...]
+    loop: str = ""
 
 
 class NotCompiled(Record):
@@ -83,9 +85,11 @@ class NotCompiled(Record):
 
 
 class _Recorded(Record):
-    """`folder` is the run folder; `ledger_root` is worth writing down: an audit can be held against it."""
+    """`folder` is the run folder of the session, `trial` its number there; `ledger_root` is worth writing down: an audit
+    can be held against it."""
 
     artifact: str
+    trial: int | None = None
     folder: str
     ledger_root: str
 
@@ -127,7 +131,8 @@ Verification = Verified | Refused | OutOfTime
 
 
 class Timed(Record):
-    """The confirmed measurement at one shape: `speedup` over the fastest baseline with its 95 % interval."""
+    """The confirmed measurement at one shape: `speedup` over the fastest baseline with its 95 % interval; `bound`: what the
+    shape is bound by."""
 
     status: Literal["better", "nothing-better"]
     shape: str
@@ -135,10 +140,13 @@ class Timed(Record):
     speedup_low: float
     speedup_high: float
     baseline: str
+    baseline_us: float
     latency_us: float
+    bound: str
     gb_per_s: float
     of_floor: float
     max_ulp: float
+    trial: int | None = None
     folder: str
     ledger_root: str
 
@@ -149,6 +157,7 @@ class NotTimed(Record):
     status: Literal["busy", "nothing-verified", "out-of-time", "over-quota"]
     shape: str
     reason: str
+    trial: int | None = None
     folder: str = ""
     ledger_root: str = ""
 
@@ -168,9 +177,12 @@ class Benchmarked(Record):
 
 
 class Chosen(Record):
-    """An exemplar: how fast, why it is shown, and what sets it apart from the trial `beside`."""
+    """An exemplar: how fast, why it is shown, and what sets it apart from the trial `beside`. `kernel` and `artifact`: its
+    ids, where a tool made it."""
 
     trial: int
+    kernel: str = ""
+    artifact: str = ""
     name: str
     params: dict[str, Param]
     bucket: int
@@ -213,6 +225,8 @@ class BestRow(Record):
     baseline: str
     run: str
     trial: int
+    kernel: str = ""
+    artifact: str = ""
     name: str
     params: dict[str, Param]
 
@@ -229,6 +243,8 @@ class Explanation(Record):
 
     run: str
     trial: int
+    kernel: str = ""
+    artifact: str = ""
     status: str
     words: tuple[str, ...]
     best: int | None

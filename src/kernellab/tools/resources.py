@@ -48,7 +48,7 @@ TEMPLATES = {
     "klab://kernel/{id}/source": "a kernel's source",
     "klab://kernel/{id}/log": "what the compiler said when it was last built",
     "klab://artifact/{id}/source": "the source of an artifact",
-    "klab://artifact/{id}/listing": "the PTX of an artifact for a GPU",
+    "klab://artifact/{id}/listing": "the PTX of an artifact for a GPU, the instructions of one for the processor",
     "klab://run/{name}/ledger": "a run's entries, one JSON object a line",
     "klab://run/{name}/trial/{number}": "the record of one trial",
     "klab://run/{name}/trial/{number}/source": "the source of one trial",
@@ -111,7 +111,9 @@ class Shelf:
         kernel = self.context.workspace.kernel(kept.kernel)
         if part == "source":
             return self.context.workspace.candidate(kernel).text
-        return without_paths(self.context.workspace.listing(kept)) or "there is no listing of a C kernel"
+        return (
+            without_paths(self.context.workspace.listing(kept)) or "there is no listing: objdump is not installed here"
+        )
 
     def _ledger(self, name: str) -> str:
         folder = self.context.workspace.run(name)

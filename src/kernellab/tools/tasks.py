@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kernellab.core.targets import backend_of, devices, home_of
-from kernellab.propose.prompts import Brief, DeviceFacts, PromptBook, TaskFacts, Withheld, shown
+from kernellab.propose.prompts import BaselineFacts, Brief, DeviceFacts, PromptBook, TaskFacts, Withheld, shown
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.targets.base import platform
 from kernellab.tasks.builtin import TASKS
@@ -52,8 +52,11 @@ def _line(task: Task, variants: list[Task]) -> TaskLine:
 def brief_of(task: Task, backend: str) -> Brief:
     """The facts that a writer gets: of the shapes, those that are tuned for alone."""
     found = platform(home_of(backend))
-    facts = DeviceFacts.of(found.here(), found.architecture, 0 if found.accelerator else 1)
-    return Brief(task=TaskFacts.of(task, found.kind), device=facts, backend=backend)
+    facts = DeviceFacts.of(found.here(), found.architecture, 0 if found.accelerator else 1, notes=found.notes())
+    here = task.on(found.kind)
+    named = found.baselines(here)
+    beaten = tuple(BaselineFacts.of(here, named, name, None) for name in named)
+    return Brief(task=TaskFacts.of(task, found.kind), device=facts, backend=backend, baselines=beaten)
 
 
 def guide(task: Task, backend: str) -> str:

@@ -23,6 +23,7 @@ from kernellab.core.records import Artifact, Dims, Param, Record
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.tools.open_tasks import OpenTasks
 from kernellab.tools.records import Space, Spec
+from kernellab.tools.session import Session
 
 R = TypeVar("R", bound=Record)
 DEFAULT = "klab-runs"
@@ -61,11 +62,23 @@ class Kept(Record):
 
 @dataclass
 class Workspace:
-    """`lab` is held while a laboratory works: two at a time would measure each other. `open`: the task verified last."""
+    """`lab` is held while a laboratory works: two at a time would measure each other. `open`: the task verified last.
+    `session`: the ledger of everything that is judged and timed here until it is closed."""
 
     folder: Path
     lab: threading.Lock = field(default_factory=threading.Lock)
     open: OpenTasks = field(default_factory=OpenTasks)
+    session: Session = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.folder)
+
+    def close(self) -> None:
+        """Ends the session, and closes the task that is open. May be used again."""
+        with self.lab:
+            self.open.close()
+            self.open.close_workbench()
+            self.session.close()
 
     def keep_kernel(self, text: str, name: str, spec: Spec, backend: str, space: Space | None = None, why: str = "",
                     origin: str = "user") -> Kernel:  # fmt: skip
@@ -115,6 +128,17 @@ class Workspace:
 
     def listing(self, kept: Kept) -> str:
         return (self.folder / _ARTIFACTS / kept.id / "listing.txt").read_text(errors="replace")
+
+    def session_run(self, name: str) -> Path:
+        """The run of this name; without one, that of the session."""
+        if name:
+            return self.run(name)
+        if self.session.folder is None:
+            known = ", ".join(self.runs()[-5:]) or "none yet"
+            raise UsageError(
+                "nothing was verified or benchmarked in this session yet", f"name a run; runs here: {known}"
+            )
+        return self.session.folder
 
     def new_run(self, name: str) -> Path:
         """A folder for a run that does not exist yet: NAME-r1, NAME-r2, ..."""

@@ -324,7 +324,20 @@ def unknown_status(entries: Bodies) -> None:
     first(entries, "trial", "measured")["status"] = "splendid"
 
 
+def settings_changed_half_way(entries: Bodies) -> None:
+    start = entries[0][1]
+    part = {name: copy.deepcopy(start[name]) for name in ("task", "settings", "environment")}
+    part["settings"]["win_floor"] = 1.0
+    entries.insert(1, ("session-part", {**part, "file": "", "sha256": ""}))
+
+
+def call_of_the_absent(entries: Bodies) -> None:
+    entries.append(("session-call", {"tool": "verify", "trial": 99, "kernel": "k", "artifact": "a"}))
+
+
 FOUND: dict[Change, str] = {
+    settings_changed_half_way: "changes the settings of a run whose purpose is 'search'",
+    call_of_the_absent: "names trial 99, which is not there",
     sample: "latency_s is ",
     pairs_dropped: "is not a well-formed record",
     lost_win: "says win=False, the rule says True",

@@ -1,6 +1,7 @@
 """The prompt protocol: facts in, text out; text in, a typed reply or a format failure out. No model is called here."""
 
 from kernellab.propose.prompts.facts import (
+    BaselineFacts,
     Contrast,
     DeviceFacts,
     Experiment,
@@ -22,6 +23,7 @@ from kernellab.propose.prompts.withhold import Withheld
 
 __all__ = [
     "KINDS",
+    "BaselineFacts",
     "Brief",
     "CodeReply",
     "Contrast",

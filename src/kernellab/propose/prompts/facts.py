@@ -1,23 +1,24 @@
 """What a prompt may hold, and nothing else: templates see these and no record, task or path.
 
-Held-out shapes, edge shapes, seeds, baselines and file paths have no field here, so no template, a user's own
+Held-out shapes, edge shapes, seeds and file paths have no field here, so no template, a user's own
 included, can show them. Free text that comes with a task is cleaned on the way (withhold.py).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from kernellab.core.records import FailedTrial, MeasuredTrial, Param, RejectedTrial, UntimedTrial
 from kernellab.core.targets import backend_of
 from kernellab.measurement.roofline import Ceilings
-from kernellab.propose.prompts.reference import reference_text
+from kernellab.propose.prompts.reference import UNAVAILABLE, reference_text
 from kernellab.propose.prompts.withhold import Withheld, without_paths
 from kernellab.tasks.dtypes import is_short
 from kernellab.tasks.spec import IEEE, Task, dims_label
+from kernellab.tasks.tunable import Tunable
 
 MOST_DIFF_LINES = 120
 Stage = Literal["format", "build", "launch", "verify", "measure"]
@@ -141,6 +142,28 @@ class DeviceFacts:
 
 
 @dataclass(frozen=True)
+class BaselineFacts:
+    """What a kernel is compared with. `latency_us` is None where nothing was timed, `source` '' where it is not the task's
+    own."""
+
+    name: str
+    latency_us: float | None = None
+    source: str = ""
+
+    @staticmethod
+    def of(
+        task: Task, baselines: Mapping[str, Callable[..., object]], name: str, latency_s: float | None
+    ) -> BaselineFacts:
+        """`name`: as a calibration has it, with the settings of its knobs."""
+        found = baselines.get(name.partition("[")[0])
+        function = found.function if isinstance(found, Tunable) else found
+        own = function is not None and not task.captured and not name.startswith("torch.")
+        source = shown(reference_text(function), Withheld.of(task)) if own and function is not None else ""
+        plain = "" if source == UNAVAILABLE else source
+        return BaselineFacts(name, None if latency_s is None else latency_s * 1e6, plain)
+
+
+@dataclass(frozen=True)
 class KernelFacts:
     """A kernel that was tried. What was not measured is None; `reason` says why where it failed."""
 
@@ -157,6 +180,8 @@ class KernelFacts:
     shared_bytes: int | None = None
     reason: str = ""
     why: str = ""
+    bound: str = ""
+    loop: str = ""
 
     @property
     def backend(self) -> str:
@@ -187,8 +212,9 @@ class KernelFacts:
             return KernelFacts(*common, "busy", shape, None, None, None, *static, trial.reason, why)
         timing = trial.timing
         speedup = Interval(timing.speedup, timing.speedup_low, timing.speedup_high)
+        bound = "memory" if timing.memory_floor_s >= 0.999 * timing.floor_s else "arithmetic"
         return KernelFacts(
-            *common, "measured", shape, speedup, timing.latency_s * 1e6, timing.of_floor, *static, why=why
+            *common, "measured", shape, speedup, timing.latency_s * 1e6, timing.of_floor, *static, why=why, bound=bound
         )
 
 

@@ -30,6 +30,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from kernellab.core.errors import UsageError
 from kernellab.core.targets import backends, language, languages
 from kernellab.propose.prompts.facts import (
+    BaselineFacts,
     Contrast,
     DeviceFacts,
     Experiment,
@@ -87,6 +88,7 @@ class Brief:
     verifier: VerifierFacts | None = None
     mistakes: tuple[Mistake, ...] = ()
     feedback: Literal["full", "timing"] = "full"
+    baselines: tuple[BaselineFacts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,15 @@ def _timing_only(brief: Brief) -> Brief:
     def bare(kernel: KernelFacts) -> KernelFacts:
         status = kernel.status if kernel.status in ("measured", "untried") else "failed"
         return replace(
-            kernel, status=status, of_floor=None, registers=None, spill_bytes=None, shared_bytes=None, reason=""
+            kernel,
+            status=status,
+            of_floor=None,
+            registers=None,
+            spill_bytes=None,
+            shared_bytes=None,
+            reason="",
+            bound="",
+            loop="",
         )
 
     return replace(

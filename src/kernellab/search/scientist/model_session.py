@@ -27,6 +27,7 @@ from kernellab.propose.models import (
     load_prices,
     open_model,
 )
+from kernellab.propose.models.base import Usage
 from kernellab.propose.models.client import SdkClient
 from kernellab.propose.models.journal import exchanges
 from kernellab.propose.prompts import PromptBook
@@ -80,6 +81,27 @@ def open_session(run: ExperimentRun, science: Science, pytorch: str = "", policy
     )  # fmt: skip
     notebook = Notebook(run.append, notes_of(recorded))
     return ModelSession(science, author, account, notebook, pytorch, client)
+
+
+def refuse_impossible(science: Science) -> None:
+    """UsageError for a budget that not even one call fits into, or that nobody could keep, before anything is opened."""
+    kind, _, rest = science.model.partition(":")
+    if kind == "replay":
+        return
+    name, prices, budget = rest.partition("@")[0], load_prices(), budget_of(science)
+    if budget.calls == 0 or budget.seconds == 0:
+        raise UsageError("a budget of nothing allows no call", "give more than 0, or leave --model out")
+    if budget.usd is not None and prices.of(name) is None:
+        raise UsageError(
+            f"a budget in dollars cannot be kept: {prices.note(name)}", "give its price, or use --budget-tokens"
+        )
+    if budget.tokens is not None and budget.tokens < science.max_tokens:
+        raise UsageError(f"a budget of {budget.tokens} tokens is less than one reply may take: {science.max_tokens}",
+                         "give more, or set a smaller max_tokens")  # fmt: skip
+    least = prices.cost(name, Usage(tokens_in=0, tokens_out=science.max_tokens, tokens_cached=0))
+    if budget.usd is not None and least is not None and budget.usd < least:
+        raise UsageError(f"a budget of ${budget.usd:g} is less than one reply may cost: ${least:.4f}",
+                         "give more, or set a smaller max_tokens")  # fmt: skip
 
 
 def budget_of(science: Science) -> Budget:

@@ -16,7 +16,9 @@ from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, DuplicateTrial, MeasuredTrial
 from kernellab.core.targets import default_language, recorded_machine
 from kernellab.measurement.roofline import Ceilings
+from kernellab.measurement.stats import median
 from kernellab.propose.prompts import (
+    BaselineFacts,
     Brief,
     Contrast,
     DeviceFacts,
@@ -49,6 +51,7 @@ class PromptContext:
         self.secret = Withheld.of(task)
         self.task = TaskFacts.of(task, run.settings.device)
         self.read = reader_of(run.store)
+        self._loops: dict[str, str] = {}
 
     @cached_property
     def device(self) -> DeviceFacts:
@@ -56,9 +59,18 @@ class PromptContext:
         ceilings = Ceilings.recorded(run.first_calibration(self.dims).ceilings)
         name = run.device_name
         found, machine = recorded_machine(name)
+        notes = (*run.opened.platform.notes(run.settings.target), f"Compiler: {run.opened.environment['compiler']}")
         if machine is None:
-            return DeviceFacts.of(name, found.architecture, run.settings.threads, ceilings)
-        return DeviceFacts.of(name, machine.architecture, machine.processors, ceilings)
+            return DeviceFacts.of(name, found.architecture, run.settings.threads, ceilings, notes)
+        return DeviceFacts.of(name, machine.architecture, machine.processors, ceilings, notes)
+
+    @cached_property
+    def baseline(self) -> BaselineFacts:
+        """The fastest one at this shape, as the run measured it first."""
+        measured = self.run.first_calibration(self.dims)
+        latency = median(measured.baselines[measured.fastest][0])
+        known = self.run.opened.platform.baselines(self.run.task)
+        return BaselineFacts.of(self.run.task, known, measured.fastest, latency)
 
     @property
     def backend(self) -> str:
@@ -98,7 +110,15 @@ class PromptContext:
     def kernel(self, number: int) -> KernelFacts:
         trial = self.run.archive.settled(self.run.archive.trials[number])
         assert not isinstance(trial, DuplicateTrial)
-        return KernelFacts.of(trial, self.read(trial.proposal.source), self.task, self.secret)
+        facts = KernelFacts.of(trial, self.read(trial.proposal.source), self.task, self.secret)
+        return replace(facts, loop=self._loop(trial.artifact.code)) if isinstance(trial, MeasuredTrial) else facts
+
+    def _loop(self, code: str) -> str:
+        """Of stored machine code, each disassembled once."""
+        if code not in self._loops:
+            opened = self.run.opened
+            self._loops[code] = opened.platform.loop(opened.device.sandbox, self.run.store.get(code))
+        return self._loops[code]
 
     def kernels(self, chosen: Sequence[Exemplar]) -> tuple[KernelFacts, ...]:
         """Slowest first, so that the best is the last to go where a prompt is too long; each once."""
@@ -142,7 +162,8 @@ class PromptContext:
         return TestedHypothesis(claim, tested.verdict, effect, tuple(tested.trials), tested.device)
 
     def brief(self, backend: str, **parts: Any) -> Brief:
-        return Brief(self.task, self.device, backend, feedback=self.session.science.feedback, **parts)
+        feedback = self.session.science.feedback
+        return Brief(self.task, self.device, backend, feedback=feedback, baselines=(self.baseline,), **parts)
 
     def experiment(self, reply: Any) -> Experiment | None:
         return None if reply is None else reply.fact()

