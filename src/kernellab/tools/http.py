@@ -54,7 +54,7 @@ def read_address(text: str) -> tuple[str, int]:
     return "127.0.0.1" if host == "localhost" else host, int(port)
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, option: str = "--http") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -64,9 +64,14 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as err:
         made.close()
         raise EnvironmentFault(
-            f"port {port} cannot be had: {err.strerror}", "choose another with --http PORT"
+            f"port {port} cannot be had: {err.strerror}", f"choose another with {option} PORT"
         ) from None
     return made
+
+
+def loopback_names(port: int) -> list[str]:
+    """What a browser or client on this machine may call the server; any other Host is a rebound DNS name."""
+    return [f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"]
 
 
 def guarded(app: App, token: str) -> App:
@@ -98,7 +103,7 @@ def serve_http(hands: Hands, listening: socket.socket, token: str) -> None:
     except ImportError:
         raise missing() from None
     port = listening.getsockname()[1]
-    names = [f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"]
+    names = loopback_names(port)
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     app = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security, max_request_body_size=_MOST_BODY

@@ -178,7 +178,28 @@ def _panel(alt: Any, name: str, values: list[str], width: int, leads: bool, firs
     )  # fmt: skip
 
 
-_CHARTS: dict[str, Callable[[Any, Rows], Any]] = {"convergence": _convergence, "roofline": _roofline, "sweep": _sweep}
+def _samples(alt: Any, rows: Rows) -> Any:
+    """The raw pairs of one measurement in their order."""
+    sides = list(dict.fromkeys(row["side"] for row in rows))
+    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=["#1b7837", "#111111"]), title="side")
+    shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "square"]), title="side")
+    x = alt.X("pair:Q", title="pair", axis=alt.Axis(format="d", tickMinStep=1), scale=alt.Scale(nice=False, padding=8))
+    y = alt.Y("us:Q", title="seconds a call, µs", scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
+    chart = alt.Chart(alt.NamedData(name=_DATA)).mark_point(filled=True, size=24, opacity=0.75)
+    return chart.encode(x=x, y=y, color=colour, shape=shape).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _fast_p(alt: Any, rows: Rows) -> Any:
+    """The share of tasks that are faster than p times the strongest baseline, by the lower ends of their intervals."""
+    x = alt.X("p:Q", title="p: times as fast as the strongest baseline", scale=alt.Scale(zero=True, nice=False))
+    y = alt.Y("share:Q", title="fast_p, share of tasks", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"))
+    chart = alt.Chart(alt.NamedData(name=_DATA)).mark_line(interpolate="step-before", strokeWidth=1.8, color="#1b7837")
+    return chart.encode(x=x, y=y).properties(width=_WIDTH, height=_HEIGHT)
+
+
+_CHARTS: dict[str, Callable[[Any, Rows], Any]] = {
+    "convergence": _convergence, "roofline": _roofline, "sweep": _sweep, "samples": _samples, "fast_p": _fast_p,
+}  # fmt: skip
 
 
 def _natural(text: str) -> tuple[int, float, str]:
