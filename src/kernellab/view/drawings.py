@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kernellab.core.errors import KlabError
 from kernellab.core.records import Timing
@@ -31,9 +33,16 @@ def drawing(name: str, formula: str, rows: Rows, title: str, alt: str) -> Drawin
     if not rows:
         return None
     try:
-        return Drawing(name, title, alt, draw(spec_of(formula, rows, {}), rows))
+        return Drawing(name, title, alt, _drawn(formula, json.dumps(rows)))
     except KlabError as fault:
         return Drawing(name, title, alt, missing=f"{fault.what} ({fault.fix})")
+
+
+@lru_cache(maxsize=256)
+def _drawn(formula: str, rows: str) -> str:
+    """The same rows are drawn once, however often a page is looked at."""
+    plain: Rows = json.loads(rows)
+    return draw(spec_of(formula, plain, {}), plain)
 
 
 def convergence(run: LedgerPrefix, index: int) -> Drawing | None:

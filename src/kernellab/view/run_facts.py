@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kernellab.ledger import kinds
-from kernellab.ledger.records import Environment
+from kernellab.ledger.records import Environment, Published
 from kernellab.measurement.stats import median
 from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.figures import best_trial
@@ -96,5 +96,6 @@ def _shape(run: LedgerPrefix, index: int, shape: Shape) -> ShapeFacts:
         floor_ms=calibration.floor_s * 1e3 if calibration else None,
         noise=calibration.noise_floor if calibration else None,
         best=line_of(found, confirmations.get(found.trial)) if found is not None else None,
-        result=outcome(result) if result else "", reason=result.reason if result else "",
+        result=outcome(result) if result else "",
+        reason="" if result is None or isinstance(result, Published) else result.reason,
     )  # fmt: skip

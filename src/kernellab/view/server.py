@@ -48,19 +48,19 @@ def make_app(site: Site, token: str, port: int) -> Starlette:
 
     def refused(request: Request) -> Response | None:
         if request.headers.get("host", "") not in hosts:
-            return page(site.message(421, "Refused", "this name does not lead here", "open the address with 127.0.0.1"))
+            return page(site.refusal(421, "this name does not lead here", "open the address with 127.0.0.1"))
         given = request.cookies.get(cookie, "") or request.headers.get("authorization", "").removeprefix("Bearer ")
         asked = parse_qs(request.url.query)
         if "token" in asked:
             if not _same(asked.pop("token")[0], token):
-                return page(site.message(403, "Refused", "the token is a wrong one", _SECOND_WORD))
+                return page(site.refusal(403, "the token is a wrong one", _SECOND_WORD))
             answer = RedirectResponse(_local(request, asked), 303, _headers())
             answer.set_cookie(cookie, token, httponly=True, samesite="strict", path="/")
             return answer
         if not given:
-            return page(site.message(401, "Refused", "a token is needed", _SECOND_WORD))
+            return page(site.refusal(401, "a token is needed", _SECOND_WORD))
         if not _same(given, token):
-            return page(site.message(403, "Refused", "the token is of another klab view", _SECOND_WORD))
+            return page(site.refusal(403, "the token is of another klab view", _SECOND_WORD))
         return None
 
     def answer(request: Request) -> Response:

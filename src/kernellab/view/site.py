@@ -27,6 +27,7 @@ from kernellab.view.trial_facts import trial_facts
 _RUN = re.compile(r"run/([0-9a-f]{16})/(?:(index)\.html|page-(\d{1,9})\.html|trial-(\d{1,9})\.html|(notebook)\.html)?")
 _LIVE = re.compile(r"(?:run/([0-9a-f]{16})/)?(live|charts)\.json")
 _MOST_CHARTS = 12
+_AT_ONCE = 1
 Query = Mapping[str, list[str]]
 NO_QUERY: Query = {}
 
@@ -54,7 +55,7 @@ class Site:
             if path in self._pages:
                 return self._pages[path](query)
             if found := _RUN.fullmatch(path):
-                return self._of_run(found)
+                return self._of_run(found, query)
         except UsageError as fault:
             return self.message(404, "Not found", fault.what, fault.fix, path.count("/"))
         except KlabError as fault:
@@ -63,6 +64,10 @@ class Site:
 
     def message(self, status: int, title: str, what: str, fix: str, depth: int = 0) -> Page:
         return Page(status, self._render("message.html", depth, title=title, what=what, fix=fix, here=""))
+
+    def refusal(self, status: int, what: str, fix: str) -> Page:
+        """For whoever has no business here: it does not even name the folder."""
+        return Page(status, render("refused.html", 0, self.served, what=what, fix=fix))
 
     def paths(self) -> Iterator[str]:
         """Every page there is, for whoever writes them all."""
@@ -146,11 +151,11 @@ class Site:
             raise UsageError("there is no such run in this folder", "it may have been moved: see the list of runs")
         return found
 
-    def _of_run(self, found: re.Match[str]) -> Page:
+    def _of_run(self, found: re.Match[str], query: Query) -> Page:
         place = self._place(found[1])
         self.folder.checks.first(place)
         listed = self.folder.look(place)
-        facts = {"place": place, "listed": listed}
+        facts = {"place": place, "listed": listed, "whole": not self.served or "charts" in query}
         try:
             run = self._runs.get(place)
             with run.guard, well_formed(place.folder):
@@ -174,7 +179,7 @@ class Site:
         told_run = run_facts(run, int(page or 1))
         if told_run.page > told_run.pages or told_run.page < 1:
             raise UsageError(f"there are {told_run.pages} pages of trials", "see the page of the run")
-        charts = [*_charts(run), *_others(run)] if told_run.page == 1 else []
+        charts = _charts(run, facts["whole"]) if told_run.page == 1 else []
         state = self._run_state(facts["place"], facts["listed"])
         return Page(200, self._render("run.html", 2, "runs", r=told_run, charts=charts, state=state, **facts))
 
@@ -196,7 +201,7 @@ class Site:
     def _live_charts(self, place: Place) -> dict[str, Any]:
         run = self._runs.get(place)
         with run.guard, well_formed(place.folder):
-            charts = [*_charts(run), *_others(run)]
+            charts = _charts(run, whole=True)
         return {"parts": {"charts": render("_charts.html", 2, self.served, charts=charts)}}
 
 
@@ -221,14 +226,10 @@ def _timings(timing: Any, confirmation: Any) -> list[tuple[Any, str]]:
     return [(timing, "samples"), (confirmation.timing if confirmation else None, "confirmation")]
 
 
-def _charts(run: LiveRun) -> list[Drawing]:
-    drawn = (convergence(run, index) for index in range(min(len(run.shapes), _MOST_CHARTS)))
-    return [d for d in drawn if d is not None]
-
-
-def _others(run: LiveRun) -> list[Drawing]:
-    """What is drawn of a run that has come to results."""
-    if not run.ended:
-        return []
-    drawn = [roofline(run), *(sweep(run, index) for index in range(min(len(run.shapes), _MOST_CHARTS)))]
+def _charts(run: LiveRun, whole: bool) -> list[Drawing]:
+    """All of a run; or only the first, so that a page need not wait: it asks for the others when it is there."""
+    shapes = range(min(len(run.shapes), _MOST_CHARTS))
+    drawn = [convergence(run, index) for index in (shapes if whole else shapes[:_AT_ONCE])]
+    if whole and run.ended:
+        drawn += [roofline(run), *(sweep(run, index) for index in shapes)]
     return [d for d in drawn if d is not None]

@@ -181,10 +181,20 @@ def _panel(alt: Any, name: str, values: list[str], width: int, leads: bool, firs
 def _samples(alt: Any, rows: Rows) -> Any:
     """The raw pairs of one measurement in their order."""
     sides = list(dict.fromkeys(row["side"] for row in rows))
-    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=["#1b7837", "#111111"]), title="side")
-    shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "square"]), title="side")
+    colour = alt.Color(
+        "side:N",
+        scale=alt.Scale(domain=sides, range=["#1b7837", "#111111"]),
+        title="side",
+        legend=alt.Legend(labelLimit=260, orient="bottom"),
+    )
+    shape = alt.Shape(
+        "side:N",
+        scale=alt.Scale(domain=sides, range=["circle", "square"]),
+        title="side",
+        legend=alt.Legend(labelLimit=260, orient="bottom"),
+    )
     x = alt.X("pair:Q", title="pair", axis=alt.Axis(format="d", tickMinStep=1), scale=alt.Scale(nice=False, padding=8))
-    y = alt.Y("us:Q", title="seconds a call, µs", scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
+    y = alt.Y("us:Q", title="latency, µs", scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
     chart = alt.Chart(alt.NamedData(name=_DATA)).mark_point(filled=True, size=24, opacity=0.75)
     return chart.encode(x=x, y=y, color=colour, shape=shape).properties(width=_WIDTH, height=_HEIGHT)
 

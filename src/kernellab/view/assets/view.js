@@ -81,7 +81,6 @@
 
   // A page of something that goes on asks what is new, and puts it in its place; the focus and the choices stay.
   const live = document.body.dataset.live;
-  if (!live) return;
   const every = Number(document.body.dataset.every);
   const said = one("#said");
   let state = document.body.dataset.state;
@@ -137,5 +136,6 @@
     }
     setTimeout(look, wait);
   }
-  setTimeout(look, every);
+  if (document.body.dataset.charts) charts();
+  if (live) setTimeout(look, every);
 })();
