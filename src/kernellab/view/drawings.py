@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernellab.core.errors import KlabError
+from kernellab.core.printable import printable
 from kernellab.core.records import Timing
 from kernellab.report.paper.charts import draw, spec_of
-from kernellab.report.paper.figures import Rows, rows_of
+from kernellab.report.paper.figures import Row, Rows, rows_of
 from kernellab.report.paper.ledger_prefix import LedgerPrefix
 from kernellab.suite.score import SuiteScore
 
 _MOST_DOTS = 1200
 _MOST_PAIRS = 600
+_MOST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,14 @@ def drawing(name: str, formula: str, rows: Rows, title: str, alt: str) -> Drawin
     if not rows:
         return None
     try:
-        return Drawing(name, title, alt, _drawn(formula, json.dumps(rows)))
+        return Drawing(name, title, alt, _drawn(formula, json.dumps([_named(row) for row in rows])))
     except KlabError as fault:
         return Drawing(name, title, alt, missing=f"{fault.what} ({fault.fix})")
+
+
+def _named(row: Row) -> Row:
+    """With names that fit into a drawing."""
+    return {k: printable(v)[:_MOST_NAME] if isinstance(v, str) else v for k, v in row.items()}
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import sha256_hex
+from kernellab.core.printable import printable
 from kernellab.report.paper.figures import Rows
 
 if TYPE_CHECKING:
@@ -52,8 +53,17 @@ def spec_of(formula: str, rows: Rows, args: Mapping[str, Any]) -> Spec:
 
 
 def draw(spec: Spec, rows: Rows) -> str:
-    """SVG text, the same for the same version of vl-convert."""
-    return _svg(json.dumps({**spec, "datasets": {_DATA: rows}}))
+    """SVG text, the same for the same version of vl-convert. Without control characters: one in a name, and it would end
+    the whole process."""
+    return _svg(json.dumps(_drawable({**spec, "datasets": {_DATA: rows}})))
+
+
+def _drawable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_drawable(k): _drawable(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_drawable(v) for v in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=64)
