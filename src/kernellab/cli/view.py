@@ -65,7 +65,7 @@ def _serve(folder: Path, port: int, no_open: bool, as_json: bool) -> None:
             _out.print(f"{folder} at {address}?token={token}", markup=False, soft_wrap=True)
             _out.print("Ctrl-C ends it", style="dim")
         site = open_site(folder)
-        threading.Thread(target=_warm, daemon=True).start()
+        threading.Thread(target=_warm, args=(site.shown,), daemon=True).start()
         if not no_open and not as_json and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             import webbrowser
 
@@ -76,8 +76,9 @@ def _serve(folder: Path, port: int, no_open: bool, as_json: bool) -> None:
             return
 
 
-def _warm() -> None:
+def _warm(shown: threading.Event) -> None:
     """The first drawing of a process takes seconds; it is made while nobody waits for it."""
+    shown.wait()
     from kernellab.core.errors import KlabError
     from kernellab.report.paper.charts import hand
 

@@ -49,10 +49,12 @@ def check_place(place: Place) -> Checked:
 
 
 class Checks:
-    """`at_once`: check when asked, for whoever writes files and has to wait anyway."""
+    """`at_once`: check when asked, for whoever writes files and has to wait anyway. `after`: nothing is checked before it is
+    set, so that a first page does not share the processor with it."""
 
-    def __init__(self, at_once: bool = False) -> None:
+    def __init__(self, at_once: bool = False, after: threading.Event | None = None) -> None:
         self._at_once = at_once
+        self._after = after
         self._done: dict[Path, Checked] = {}
         self._waiting: OrderedDict[Path, Place] = OrderedDict()
         self._guard = threading.Condition()
@@ -89,6 +91,8 @@ class Checks:
         self._guard.notify()
 
     def _work(self) -> None:
+        if self._after is not None:
+            self._after.wait()
         while True:
             with self._guard:
                 while not self._waiting:

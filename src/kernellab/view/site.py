@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,9 @@ class Site:
 
     def __init__(self, root: Path, served: bool) -> None:
         self.served = served
-        self.folder = FolderFacts(root, Checks(at_once=not served))
+        self.shown = threading.Event()
+        """Set when the first page is made: what takes long and nobody waits for begins then."""
+        self.folder = FolderFacts(root, Checks(at_once=not served, after=self.shown))
         self._runs = OpenRuns()
         self._pages: dict[str, Callable[[Query], Page]] = {
             "": self._index, "index.html": self._index, "suites.html": self._suites, "studies.html": self._studies,
@@ -51,6 +54,11 @@ class Site:
         }  # fmt: skip
 
     def page(self, path: str, query: Query = NO_QUERY) -> Page:
+        made = self._page(path, query)
+        self.shown.set()
+        return made
+
+    def _page(self, path: str, query: Query) -> Page:
         try:
             if path in self._pages:
                 return self._pages[path](query)
