@@ -54,7 +54,7 @@ def _serve(folder: Path, port: int, no_open: bool, as_json: bool) -> None:
     from kernellab.view.server import listen, open_site, require_packages, serve
 
     require_packages()
-    from kernellab.tools.http import read_token
+    from kernellab.core.loopback import read_token
 
     token, _ = read_token(variable="KLAB_VIEW_TOKEN")
     with listen(port) as listening:
@@ -65,7 +65,8 @@ def _serve(folder: Path, port: int, no_open: bool, as_json: bool) -> None:
             _out.print(f"{folder} at {address}?token={token}", markup=False, soft_wrap=True)
             _out.print("Ctrl-C ends it", style="dim")
         site = open_site(folder)
-        threading.Thread(target=_warm, args=(site.shown,), daemon=True).start()
+        for ahead in (site.prepare, lambda: _warm(site.shown)):
+            threading.Thread(target=ahead, daemon=True).start()
         if not no_open and not as_json and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             import webbrowser
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,14 +92,16 @@ class FolderFacts:
     def __init__(self, root: Path, checks: Checks) -> None:
         self.root = root
         self.checks = checks
+        self._guard = threading.Lock()
         self._seen: dict[Path, tuple[Stamp, RunRow | None, str]] = {}
 
     def places(self) -> dict[str, Place]:
         return places(self.root)
 
     def listed(self, inner: bool = True) -> list[Listed]:
-        """`inner`: with the runs of suites."""
-        return [self.look(place) for place in self.places().values() if inner or not place.suite]
+        """`inner`: with the runs of suites. One at a time: whoever comes second finds what the first has read."""
+        with self._guard:
+            return [self.look(place) for place in self.places().values() if inner or not place.suite]
 
     def look(self, place: Place) -> Listed:
         stamp = place.stamp()

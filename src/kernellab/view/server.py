@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
 from kernellab.core.errors import EnvironmentFault, KlabError, UsageError
-from kernellab.tools.http import bind, loopback_names
+from kernellab.core.loopback import bind, loopback_names
 from kernellab.view.frame import policy
 from kernellab.view.site import Page, Site
 

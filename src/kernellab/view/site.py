@@ -58,6 +58,10 @@ class Site:
         self.shown.set()
         return made
 
+    def prepare(self) -> None:
+        """Reads for the first page before anybody asks for it: while a browser starts."""
+        self._page("", NO_QUERY)
+
     def _page(self, path: str, query: Query) -> Page:
         try:
             if path in self._pages:
