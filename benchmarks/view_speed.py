@@ -79,7 +79,7 @@ def main() -> None:
     options = parser.parse_args()
     program = find_browser()
     assert program, "no Chromium here"
-    with tempfile.TemporaryDirectory() as base:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as base:
         folder = options.folder or Path(base) / "runs"
         began = time.perf_counter()
         make(folder, options.runs, options.trials)
