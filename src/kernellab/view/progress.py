@@ -33,12 +33,15 @@ class Progress:
         if self.ended:
             return "ended"
         state = "running" if self.written else "not ended, and nobody writes to it now"
-        if not self.asked:
-            return state
+        return f"{state}: {self.detail}" if self.asked else state
+
+    @property
+    def detail(self) -> str:
+        """Without the state."""
         done = f"{self.done} of at most {self.asked} trials"
         shape = f", shape {self.shape} of {self.shapes}" if self.shapes > 1 else ""
         eta = f", about {duration(self.left_s)} left" if self.written and self.left_s is not None else ""
-        return f"{state}: {done}{shape}{eta}"
+        return f"{done}{shape}{eta}"
 
 
 def progress_of(run: LedgerPrefix) -> Progress:
@@ -51,7 +54,7 @@ def progress_of(run: LedgerPrefix) -> Progress:
     held = [bool(s.result is not None) for s in run.shapes]
     open_ = [s for s in run.shapes if s.result is None]
     if most and run.purpose == "search":
-        asked = most * shapes
+        asked = max(most * shapes, run.count(kinds.TRIAL))
         shape = min(sum(held) + 1, shapes)
     done = run.count(kinds.TRIAL)
     return Progress(ended, not ended and is_written(run.folder), done, asked, shape, shapes,
