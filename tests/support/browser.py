@@ -58,9 +58,13 @@ class Browser:
     ) -> None:
         """It ends itself, so that its own processes let go of the profile first."""
         os.write(self._to_browser, json.dumps({"id": 0, "method": "Browser.close"}).encode() + b"\0")
-        self._process.wait()
         os.close(self._to_browser)
         os.close(self._from_browser)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def call(self, method: str, **parameters: Any) -> Any:
         number = next(self._numbers)
