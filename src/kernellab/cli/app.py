@@ -1,4 +1,4 @@
-"""The command line: klab doctor | tasks | init | demo | check | judge | run | build | verify | bench | show | runs |
+"""The command line: klab doctor | tasks | init | demo | check | judge | run | build | verify | bench | show | runs | view |
 audit | anchor | prove | results | replay | resume | suite."""
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from kernellab.cli.table import audit_table
 from kernellab.cli.template import render
 from kernellab.cli.tools import best, compile_, explain, generate, select
 from kernellab.cli.tune_verifier import is_tuning, resume_verifier, tune_verifier
+from kernellab.cli.view import view
 from kernellab.core.errors import (
     EXIT_ENVIRONMENT,
     EXIT_NOTHING_BETTER,
@@ -314,6 +315,7 @@ def replay(
 
 app.command()(show)
 app.command()(runs)
+app.command()(view)
 
 
 @app.command()

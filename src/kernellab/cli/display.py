@@ -17,6 +17,7 @@ from kernellab.core.events import Event
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.ledger.records import AnyResult, Published
+from kernellab.report.run_words import speedup
 
 _SHOWN = 10
 begun: list[str] = []
@@ -253,8 +254,3 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
         more = [f"{result.gb_per_s:.2f}", f"{result.max_ulp:.1f}", f"{result.max_abs_err:.2g}"]
         table.add_row(*row, *(more if wide else []))
     return table
-
-
-def speedup(result: Published) -> str:
-    """A speed-up never goes without its interval."""
-    return f"{result.speedup:.3f}x [{result.speedup_low:.3f}, {result.speedup_high:.3f}]"

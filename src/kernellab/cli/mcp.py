@@ -25,9 +25,10 @@ def mcp(
     sandbox: SandboxTier = None,
 ) -> None:
     """Serve the tools over MCP: on standard input and output, or with --http on loopback behind a token."""
+    from kernellab.core.loopback import bind, read_address, read_token
     from kernellab.tools import ToolContext, Workspace
     from kernellab.tools.context import task_files
-    from kernellab.tools.http import PATH, bind, read_address, read_token, serve_http
+    from kernellab.tools.http import PATH, serve_http
     from kernellab.tools.mcp import Hands, serve_stdio
     from kernellab.tools.quota import Deadline
 

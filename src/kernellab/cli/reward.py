@@ -78,7 +78,7 @@ def _say(event: Event) -> None:
 
 def _listening(text: str) -> Any:
     """The port is taken and the token told before tasks are opened, which takes a while."""
-    from kernellab.tools.http import bind, read_address, read_token
+    from kernellab.core.loopback import bind, read_address, read_token
 
     host, port = read_address(text)
     token, fresh = read_token(variable=TOKEN_VARIABLE)

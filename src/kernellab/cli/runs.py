@@ -9,18 +9,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.cli.display import speedup
 from kernellab.cli.options import HERE, Json
 from kernellab.cli.pages import print_json
 from kernellab.cli.screen import Screen
 from kernellab.core.errors import UsageError
-from kernellab.ledger.records import AnyResult, Published
 
 if TYPE_CHECKING:
     from kernellab.report.run_list import RunList, RunRow
 
 _out = Screen()
-_NAMED_SHAPES = 2
 
 
 def runs(
@@ -59,35 +56,23 @@ def runs(
 
 def _listed(rows: list[RunRow]) -> None:
     """Two lines a run: what came of it, then where."""
+    from kernellab.report.run_words import outcome, shapes_of
+
     names, tasks = [str(row.folder) for row in rows], [row.task or row.purpose for row in rows]
     wide, wider = max(map(len, names)), max(map(len, tasks))
     for row, name, task in zip(rows, names, tasks, strict=True):
         started = row.started[:16].replace("T", " ")
-        head = f"{name:{wide}}  {task:{wider}}  {row.status:16} {_best(row.best)}"
+        head = f"{name:{wide}}  {task:{wider}}  {row.status:16} {outcome(row.best)}"
         _out.print(Text(head, style="bold" if row.won else ""), soft_wrap=True)
         _out.print(
-            Text(f"  {row.trials} trials, {started}, {_shapes(row)} on {row.device}", style="dim"), soft_wrap=True
+            Text(f"  {row.trials} trials, {started}, {shapes_of(row)} on {row.device}", style="dim"), soft_wrap=True
         )
-
-
-def _shapes(row: RunRow) -> str:
-    labels = ["x".join(map(str, dims.values())) for dims in row.shapes]
-    more = f" and {len(labels) - _NAMED_SHAPES} more" if len(labels) > _NAMED_SHAPES else ""
-    return (", ".join(labels[:_NAMED_SHAPES]) or "no shape") + more
-
-
-def _best(result: AnyResult | None) -> str:
-    if result is None:
-        return "-"
-    if not isinstance(result, Published):
-        return result.status
-    mark = "" if result.win else " (busy)" if result.status == "busy" else " (no win)"
-    return f"{speedup(result)} over {result.baseline}{mark}"
 
 
 def _compared(rows: list[RunRow]) -> None:
     """A row for each task and shape, a column for each run. Ratios over different baselines are different figures."""
     from kernellab.ledger.run import place_of
+    from kernellab.report.run_words import compared
 
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("task and shape", overflow="fold")
@@ -95,18 +80,13 @@ def _compared(rows: list[RunRow]) -> None:
         table.add_column(Text(str(row.folder)), overflow="fold")
     places = dict.fromkeys(place_of(r.task, r.dims) for row in rows for r in row.results)
     for place in places:
-        table.add_row(Text(place), *(Text(_cell(row.at(place))) for row in rows))
+        table.add_row(Text(place), *(Text(compared(row.at(place))) for row in rows))
     table.add_row("device", *(Text(row.device) for row in rows))
     table.add_row("status", *(row.status for row in rows))
     table.add_row("trials", *(str(row.trials) for row in rows))
     _out.print(table)
     if len({row.device for row in rows}) > 1:
         _out.print("these runs are of different devices: their latencies are not of the same machine", style="yellow")
-
-
-def _cell(result: AnyResult | None) -> str:
-    latency = f"{result.latency_s * 1e3:.4g} ms, " if isinstance(result, Published) else ""
-    return f"{latency}{_best(result)}"
 
 
 def _unreadable(found: RunList) -> None:

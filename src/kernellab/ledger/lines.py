@@ -20,13 +20,15 @@ class Lines:
 
     Only the very last line can be torn: it lacks its newline, or what stands before it is not JSON. A file
     that is not there reads as empty. With `until`, no line that starts at or after that byte is read: a file
-    that is still growing gets a fixed end. A line that is too long to be one is a fault, and is not read to its end.
+    that is still growing gets a fixed end. With `start`, the place where a line begins, those before it are passed over
+    and count as good. A line that is too long to be one is a fault, and is not read to its end.
     """
 
-    def __init__(self, path: Path, until: int | None = None) -> None:
+    def __init__(self, path: Path, until: int | None = None, start: int = 0) -> None:
         self.path = path
         self._until = until
-        self.good = 0
+        self._start = start
+        self.good = start
         self.torn = b""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -40,6 +42,7 @@ class Lines:
     def _whole_lines(self) -> Iterator[bytes]:
         held = b""
         with open_plain(self.path) as file:
+            file.seek(self._start)
             for raw in iter(lambda: self._next(file), b""):
                 if self._until is not None and self.good + len(held) >= self._until:
                     break

@@ -18,7 +18,7 @@ from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.records import AnyResult, Genesis, Published
 from kernellab.ledger.run import Run, place_of
-from kernellab.study.judgement import VERDICT
+from kernellab.study.judgement import VERDICT, StudyVerdict
 
 UNFINISHED, ENDED = "unfinished", "ended"
 _ORDER = ("better", "busy", "nothing-better", "verified", "nothing-verified")
@@ -127,14 +127,15 @@ def read_row(folder: Path) -> RunRow:
     asked = start if isinstance(start, Genesis) else None
     return RunRow(
         folder=folder, run=ledger.run, task=asked.task.name if asked else "", device=start.environment.device,
-        purpose=start.purpose, status=_status(run), trials=run.count(kinds.TRIAL), started=run.first.time,
+        purpose=start.purpose, status=status_of(run.ended, run.records(VERDICT), run.results),
+        trials=run.count(kinds.TRIAL), started=run.first.time,
         shapes=tuple(asked.shapes) if asked else (), results=tuple(run.results),
     )  # fmt: skip
 
 
-def _status(run: Run) -> str:
-    if not run.ended:
+def status_of(ended: bool, verdicts: Sequence[StudyVerdict], results: Sequence[AnyResult]) -> str:
+    if not ended:
         return UNFINISHED
-    if verdicts := run.records(VERDICT):
+    if verdicts:
         return verdicts[-1].verdict
-    return min((result.status for result in run.results), key=_ORDER.index, default=ENDED)
+    return min((result.status for result in results), key=_ORDER.index, default=ENDED)

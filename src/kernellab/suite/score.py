@@ -19,7 +19,7 @@ from kernellab.ledger.records import AnyResult, Calibration, Published
 from kernellab.ledger.run import Run, place_of
 from kernellab.ledger.suite_records import RAN, SuiteCheck, SuiteTask
 from kernellab.measurement.stats import median
-from kernellab.suite.audit import SuiteAudit, audit_suite
+from kernellab.suite.audit import audit_suite
 from kernellab.suite.folder import SuiteFolder
 from kernellab.suite.pairs import PairScore, pair_score
 from kernellab.suite.rows import TaskScore
@@ -90,10 +90,16 @@ def score_suite(folder: Path) -> SuiteScore:
             f"{folder} does not pass its audit: {report.problems[0]}",
             f"see 'klab audit {folder}'; a report is made of sound suites only",
         )
-    return _scored(known, report)
+    return _scored(known, report.root.root, report.figures)
 
 
-def _scored(known: SuiteFolder, report: SuiteAudit) -> SuiteScore:
+def recorded_score(folder: Path) -> SuiteScore:
+    """The same from the records as they stand: no figure is derived again, so whoever shows it says so."""
+    known = SuiteFolder(folder)
+    return _scored(known, known.run.root, 0)
+
+
+def _scored(known: SuiteFolder, root: str, figures: int) -> SuiteScore:
     checks = known.checks
     none = SuiteCheck(task="", is_a="")
     rows = [_row(known, task, checks.get(task.task, none)) for task in known.tasks.values()]
@@ -102,8 +108,8 @@ def _scored(known: SuiteFolder, report: SuiteAudit) -> SuiteScore:
     left = len(known.plan.tasks) - len(rows)
     pairs = _pairs(known, {r.task: r for r in rows})
     return SuiteScore(
-        known.folder, known.plan.suite, known.run.start.environment.device, report.root.root, known.ended, left,
-        report.figures, tuple(rows), score("all", ran),
+        known.folder, known.plan.suite, known.run.start.environment.device, root, known.ended, left,
+        figures, tuple(rows), score("all", ran),
         tuple(score(name or "other", [r for r in ran if r.operators == name]) for name in names),
         pairs, score("forward+backward", [p for p in pairs if not p.reason]) if pairs else None,
         known.plan.drawn,

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.unit.learn.kernels import ALSO_HONEST, CHEATS, HONEST, WRONG, code, reply
 
+from kernellab.core.loopback import bind
 from kernellab.learn import RewardService
 from kernellab.learn.client import RewardClient, RewardError
 from kernellab.learn.server import MOST_BODY, RewardServer
 from kernellab.learn.trl import trl_reward
-from kernellab.tools.http import bind
 
 TOKEN = "a-token-of-some-length"
 Ask = Callable[..., tuple[int, dict[str, Any]]]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.tools.http import TOKEN_VARIABLE, bind, guarded, read_address, read_token
+from kernellab.core.loopback import TOKEN_VARIABLE, bind, read_address, read_token
+from kernellab.tools.http import guarded
 
 TOKEN = "a-token-of-some-length"
 

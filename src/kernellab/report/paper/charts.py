@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import sha256_hex
+from kernellab.core.printable import printable
 from kernellab.report.paper.figures import Rows
 
 if TYPE_CHECKING:
@@ -52,8 +53,17 @@ def spec_of(formula: str, rows: Rows, args: Mapping[str, Any]) -> Spec:
 
 
 def draw(spec: Spec, rows: Rows) -> str:
-    """SVG text, the same for the same version of vl-convert."""
-    return _svg(json.dumps({**spec, "datasets": {_DATA: rows}}))
+    """SVG text, the same for the same version of vl-convert. Without control characters: one in a name, and it would end
+    the whole process."""
+    return _svg(json.dumps(_drawable({**spec, "datasets": {_DATA: rows}})))
+
+
+def _drawable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_drawable(k): _drawable(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_drawable(v) for v in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=64)
@@ -178,7 +188,38 @@ def _panel(alt: Any, name: str, values: list[str], width: int, leads: bool, firs
     )  # fmt: skip
 
 
-_CHARTS: dict[str, Callable[[Any, Rows], Any]] = {"convergence": _convergence, "roofline": _roofline, "sweep": _sweep}
+def _samples(alt: Any, rows: Rows) -> Any:
+    """The raw pairs of one measurement in their order."""
+    sides = list(dict.fromkeys(row["side"] for row in rows))
+    colour = alt.Color(
+        "side:N",
+        scale=alt.Scale(domain=sides, range=["#1b7837", "#111111"]),
+        title="side",
+        legend=alt.Legend(labelLimit=260, orient="bottom"),
+    )
+    shape = alt.Shape(
+        "side:N",
+        scale=alt.Scale(domain=sides, range=["circle", "square"]),
+        title="side",
+        legend=alt.Legend(labelLimit=260, orient="bottom"),
+    )
+    x = alt.X("pair:Q", title="pair", axis=alt.Axis(format="d", tickMinStep=1), scale=alt.Scale(nice=False, padding=8))
+    y = alt.Y("us:Q", title="latency, µs", scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=6))
+    chart = alt.Chart(alt.NamedData(name=_DATA)).mark_point(filled=True, size=24, opacity=0.75)
+    return chart.encode(x=x, y=y, color=colour, shape=shape).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _fast_p(alt: Any, rows: Rows) -> Any:
+    """The share of tasks that are faster than p times the strongest baseline, by the lower ends of their intervals."""
+    x = alt.X("p:Q", title="p: times as fast as the strongest baseline", scale=alt.Scale(zero=True, nice=False))
+    y = alt.Y("share:Q", title="fast_p, share of tasks", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"))
+    chart = alt.Chart(alt.NamedData(name=_DATA)).mark_line(interpolate="step-before", strokeWidth=1.8, color="#1b7837")
+    return chart.encode(x=x, y=y).properties(width=_WIDTH, height=_HEIGHT)
+
+
+_CHARTS: dict[str, Callable[[Any, Rows], Any]] = {
+    "convergence": _convergence, "roofline": _roofline, "sweep": _sweep, "samples": _samples, "fast_p": _fast_p,
+}  # fmt: skip
 
 
 def _natural(text: str) -> tuple[int, float, str]:
