@@ -26,7 +26,9 @@ def verify(file: Path, options: argparse.Namespace, place: Path, number: int) ->
     command = [sys.executable, "-m", "kernellab", "verify", str(file), "--task", options.task, "--shape", options.shape]
     command += ["--device", options.device, "--out", str(place / f"run{number}")]
     started = time.perf_counter()
-    done = subprocess.run(command, env={**os.environ, "KLAB_HOME": str(place / "home")}, capture_output=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, "KLAB_HOME": str(place / "home")}, capture_output=True, check=False
+    )
     return time.perf_counter() - started, done.returncode
 
 
@@ -35,7 +37,9 @@ def main() -> None:
     parser.add_argument("--task", default="softmax")
     parser.add_argument("--shape", default="M=1024,N=1024")
     parser.add_argument("--recipe", default="c/softmax_three_pass.py", help="a right kernel, under propose/recipes")
-    parser.add_argument("--spoil", nargs=2, default=["/ sum", "/ (sum + 1)"], help="what makes it wrong: text, and its replacement")
+    parser.add_argument(
+        "--spoil", nargs=2, default=["/ sum", "/ (sum + 1)"], help="what makes it wrong: text, and its replacement"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--n", type=int, default=5)
     options = parser.parse_args()
@@ -45,7 +49,12 @@ def main() -> None:
     for _ in range(options.n):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            texts = {"no launch()": NO_LAUNCH, "wrong": right.replace(*options.spoil), "right": right, "right, again": right}
+            texts = {
+                "no launch()": NO_LAUNCH,
+                "wrong": right.replace(*options.spoil),
+                "right": right,
+                "right, again": right,
+            }
             for number, (name, text) in enumerate(texts.items()):
                 (place / "kernel.py").write_text(text)
                 seconds, code = verify(place / "kernel.py", options, place, number)
@@ -53,7 +62,9 @@ def main() -> None:
                 took[name].append(seconds)
     load = os.getloadavg()[0]
     for name, seconds in took.items():
-        print(f"{name}: median {statistics.median(seconds):.2f} s, most {max(seconds):.2f} s of {len(seconds)} (load {load:.1f})")
+        print(
+            f"{name}: median {statistics.median(seconds):.2f} s, most {max(seconds):.2f} s of {len(seconds)} (load {load:.1f})"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A taskset of kernels to write. A reward service (`klab reward`) has the tasks, the prompts and the judge; this is its door.
+"""Kernels to write. A reward service (`klab reward`) has the tasks, the prompts and the judge; this is its door.
 
 One row is one task at one shape. A rollout is scored by its last reply, under the trace's own id: scored again, it gets the
 same reward. A sample that the service masks (a busy machine, an interval too wide) is an error of the rollout, never a zero.
@@ -65,5 +65,7 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelsConfig]):
         for row in service.client().prompts():
             system, user = (message["content"] for message in row["prompt"])
             place = f"{row['task']} {row['shape']}"
-            data = KernelData(name=place, id=place, system_prompt=system, prompt=user, task=row["task"], shape=row["shape"])
+            data = KernelData(
+                name=place, id=place, system_prompt=system, prompt=user, task=row["task"], shape=row["shape"]
+            )
             yield KernelTask(data, service)
