@@ -72,3 +72,21 @@ def test_the_dims_that_are_added_are_the_ones_that_count(dims: object, wanted: f
 def test_nothing_and_a_single_number_are_sums_too() -> None:
     assert cost(np.zeros((0, 4))) == 0.0
     assert cost(np.array(3.0), []) == 1.0
+
+
+@pytest.mark.parametrize("at_once", [7, 64, 1000])
+def test_a_large_tensor_is_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    rng = np.random.default_rng(5)
+    rows = (rng.standard_normal((33, 100)) / rng.uniform(0, 1, (33, 100)) ** (1 / 1.2)) ** 2
+    whole = cost(rows)
+    monkeypatch.setattr("kernellab.graph.ops.algebra._AT_ONCE", at_once)
+    assert cost(rows) == pytest.approx(whole, rel=1e-12)
+
+
+def test_a_long_row_of_one_number_is_found_by_some_of_its_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.full((1, 4000), 1e-5)
+    row[0, 0] = 1.0
+    whole = cost(row)
+    monkeypatch.setattr("kernellab.graph.ops.algebra._LOOKED_AT", 100)
+    assert whole == pytest.approx(0.5 * 4000, rel=0.01)
+    assert cost(row) == pytest.approx(whole, rel=0.05)

@@ -7,7 +7,7 @@ from typing import Any
 from kernellab.graph.ops.pairs import Pair, Tensor
 
 _EPS, _TINY = 2.0**-23, 2.0**-1000
-_LOOKED_AT = 1 << 20  # elements
+_AT_ONCE, _LOOKED_AT = 1 << 24, 1 << 20  # elements
 
 
 def _terms(*pairs: Pair) -> float:
@@ -47,33 +47,50 @@ def terms_of(values: Tensor, dims: Any) -> float:
     """Of the largest sum over these dims, such that its root is what adding in any order may cost in ULP of the sum's size:
     the root of the number of those that count, and what is lost in one direction. Terms too small to show beside the total
     are; and of terms that are all the same the rounding is the same each time."""
-    size = _rows(values.abs(), dims)
-    unit = (_EPS * size.sum(-1, keepdim=True)).clamp(min=_TINY)
-    small = size < unit
-    kept = ((size != 0) & ~small).double().sum(-1)
-    lost = (size * small).sum(-1) / unit.squeeze(-1)
-    found = float((kept.sqrt() + lost).nan_to_num(0.0, 0.0).max()) if size.numel() else 0.0
-    return max(found, _repeated(size, unit)) ** 2
-
-
-def _repeated(size: Tensor, unit: Tensor) -> float:
-    """Of rows of which more than half are one number: half a unit each time, or the number itself if that is less."""
-    every = max(1, size.numel() // _LOOKED_AT)
-    rows, unit = size[::every], unit[::every]
+    rows = _rows(values, dims)
     if not rows.numel():
         return 0.0
-    middle = rows.median(-1, keepdim=True).values
-    same = (rows == middle).double().sum(-1, keepdim=True)
-    cost = same * (middle / unit).clamp(max=0.5) * (same > rows.shape[-1] / 2)
+    together = max(1, _AT_ONCE // rows.shape[1])
+    return max(max(_lost(piece), _repeated(piece)) for piece in rows.split(together)) ** 2
+
+
+def _lost(rows: Tensor) -> float:
+    """Piece by piece: a large tensor is not held several times over."""
+    unit = _unit(rows)
+    kept, lost = unit.squeeze(1) * 0, unit.squeeze(1) * 0
+    for piece in rows.split(_AT_ONCE, 1):
+        size = piece.abs()
+        small = size < unit
+        kept += ((size != 0) & ~small).sum(1)
+        lost += size.mul_(small).sum(1)
+    return float((kept.sqrt() + lost / unit.squeeze(1)).nan_to_num(0.0, 0.0).max())
+
+
+def _repeated(rows: Tensor) -> float:
+    """Of rows of which more than half are one number: half a unit each time, or the number itself if that is less. Some rows
+    are looked at, and some elements of a long one."""
+    some = rows[:: max(1, rows.numel() // _LOOKED_AT)]
+    step = max(1, some.shape[1] // _LOOKED_AT)
+    size = some[:, ::step].abs()
+    middle = size.median(1, keepdim=True).values
+    same = (size == middle).sum(1, keepdim=True)
+    cost = step * same * (middle / _unit(some)).clamp(max=0.5) * (2 * same > size.shape[1])
     return float(cost.nan_to_num(0.0, 0.0).max())
 
 
-def _rows(size: Tensor, dims: Any) -> Tensor:
+def _unit(rows: Tensor) -> Tensor:
+    """An ULP of the sum of magnitudes, for each row."""
+    return (_EPS * rows.norm(1, 1, keepdim=True)).clamp(min=_TINY)
+
+
+def _rows(values: Tensor, dims: Any) -> Tensor:
     """What is added together, in rows."""
-    over = [dims] if isinstance(dims, int) else list(dims)
-    over = sorted({d % max(1, size.dim()) for d in over}) if size.dim() else []
-    last = size.movedim(over, list(range(-len(over), 0))) if over else size.reshape(*size.shape, 1)
-    return last.flatten(-len(over)) if over else last
+    given = [dims] if isinstance(dims, int) else list(dims)
+    over = sorted({d % values.dim() for d in given}) if values.dim() else []
+    if not over:
+        return values.reshape(-1, 1)
+    last = values.movedim(over, list(range(-len(over), 0))).flatten(-len(over))
+    return last.reshape(-1, last.shape[-1])
 
 
 def rsqrt(a: Pair, eps: float) -> Pair:
