@@ -20,7 +20,7 @@ USAGE, NOTHING, MACHINE = (2,), (4,), (5,)
 COMMANDS = """run check judge build verify bench resume audit anchor prove results paper audit-table prune tune-verifier generate
 compile select best explain mcp setup-agent exec reward dataset analyse certify recheck promote export replay show runs tasks init
 doctor demo study-run study-new study-show study-list suite-check suite-run suite-report review-list review-accept
-review-reject""".split()  # noqa: SIM905
+review-reject learn-sft learn-grpo learn-eval model-fetch view""".split()  # noqa: SIM905
 OF_A_RUN = {
     "show": (), "audit": (), "resume": (), "replay": ("0",), "explain": (), "select": (), "results": (), "paper": ("--out", "{out}"),
     "prune": (), "certify": ("0",), "prove": ("0", "--out", "{out}"), "anchor": ("--to", "{out}"), "analyse": (),
@@ -43,7 +43,7 @@ class Bad:
 
 
 def _command(name: str) -> tuple[str, ...]:
-    return tuple(name.split("-")) if name.split("-")[0] in ("study", "suite", "review") else (name,)
+    return tuple(name.split("-")) if name.split("-")[0] in ("study", "suite", "review", "learn", "model") else (name,)
 
 
 def _everywhere() -> Iterator[Bad]:
@@ -223,6 +223,17 @@ JUST = [
     Bad(("reward", "--task", "softmax"), USAGE, ()),
     Bad(("reward", "--http", "0"), USAGE, ("--task",)),
     Bad(("reward", "--task", "sofmax", "--http", "0", "--out", "{out}"), USAGE, ("softmax",)),
+    Bad(("learn", "sft", "--model", "{empty}", "--data", "{absent}", "--out", "{out}"), USAGE, ("holds no model",)),
+    Bad(("learn", "sft", "--model", "{absent}", "--data", "{file}", "--out", "{out}"), USAGE, ("holds no model",)),
+    Bad(("learn", "sft", "--model", "{empty}", "--out", "{out}"), USAGE, ("--data",)),
+    Bad(("learn", "eval", "--model", "{empty}", "--task", "softmax"), USAGE, ("holds no model",)),
+    Bad(("learn", "eval", "--model", "{empty}", "--task", "softmax", "-n", "0"), USAGE, ()),
+    Bad(("learn", "grpo", "--model", "{empty}", "--task", "sofmax", "--out", "{out}"), USAGE, ("softmax",)),
+    Bad(("learn", "grpo", "--model", "{empty}", "--task", "softmax", "--group", "1", "--out", "{out}"), USAGE, ("--group",)),
+    Bad(("model", "fetch", "gpt", "--out", "{out}"), USAGE, ("there is no model 'gpt'",)),
+    Bad(("model", "fetch", "smollm2-135m", "--out", "{out}", "--wheel", "{file}"), USAGE, ("does not hold",)),
+    Bad(("view", "{absent}"), USAGE, ()),
+    Bad(("view", "{empty}", "--port", "70000"), USAGE, ("--port",)),
     # studies, suites, the rest
     Bad(("study", "run", "H999", "--out", "{out}"), USAGE, ("H999",)),
     Bad(("study", "run", "{file}", "--out", "{out}"), USAGE, ()),

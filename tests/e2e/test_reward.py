@@ -106,18 +106,3 @@ def test_a_data_set_is_written_from_recorded_runs(klab: Klab, recorded: Recorded
     assert {row["reward"] == 0.0 for row in rows} >= {True}
     klab("dataset", recorded.folder, "--out", out).failed(2, "exists already")
     klab("dataset", tmp_path, "--out", tmp_path / "other.jsonl").failed(2, "klab")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("learn", "sft", "--model", "none", "--data", "none.jsonl", "--out", "out"), "none holds no model"),
-        (("learn", "eval", "--model", "none", "--task", "softmax"), "none holds no model"),
-        (("learn", "grpo", "--model", "none", "--task", "no_such_task", "--out", "out"), "no_such_task"),
-        (("learn", "grpo", "--model", "none", "--task", "softmax", "--group", 1, "--out", "out"), "--group"),
-        (("model", "fetch", "gpt", "--out", "out"), "there is no model 'gpt' to fetch"),
-    ],
-)
-def test_what_cannot_be_learned_is_told(klab: Klab, tmp_path: Path, arguments: tuple[object, ...], words: str) -> None:
-    klab(*arguments, cwd=tmp_path).failed(2, words)
-    assert not (tmp_path / "out").exists()

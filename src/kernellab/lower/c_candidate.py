@@ -8,10 +8,12 @@ from kernellab.lower.about import about
 from kernellab.lower.c_math import POLYNOMIALS
 from kernellab.lower.c_text import prelude
 from kernellab.lower.emit_c import CWriter
+from kernellab.lower.emit_c_send import SendWriter, can_send
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
+from kernellab.lower.sends import Send, send_of
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
 from kernellab.lower.values import Apply, Reduce, Value, walk
 
@@ -20,6 +22,7 @@ _FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "
 _WHY = {
     "nest": "everything between two stores is computed where it is used, so that memory is passed over as seldom as can be.",
     "row": "what a row's sum goes over is computed once, waits in the row of the result, and is read again from the cache.",
+    "send": "elements that are sent somewhere are gone over once, and each is added where it goes.",
     "lanes": "a block of the last axis goes through each reduction together: sums stay in registers, and reads are rows.",
 }
 
@@ -33,7 +36,13 @@ def c_candidates(fusion: Fusion) -> list[Written]:
     columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
     if columns:
         found.append(_written(fusion, "lanes", columns))
+    if any(_sent(stores, names) for stores in names.kernels(fusion)):
+        found.insert(0, _written(fusion, "send", columns))
     return found
+
+
+def _sent(stores: Sequence[Store], names: FusionNames) -> Send | None:
+    return send_of(stores) if can_send(stores, names.tensors) else None
 
 
 def _in_lanes(stores: Sequence[Store]) -> bool:
@@ -71,6 +80,9 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
     rows = names.kernels(fusion, along=True)
     for number, stores in enumerate(names.kernels(fusion)):
         name = f"step{number}" if number else "kernel"
+        if form == "send" and (send := _sent(stores, names)) is not None:
+            kernels.append(SendWriter(name, stores, names.tensors, send).kernel())
+            continue
         kept = _kept(rows[number], names) if form != "nest" and number not in lanes else None
         chosen = stores if kept is None else rows[number]
         kernels.append(CWriter(name, chosen, names.tensors, number in lanes, kept).kernel())

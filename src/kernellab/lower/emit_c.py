@@ -67,12 +67,10 @@ class CWriter:
 
     def _nest(self) -> str:
         top = Scope(None, (), f"void {self._name}(@PARAMS@)")
-        scope = top
-        for axis in self._axes:
-            scope = Scope(scope, (axis,), self._loop(axis))
+        scope = self._loops(top, self._axes)
         for store in self._stores:
             self._store(store, scope)
-        _closed(scope, top, self._parallel)
+        closed(scope, top, self._parallel)
         return top.text(0)
 
     def _tile(self) -> str:
@@ -92,15 +90,13 @@ class CWriter:
         if along is not block:
             block.add(along)
         top = Scope(None, (), f"void {self._name}(@PARAMS@)")
-        scope = top
-        for axis in outer:
-            scope = Scope(scope, (axis,), self._loop(axis))
+        scope = self._loops(top, outer)
         extent = factor_text(lane.extent)
         blocks = Scope(scope, (), f"for (long first = 0; first < {extent}; first += LANES)")
         given = "".join(f", {a.name}" for a in outer)
         blocks.add(f"if ({extent} - first >= LANES) {self._name}_block(@ARGS@{given}, first, LANES);")
         blocks.add(f"else {self._name}_block(@ARGS@{given}, first, {extent} - first);")
-        _closed(blocks, top, self._parallel)
+        closed(blocks, top, self._parallel)
         return block.text(0) + "\n" + top.text(0)
 
     def _lane_loop(self, scope: Scope) -> Scope:
@@ -108,6 +104,11 @@ class CWriter:
         loop = Scope(scope, (self._lane,), "for (long l = 0; l < lanes; l++)")
         loop.add(f"long {self._lane.name} = first + l;")
         return loop
+
+    def _loops(self, scope: Scope, axes: tuple[Axis, ...]) -> Scope:
+        for axis in axes:
+            scope = Scope(scope, (axis,), self._loop(axis))
+        return scope
 
     def _loop(self, axis: Axis) -> str:
         if self._scan and self._scan.backwards and axis == self._scan.along:
@@ -345,7 +346,7 @@ def _nested(scope: Scope, loops: list[Scope]) -> None:
         outer.add(inner)
 
 
-def _closed(scope: Scope, top: Scope, first: Callable[[Scope], None]) -> None:
+def closed(scope: Scope, top: Scope, first: Callable[[Scope], None]) -> None:
     """Each loop becomes a line of the one around it; the outermost is told."""
     while scope.parent is not None and scope is not top:
         parent = scope.parent

@@ -62,6 +62,16 @@ def sent(x: Any) -> Any:
     return x.new_zeros(x.shape[0], 8).scatter_add(1, bins, x)
 
 
+def counted(x: Any) -> Any:
+    bins = (x.clamp(0, 0.99) * 8).to(torch.int64).flatten()
+    return torch.zeros(8, dtype=torch.int64).scatter_add(0, bins, torch.ones_like(bins))
+
+
+def sent_rows(x: Any) -> Any:
+    rows = (x[:, 0].clamp(0, 0.99) * 4).to(torch.int64)
+    return x.new_ones(4, x.shape[1]).index_add(0, rows, x)
+
+
 def resized(x: Any) -> Any:
     image = torch.nn.functional.pad(x, (1, 2, 0, 1), mode="reflect")
     return torch.nn.functional.interpolate(image, scale_factor=2.0, mode="bilinear")
@@ -80,7 +90,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
-    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "resized": (resized, ((2, 3, 6, 5),)),
+    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "counted": (counted, ((5, 24),)), "sent_rows": (sent_rows, ((9, 21),)), "resized": (resized, ((2, 3, 6, 5),)),
     "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),

@@ -24,7 +24,7 @@ from kernellab.verdict.judge import Judge
 
 FORMS = {
     "shares": ["row", "nest"], "columns": ["nest", "lanes"], "window": ["nest", "lanes"], "chain": ["row", "nest", "lanes"],
-    "sent": ["nest", "lanes"], "attended": ["row", "nest", "lanes"], "running": ["nest", "lanes"],
+    "sent": ["send", "nest", "lanes"], "counted": ["send", "nest", "lanes"], "sent_rows": ["send", "nest", "lanes"], "attended": ["row", "nest", "lanes"], "running": ["nest", "lanes"],
     "running_down": ["nest", "lanes"],
 }  # fmt: skip
 """In which ways; `nest` alone elsewhere."""

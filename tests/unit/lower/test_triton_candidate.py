@@ -29,6 +29,7 @@ FORMS = {
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
     "ordered": ["flat"], "resized": ["flat"], "packed": ["flat"],
     "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "counted": ["flat", "tile", "tile_loop", "row", "row_loop"], "sent_rows": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
     "attended": [
         "product_flat", "product_row", "product_row_loop", "packed", "split", "flat", "tile", "tile_loop", "row", "row_loop",
     ],
