@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kernellab.core.settings import load_settings
 from kernellab.report.audit import audit
-from kernellab.study.conduct import run_study
-from kernellab.study.library import find
+from kernellab.studies.conduct import run_study
+from kernellab.studies.library import find
 
 BUDGET_S = 600
 

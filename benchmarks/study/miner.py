@@ -39,10 +39,10 @@ from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.search.tune import Sampler, make_tuner
-from kernellab.study.mine.factors import PARAM, Factor
-from kernellab.study.mine.miner import RATE, mine_rows
-from kernellab.study.mine.pairing import matched
-from kernellab.study.mine.table import Row, rows_of
+from kernellab.studies.mine.factors import PARAM, Factor
+from kernellab.studies.mine.miner import RATE, mine_rows
+from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.table import Row, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "memory"))
 from space import Space, spaces

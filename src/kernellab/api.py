@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict i
     from kernellab.search.construct import Construction
     from kernellab.search.question import Question
     from kernellab.search.scientist.estimate import Forecast
-    from kernellab.study.conduct import Report
-    from kernellab.study.mine.miner import Analysis
+    from kernellab.studies.conduct import Report
+    from kernellab.studies.mine.miner import Analysis
     from kernellab.verdict.check_task import Checked
 
 Asked = str | Path | Task | Callable[..., Any]
@@ -206,8 +206,8 @@ def study(
     **settings: Any,
 ) -> Report:
     """Register a hypothesis (a shipped one's id, or a file) and test it; `others`: runs of other devices to compare with."""
-    from kernellab.study.conduct import run_study
-    from kernellab.study.library import find
+    from kernellab.studies.conduct import run_study
+    from kernellab.studies.library import find
 
     path = find(str(hypothesis))
     return run_study(path, load_settings(settings), _folder(out, path.stem), [Path(o) for o in others], listener)
@@ -223,7 +223,7 @@ def paper(run: str | Path, out: str | Path) -> Path:
 
 def analyse(run: str | Path) -> Analysis:
     """The patterns in a run's ledger that hold after the correction for many tests."""
-    from kernellab.study.mine.miner import mine_run
+    from kernellab.studies.mine.miner import mine_run
 
     return mine_run(Path(run))
 

@@ -82,3 +82,4 @@ def test_names_signatures_and_docstrings_are_visible() -> None:
         assert name in dir(kernellab)
         assert function.__doc__
         assert "return" in inspect.get_annotations(function)
+        assert importlib.util.find_spec(f"kernellab.{name}") is None, "a folder of this name would take its place"

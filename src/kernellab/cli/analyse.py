@@ -19,8 +19,8 @@ from kernellab.core.errors import UsageError
 from kernellab.core.files import write_file
 
 if TYPE_CHECKING:
-    from kernellab.study.mine.follow_up import Site
-    from kernellab.study.mine.miner import Insight
+    from kernellab.studies.mine.follow_up import Site
+    from kernellab.studies.mine.miner import Insight
 
 _out = Screen()
 
@@ -45,8 +45,8 @@ def analyse(
     from kernellab.search.memory.specimen import reader_of
     from kernellab.search.outcome import default_folder
     from kernellab.search.replay import read_trials
-    from kernellab.study.mine.follow_up import Site
-    from kernellab.study.mine.miner import mine_run
+    from kernellab.studies.mine.follow_up import Site
+    from kernellab.studies.mine.miner import mine_run
 
     found = require_sound(existing(run_folder), signed=True)
     site = Site(run_folder, read_trials(run_folder), reader_of(Store(run_folder)))
@@ -74,7 +74,7 @@ def analyse(
 
 def _write(insights: Sequence[Insight], site: Site, folder: Path) -> tuple[list[Path], list[str]]:
     """The hypothesis files, and why some insights have none. It is an error if no insight has one."""
-    from kernellab.study.mine.follow_up import hypothesis_of, write_follow_up
+    from kernellab.studies.mine.follow_up import hypothesis_of, write_follow_up
 
     paths, refused = [], []
     for number, insight in enumerate(insights, 1):
@@ -89,7 +89,7 @@ def _write(insights: Sequence[Insight], site: Site, folder: Path) -> tuple[list[
 
 def _run(path: Path, folder: Path, device: str | None, as_json: bool) -> dict[str, Any]:
     from kernellab.core.settings import load_settings
-    from kernellab.study.conduct import run_study
+    from kernellab.studies.conduct import run_study
 
     with make_display(_out, quiet=as_json) as display:
         report = run_study(path, load_settings({"device": device}), folder, (), display)

@@ -124,7 +124,7 @@ def _nothing(console: Console, folder: Path, found: LedgerCheck, fault: LedgerFa
 def _read(folder: Path) -> _Held:
     from kernellab.ledger.run import Run
     from kernellab.search.scientist.notebook import TESTED
-    from kernellab.study.registration import STUDY
+    from kernellab.studies.registration import STUDY
 
     run = Run(folder)
     confirmations = {c.trial: c for c in run.confirmations}

@@ -22,10 +22,10 @@ from kernellab.core.records import dump
 from kernellab.core.settings import load_settings
 
 if TYPE_CHECKING:
-    from kernellab.study.conduct import Report
-    from kernellab.study.hypothesis import Hypothesis
-    from kernellab.study.judgement import StudyVerdict
-    from kernellab.study.register import Registered
+    from kernellab.studies.conduct import Report
+    from kernellab.studies.hypothesis import Hypothesis
+    from kernellab.studies.judgement import StudyVerdict
+    from kernellab.studies.register import Registered
 
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Hypotheses: write one down, register it, test it by its rule."
@@ -43,8 +43,8 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Write a commented hypothesis of your own that runs as it is."""
-    from kernellab.study.hypothesis import ID
-    from kernellab.study.library import template
+    from kernellab.studies.hypothesis import ID
+    from kernellab.studies.library import template
 
     stem = name.removesuffix(".toml")
     if not ID.fullmatch(Path(stem).name):
@@ -81,8 +81,8 @@ def run(
 ) -> None:
     """Register a hypothesis and run its trials. Exit code 0: confirmed, 3: rejected, 4: inconclusive."""
     from kernellab.search.outcome import default_folder
-    from kernellab.study.conduct import run_study
-    from kernellab.study.library import find
+    from kernellab.studies.conduct import run_study
+    from kernellab.studies.library import find
 
     path = find(name)
     settings = load_settings(
@@ -96,7 +96,7 @@ def run(
 
 def resume(folder: Path, as_json: bool) -> None:
     """Go on with a study that was interrupted: what 'klab resume' does for one."""
-    from kernellab.study.conduct import resume_study
+    from kernellab.studies.conduct import resume_study
 
     with make_display(_out, quiet=as_json) as display:
         report = resume_study(folder, display)
@@ -105,7 +105,7 @@ def resume(folder: Path, as_json: bool) -> None:
 
 def is_study(folder: Path) -> bool:
     from kernellab.ledger.run import Run
-    from kernellab.study.register import PURPOSE
+    from kernellab.studies.register import PURPOSE
 
     return Run(folder).purpose == PURPOSE
 
@@ -132,7 +132,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """A hypothesis in words; of a study's folder, what was registered and what came of it."""
-    from kernellab.study.library import find, read
+    from kernellab.studies.library import find, read
 
     if Path(name).is_dir():
         _show_folder(Path(name), as_json)
@@ -166,7 +166,7 @@ def _show_folder(folder: Path, as_json: bool) -> None:
 def _registered(folder: Path) -> tuple[Hypothesis, StudyVerdict | None, list[str]]:
     """The hypothesis, its verdict, and what the same key had registered under its id before."""
     from kernellab.ledger.run import well_formed
-    from kernellab.study.register import read_study
+    from kernellab.studies.register import read_study
 
     with well_formed(folder):
         found = read_study(folder)
@@ -201,8 +201,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """The shipped hypotheses, the statistics there are, and the verdicts of the given studies."""
-    from kernellab.study.library import read, shipped
-    from kernellab.study.statistics import STATISTICS
+    from kernellab.studies.library import read, shipped
+    from kernellab.studies.statistics import STATISTICS
 
     known = [read(path) for path in shipped().values()]
     studies = [(folder, _listed(existing(folder))) for folder in folders or []]
@@ -224,7 +224,7 @@ def _listed(folder: Path) -> Registered:
     """Refuses a study that does not verify."""
     from kernellab.ledger.check import require_sound
     from kernellab.ledger.run import well_formed
-    from kernellab.study.register import read_study
+    from kernellab.studies.register import read_study
 
     require_sound(folder)
     with well_formed(folder):

@@ -75,7 +75,7 @@ from kernellab.report.audit_certificates import certificate_problems
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
 from kernellab.report.entry_kinds import ENTRY_KINDS
-from kernellab.study.register import StudyAudit
+from kernellab.studies.register import StudyAudit
 from kernellab.tasks.spec import Dims
 
 _MOST = 50

@@ -22,9 +22,9 @@ from kernellab.ledger.run import Run
 from kernellab.ledger.session_records import PURPOSE as SESSION
 from kernellab.ledger.session_records import SESSION_PART
 from kernellab.search.result import BEST, best_facts, best_name, plain
-from kernellab.study.conduct import HYPOTHESIS_FILE
-from kernellab.study.library import read
-from kernellab.study.registration import STUDY, Registration
+from kernellab.studies.conduct import HYPOTHESIS_FILE
+from kernellab.studies.library import read
+from kernellab.studies.registration import STUDY, Registration
 from kernellab.tasks.load import RECORD_FILE, TASK_FILE, load_task
 from kernellab.tasks.spec import dims_label
 

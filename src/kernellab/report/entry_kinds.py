@@ -12,9 +12,9 @@ from kernellab.propose.models.journal import CALL, INTENT
 from kernellab.search.scientist.notebook import KIND_OF
 from kernellab.search.soft.look import SOFT
 from kernellab.search.soft.tuning import NOTES
-from kernellab.study.evidence import BORROWED, EXAMINATION
-from kernellab.study.judgement import VERDICT
-from kernellab.study.registration import STUDY
+from kernellab.studies.evidence import BORROWED, EXAMINATION
+from kernellab.studies.judgement import VERDICT
+from kernellab.studies.registration import STUDY
 
 ENTRY_KINDS: dict[str, EntryKind[Any]] = {
     kind.name: kind

@@ -18,7 +18,7 @@ from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.records import AnyResult, Genesis, Published
 from kernellab.ledger.run import Run, place_of
-from kernellab.study.judgement import VERDICT, StudyVerdict
+from kernellab.studies.judgement import VERDICT, StudyVerdict
 
 UNFINISHED, ENDED = "unfinished", "ended"
 _ORDER = ("better", "busy", "nothing-better", "verified", "nothing-verified")

@@ -14,7 +14,7 @@ from kernellab.ledger.run import place_of
 from kernellab.ledger.suite_records import PURPOSE as SUITE
 from kernellab.report.run_list import UNFINISHED, RunRow
 from kernellab.report.run_words import compared, outcome, shapes_of
-from kernellab.study.register import PURPOSE as STUDY
+from kernellab.studies.register import PURPOSE as STUDY
 from kernellab.view.checks import Checks
 from kernellab.view.glance import UNKNOWN, glance
 from kernellab.view.places import Place, Stamp, places

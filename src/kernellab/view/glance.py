@@ -18,7 +18,7 @@ from kernellab.ledger.entry import Entry, parse_entry
 from kernellab.ledger.records import AnyResult, Genesis
 from kernellab.ledger.run import Run, place_of, well_formed
 from kernellab.report.run_list import RunRow, status_of
-from kernellab.study.judgement import VERDICT, StudyVerdict
+from kernellab.studies.judgement import VERDICT, StudyVerdict
 
 _TAIL = 128 << 10
 UNKNOWN = -1

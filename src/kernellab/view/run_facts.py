@@ -13,8 +13,8 @@ from kernellab.report.paper.figures import best_trial
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
 from kernellab.report.run_words import outcome
 from kernellab.search.scientist.notebook import KIND_OF
-from kernellab.study.judgement import VERDICT, StudyVerdict
-from kernellab.study.registration import STUDY, Registration
+from kernellab.studies.judgement import VERDICT, StudyVerdict
+from kernellab.studies.registration import STUDY, Registration
 from kernellab.view.progress import Progress, progress_of
 from kernellab.view.trial_line import TrialLine, line_of
 

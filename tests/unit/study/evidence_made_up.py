@@ -9,7 +9,7 @@ from typing import Any
 from tests.unit.search.memory.specimens import duplicate, measured
 
 from kernellab.core.records import AnyTrial, Param
-from kernellab.study.evidence import Evidence
+from kernellab.studies.evidence import Evidence
 
 Truth = Callable[..., float]
 

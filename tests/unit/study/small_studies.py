@@ -14,9 +14,9 @@ from tests.support.resign import resigned as resigned_run
 
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
-from kernellab.study.conduct import Report, run_study
-from kernellab.study.library import SHIPPED, checked, find, read
-from kernellab.study.mine.follow_up import as_toml
+from kernellab.studies.conduct import Report, run_study
+from kernellab.studies.library import SHIPPED, checked, find, read
+from kernellab.studies.mine.follow_up import as_toml
 
 QUICK = Settings(device="cpu", sample_s=0.0001)
 TINY: dict[str, dict[str, Any]] = {

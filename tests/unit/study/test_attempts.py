@@ -10,9 +10,9 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event
 from kernellab.report.audit import audit
 from kernellab.report.paper.write import write_paper
-from kernellab.study.attempts import earlier_attempts, note_attempt, registry
-from kernellab.study.conduct import run_study
-from kernellab.study.register import read_study
+from kernellab.studies.attempts import earlier_attempts, note_attempt, registry
+from kernellab.studies.conduct import run_study
+from kernellab.studies.register import read_study
 
 from .small_studies import QUICK, tiny
 

@@ -15,11 +15,11 @@ from kernellab.core.records import MeasuredTrial
 from kernellab.report.audit import audit
 from kernellab.run.device import machine_of, name_for
 from kernellab.search.replay import read_trials
-from kernellab.study.borrow import described
-from kernellab.study.conduct import Report, run_study
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.library import find, read
-from kernellab.study.mine.follow_up import as_toml
+from kernellab.studies.borrow import described
+from kernellab.studies.conduct import Report, run_study
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.library import find, read
+from kernellab.studies.mine.follow_up import as_toml
 from kernellab.targets.cpu import CPU
 from kernellab.tasks.load import load_task
 

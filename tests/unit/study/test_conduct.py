@@ -12,10 +12,10 @@ from kernellab.core.errors import UsageError
 from kernellab.core.events import Event
 from kernellab.report.audit import audit
 from kernellab.search.replay import replay_trial
-from kernellab.study.conduct import resume_study, run_study
-from kernellab.study.library import checked, read
-from kernellab.study.mine.follow_up import as_toml
-from kernellab.study.register import read_study
+from kernellab.studies.conduct import resume_study, run_study
+from kernellab.studies.library import checked, read
+from kernellab.studies.mine.follow_up import as_toml
+from kernellab.studies.register import read_study
 
 from .small_studies import QUICK, TINY, Reports, kinds, tiny
 

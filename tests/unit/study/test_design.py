@@ -10,9 +10,9 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.propose.recipe import Recipe
-from kernellab.study.design import cells_of, key_of, study_tasks_of
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.library import read, shipped
+from kernellab.studies.design import cells_of, key_of, study_tasks_of
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.library import read, shipped
 
 RECIPE = Recipe(Candidate("text", "rows"), {"A": [1, 2, 3, 4], "B": ["x", "y", "z"]}, "")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernellab.core.errors import UsageError
-from kernellab.study.hypothesis import difference
-from kernellab.study.library import find, read, shipped, template
-from kernellab.study.mine.follow_up import as_toml
-from kernellab.study.statistics import STATISTICS
+from kernellab.studies.hypothesis import difference
+from kernellab.studies.library import find, read, shipped, template
+from kernellab.studies.mine.follow_up import as_toml
+from kernellab.studies.statistics import STATISTICS
 
 
 def written(folder: Path, text: str, name: str = "h.toml") -> Path:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kernellab.core.records import AnyTrial, MeasuredTrial
-from kernellab.study.evidence import Evidence
-from kernellab.study.finding import least_values, of_share
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.judgement import judge
+from kernellab.studies.evidence import Evidence
+from kernellab.studies.finding import least_values, of_share
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.judgement import judge
 
 from .evidence_made_up import grid
 

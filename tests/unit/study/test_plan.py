@@ -12,11 +12,11 @@ from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.ledger.records import Genesis
 from kernellab.propose.recipe import builtin_candidates
-from kernellab.study.design import key_of_trial
-from kernellab.study.evidence import Borrowed, Evidence
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.plan import planned, stated
-from kernellab.study.registration import registration
+from kernellab.studies.design import key_of_trial
+from kernellab.studies.evidence import Borrowed, Evidence
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.plan import planned, stated
+from kernellab.studies.registration import registration
 
 STATED = 'TASKS = ("softmax",)\nSPACE = {"B": [2, 1], "A": ("x", "y")}\n'
 COMPUTED = 'SPACE = {"B": [2 - n for n in (0, 1)], "A": ["x", "y"]}\n'

@@ -12,9 +12,9 @@ import pytest
 from kernellab.core.records import dump
 from kernellab.report.audit import audit
 from kernellab.report.entry_kinds import ENTRY_KINDS
-from kernellab.study.evidence import Evidence
-from kernellab.study.judgement import judge
-from kernellab.study.library import checked
+from kernellab.studies.evidence import Evidence
+from kernellab.studies.judgement import judge
+from kernellab.studies.library import checked
 
 from .small_studies import TINY, Entries, Reports, body_of, resigned
 

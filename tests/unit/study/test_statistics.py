@@ -9,9 +9,9 @@ import pytest
 from tests.unit.search.memory.specimens import H200, ROWS_CHILD, artifact, duplicate, measured, timing
 
 from kernellab.core.records import AnyTrial, Param, Passed, Rejected
-from kernellab.study.evidence import Borrowed, Evidence, Examination
-from kernellab.study.finding import BEYOND, Finding, NotTestable
-from kernellab.study.statistics import STATISTICS
+from kernellab.studies.evidence import Borrowed, Evidence, Examination
+from kernellab.studies.finding import BEYOND, Finding, NotTestable
+from kernellab.studies.statistics import STATISTICS
 
 from .evidence_made_up import grid, idle
 

@@ -14,9 +14,9 @@ from kernellab.propose.models.journal import CALL
 from kernellab.report.paper.claims import ClaimBook
 from kernellab.report.paper.figures import best_trial, published
 from kernellab.report.paper.ledger_prefix import LedgerPrefix, Shape
-from kernellab.study.evidence import BORROWED
-from kernellab.study.judgement import VERDICT
-from kernellab.study.registration import STUDY, Registration
+from kernellab.studies.evidence import BORROWED
+from kernellab.studies.judgement import VERDICT
+from kernellab.studies.registration import STUDY, Registration
 
 _SLOW_S = 0.1
 _STUDY = {"study": ("id", "rule"), "verdict": ("verdict",)}

@@ -17,8 +17,8 @@ from kernellab.report.paper.document import Table
 from kernellab.report.paper.facts import Facts, ShapeFacts
 from kernellab.report.paper.ledger_prefix import look
 from kernellab.search.scientist.notebook import TESTED
-from kernellab.study.judgement import VERDICT
-from kernellab.study.registration import STUDY
+from kernellab.studies.judgement import VERDICT
+from kernellab.studies.registration import STUDY
 
 _RECIPES, _CAUSES, _STEPS, _HYPOTHESES = 14, 14, 10, 40
 _LISTED = 90

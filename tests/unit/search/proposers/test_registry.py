@@ -14,7 +14,7 @@ from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
 from kernellab.search.proposers.registry import BUILT_IN, choose, forget, names, register
 from kernellab.search.runs import resume_run, run_search
-from kernellab.study.mine.miner import _searched
+from kernellab.studies.mine.miner import _searched
 
 SHAPES = [{"N": 4096}]
 

@@ -13,13 +13,13 @@ from kernellab.ledger.store import Store
 from kernellab.measurement.stats import Estimate
 from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
-from kernellab.study.design import study_tasks_of
-from kernellab.study.library import read
-from kernellab.study.mine.factors import BUILT, WRITTEN, Factor
-from kernellab.study.mine.follow_up import Site, hypothesis_of, write_follow_up
-from kernellab.study.mine.miner import Insight, mine_run
-from kernellab.study.mine.pairing import matched
-from kernellab.study.mine.table import rows_of
+from kernellab.studies.design import study_tasks_of
+from kernellab.studies.library import read
+from kernellab.studies.mine.factors import BUILT, WRITTEN, Factor
+from kernellab.studies.mine.follow_up import Site, hypothesis_of, write_follow_up
+from kernellab.studies.mine.miner import Insight, mine_run
+from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.table import rows_of
 
 RUNS = Path(__file__).parents[4] / "runs" / "h200"
 RUN = RUNS / "particle-filter"

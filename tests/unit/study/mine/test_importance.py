@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kernellab.study.mine.importance import importances
+from kernellab.studies.mine.importance import importances
 
 from .test_miner import table
 

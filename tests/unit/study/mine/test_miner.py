@@ -16,10 +16,10 @@ from kernellab.core.records import Param
 from kernellab.propose.recipe import Recipe
 from kernellab.search.memory.specimen import recall
 from kernellab.search.tune import make_tuner
-from kernellab.study.mine.factors import PARAM, WRITTEN, Factor
-from kernellab.study.mine.miner import RATE, mine, mine_rows
-from kernellab.study.mine.pairing import matched
-from kernellab.study.mine.table import Row, rows_of
+from kernellab.studies.mine.factors import PARAM, WRITTEN, Factor
+from kernellab.studies.mine.miner import RATE, mine, mine_rows
+from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.table import Row, rows_of
 
 ARENA = ("softmax", (("M", 256), ("N", 512)), "Neoverse-N1", "torch")
 SPACE = {"A": [0, 1], "B": [0, 1, 2, 3], "C": ["x", "y", "z"], "D": [1, 2, 4, 8]}

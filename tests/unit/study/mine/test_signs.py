@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kernellab.study.mine.signs import RATE, adjusted, level_after_selection, signed_rank_p, worth_testing
+from kernellab.studies.mine.signs import RATE, adjusted, level_after_selection, signed_rank_p, worth_testing
 
 
 def test_unanimous_pairs_have_the_chance_of_all_heads() -> None:

@@ -6,9 +6,9 @@ import math
 from itertools import pairwise
 
 from kernellab.measurement.stats import median
-from kernellab.study.evidence import Config, Evidence, Place, alike, apart, best, mean_scores, score_of
-from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Config, Evidence, Place, alike, apart, best, mean_scores, score_of
+from kernellab.studies.finding import NO_CHOICE, Finding, NotTestable, of_median
+from kernellab.studies.hypothesis import Options
 
 
 class TransferOptions(Options):

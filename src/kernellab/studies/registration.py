@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 from kernellab.core.records import Param
 from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.records import EntryRecord
-from kernellab.study.hypothesis import Hypothesis
+from kernellab.studies.hypothesis import Hypothesis
 
 Spaces = Mapping[str, Mapping[str, Sequence[Param]]]
 """For each candidate the choices of its parameters."""

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from kernellab.study.mine.table import Row
+from kernellab.studies.mine.table import Row
 
 _LEAST = 12
 

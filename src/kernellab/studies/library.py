@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kernellab.core.errors import UsageError
-from kernellab.study.finding import least_values
-from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
-from kernellab.study.statistics import STATISTICS
+from kernellab.studies.finding import least_values
+from kernellab.studies.hypothesis import Hypothesis, Part, Population, Rule
+from kernellab.studies.statistics import STATISTICS
 
 SHIPPED = Path(__file__).parent / "shipped"
 _MODELS: dict[str, type[BaseModel]] = {"": Hypothesis, "population": Population, "part": Part, "rule": Rule}

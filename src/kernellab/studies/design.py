@@ -19,8 +19,8 @@ from kernellab.core.ids import canonical_json, digest, sha256_hex
 from kernellab.core.records import AnyTrial, Param
 from kernellab.propose.base import Idea
 from kernellab.propose.recipe import Recipe, builtin_candidates, read_candidate
-from kernellab.study.hypothesis import Hypothesis, Population
-from kernellab.study.statistics import STATISTICS
+from kernellab.studies.hypothesis import Hypothesis, Population
+from kernellab.studies.statistics import STATISTICS
 from kernellab.tasks.load import is_task_file, load_task
 from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernellab.study.evidence import Evidence, error_of, not_counted
-from kernellab.study.finding import BEYOND, Finding, NotTestable, of_median, of_share
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Evidence, error_of, not_counted
+from kernellab.studies.finding import BEYOND, Finding, NotTestable, of_median, of_share
+from kernellab.studies.hypothesis import Options
 
 Measure = Literal["l_inf", "ulp"]
 

@@ -13,13 +13,13 @@ from kernellab.ledger.records import AnyGenesis, End, Genesis, Resume
 from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.search.memory.specimen import reader_of
-from kernellab.study.adherence import LoanAudit, PlanAudit
-from kernellab.study.evidence import BORROWED, EXAMINATION, Borrowed, Evidence, Examination, Witness
-from kernellab.study.hypothesis import Hypothesis, changes, difference
-from kernellab.study.judgement import VERDICT, StudyVerdict, judge
-from kernellab.study.library import checked
-from kernellab.study.plan import planned
-from kernellab.study.registration import STUDY, Registration, registration
+from kernellab.studies.adherence import LoanAudit, PlanAudit
+from kernellab.studies.evidence import BORROWED, EXAMINATION, Borrowed, Evidence, Examination, Witness
+from kernellab.studies.hypothesis import Hypothesis, changes, difference
+from kernellab.studies.judgement import VERDICT, StudyVerdict, judge
+from kernellab.studies.library import checked
+from kernellab.studies.plan import planned
+from kernellab.studies.registration import STUDY, Registration, registration
 
 PURPOSE = "study"
 

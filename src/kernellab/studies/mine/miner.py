@@ -19,11 +19,11 @@ from kernellab.core.records import Param
 from kernellab.ledger.run import Run
 from kernellab.measurement.stats import Estimate, estimate
 from kernellab.search.memory.specimen import Specimen, reader_of, recall
-from kernellab.study.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
-from kernellab.study.mine.importance import evaluator_name, importances
-from kernellab.study.mine.pairing import Pair, matched
-from kernellab.study.mine.signs import RATE, adjusted, level_after_selection, signed_rank_p, worth_testing
-from kernellab.study.mine.table import Row, rows_of
+from kernellab.studies.mine.factors import PARAM, WRITTEN, Factor, comparisons, factors_of
+from kernellab.studies.mine.importance import evaluator_name, importances
+from kernellab.studies.mine.pairing import Pair, matched
+from kernellab.studies.mine.signs import RATE, adjusted, level_after_selection, signed_rank_p, worth_testing
+from kernellab.studies.mine.table import Row, rows_of
 from kernellab.tasks.spec import dims_label
 
 LEAST_PAIRS = 6

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pydantic import Field
 
 from kernellab.search.memory.specimen import Specimen
-from kernellab.study.evidence import Evidence, kernel_of, measurement_of, not_counted, score_of
-from kernellab.study.finding import Finding, NotTestable, of_share
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Evidence, kernel_of, measurement_of, not_counted, score_of
+from kernellab.studies.finding import Finding, NotTestable, of_share
+from kernellab.studies.hypothesis import Options
 
 
 class RepeatOptions(Options):

@@ -9,9 +9,9 @@ from typing import Annotated
 from pydantic import Field
 
 from kernellab.core.records import Param
-from kernellab.study.evidence import Config, Evidence, alike, apart, best, score_of
-from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Config, Evidence, alike, apart, best, score_of
+from kernellab.studies.finding import NO_CHOICE, Finding, NotTestable, of_median
+from kernellab.studies.hypothesis import Options
 
 
 class SeparableOptions(Options):

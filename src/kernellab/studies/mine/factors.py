@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from kernellab.core.records import Param
-from kernellab.study.mine.table import Row
+from kernellab.studies.mine.table import Row
 
 PARAM, BUILT, WRITTEN = "param", "built", "written"
 _ALL_PAIRS = 5

@@ -22,8 +22,8 @@ from statistics import fmean
 
 from kernellab.core.records import Param
 from kernellab.measurement.stats import median
-from kernellab.study.mine.factors import PARAM, WRITTEN, Factor
-from kernellab.study.mine.table import Arena, Row
+from kernellab.studies.mine.factors import PARAM, WRITTEN, Factor
+from kernellab.studies.mine.table import Arena, Row
 
 ENOUGH = 12
 _MOST_OTHER = 2

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial
 from kernellab.measurement.stats import replicated_speedup
-from kernellab.study.design import inputs_of, key_of_trial
-from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence, Examination
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.plan import Planned
-from kernellab.study.registration import Registration
+from kernellab.studies.design import inputs_of, key_of_trial
+from kernellab.studies.evidence import A_SHAPE, Borrowed, Evidence, Examination
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.plan import Planned
+from kernellab.studies.registration import Registration
 from kernellab.tasks.spec import dims_label
 
 

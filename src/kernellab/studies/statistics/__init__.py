@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernellab.study.evidence import Evidence
-from kernellab.study.finding import Finding, NotTestable
-from kernellab.study.hypothesis import Options
-from kernellab.study.statistics import accuracy, effect, portability, repeat, separable, sweet_spot, transfer
+from kernellab.studies.evidence import Evidence
+from kernellab.studies.finding import Finding, NotTestable
+from kernellab.studies.hypothesis import Options
+from kernellab.studies.statistics import accuracy, effect, portability, repeat, separable, sweet_spot, transfer
 
 Compute = Callable[[Any, Evidence, float], Finding | NotTestable]
 

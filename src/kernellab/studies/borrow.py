@@ -14,10 +14,10 @@ from kernellab.ledger.run import Run
 from kernellab.ledger.store import Store
 from kernellab.propose.base import Idea
 from kernellab.search.replay import read_trials
-from kernellab.study.design import Cell, StudyTask, key_of_trial
-from kernellab.study.evidence import A_SHAPE, Borrowed, Evidence
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.registration import OtherRun
+from kernellab.studies.design import Cell, StudyTask, key_of_trial
+from kernellab.studies.evidence import A_SHAPE, Borrowed, Evidence
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.registration import OtherRun
 from kernellab.tasks.spec import dims_label, in_order
 
 

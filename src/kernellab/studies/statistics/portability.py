@@ -8,9 +8,9 @@ from kernellab.core.records import AnyTrial, FailedTrial, MeasuredTrial
 from kernellab.measurement.stats import median
 from kernellab.run.device import machine_of
 from kernellab.search.memory.specimen import Specimen
-from kernellab.study.evidence import Evidence, kernel_of, measurement_of, not_counted
-from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Evidence, kernel_of, measurement_of, not_counted
+from kernellab.studies.finding import Finding, NotTestable, of_median
+from kernellab.studies.hypothesis import Options
 
 
 class RetentionOptions(Options):

@@ -8,10 +8,10 @@ from pydantic import TypeAdapter
 
 from kernellab.core.records import Record
 from kernellab.ledger.kinds import EntryKind
-from kernellab.study.evidence import Evidence
-from kernellab.study.finding import Finding, NotTestable
-from kernellab.study.hypothesis import Hypothesis, Part
-from kernellab.study.statistics import STATISTICS
+from kernellab.studies.evidence import Evidence
+from kernellab.studies.finding import Finding, NotTestable
+from kernellab.studies.hypothesis import Hypothesis, Part
+from kernellab.studies.statistics import STATISTICS
 
 Outcome = Literal["confirmed", "rejected", "inconclusive"]
 

@@ -18,10 +18,10 @@ from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.ledger.records import Genesis
 from kernellab.propose.recipe import Recipe
-from kernellab.study.design import borrows, cells_of, key_of, key_of_trial
-from kernellab.study.evidence import Evidence
-from kernellab.study.hypothesis import Hypothesis, Population
-from kernellab.study.registration import Registration
+from kernellab.studies.design import borrows, cells_of, key_of, key_of_trial
+from kernellab.studies.evidence import Evidence
+from kernellab.studies.hypothesis import Hypothesis, Population
+from kernellab.studies.registration import Registration
 from kernellab.tasks.load import is_task_file, load_task
 from kernellab.tasks.spec import Dims, parse_dims
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from kernellab.core.records import Param
 from kernellab.search.memory.specimen import Specimen
-from kernellab.study.evidence import Evidence, kernel_of
-from kernellab.study.finding import Finding, NotTestable, of_median
-from kernellab.study.hypothesis import Options
-from kernellab.study.mine.factors import Factor
-from kernellab.study.mine.pairing import matched
-from kernellab.study.mine.table import rows_of
+from kernellab.studies.evidence import Evidence, kernel_of
+from kernellab.studies.finding import Finding, NotTestable, of_median
+from kernellab.studies.hypothesis import Options
+from kernellab.studies.mine.factors import Factor
+from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.table import rows_of
 
 
 class EffectOptions(Options):

@@ -12,9 +12,9 @@ from pydantic import Field
 from kernellab.core.records import FailedTrial, Param
 from kernellab.search.memory.features import occupancy
 from kernellab.search.memory.specimen import Specimen
-from kernellab.study.evidence import Config, Evidence, alike, apart, best, kernel_of, mean_scores, score_of
-from kernellab.study.finding import NO_CHOICE, Finding, NotTestable, of_median, of_share
-from kernellab.study.hypothesis import Options
+from kernellab.studies.evidence import Config, Evidence, alike, apart, best, kernel_of, mean_scores, score_of
+from kernellab.studies.finding import NO_CHOICE, Finding, NotTestable, of_median, of_share
+from kernellab.studies.hypothesis import Options
 
 
 class SetOptions(Options):

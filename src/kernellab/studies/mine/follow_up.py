@@ -21,11 +21,11 @@ from kernellab.core.targets import recorded_machine
 from kernellab.ledger.run import Run
 from kernellab.propose.recipe import builtin_candidates
 from kernellab.search.memory.specimen import Reader, recall
-from kernellab.study.hypothesis import Hypothesis, Part, Population, Rule
-from kernellab.study.mine.factors import PARAM, WRITTEN
-from kernellab.study.mine.miner import Insight
-from kernellab.study.mine.pairing import matched
-from kernellab.study.mine.table import rows_of
+from kernellab.studies.hypothesis import Hypothesis, Part, Population, Rule
+from kernellab.studies.mine.factors import PARAM, WRITTEN
+from kernellab.studies.mine.miner import Insight
+from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.table import rows_of
 from kernellab.tasks.load import kept_in
 from kernellab.tasks.spec import dims_label
 

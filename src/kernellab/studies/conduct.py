@@ -29,9 +29,9 @@ from kernellab.search.ahead import Ahead
 from kernellab.search.archive import Archive
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import build, step
-from kernellab.study.attempts import earlier_attempts, note_attempt
-from kernellab.study.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
-from kernellab.study.design import (
+from kernellab.studies.attempts import earlier_attempts, note_attempt
+from kernellab.studies.borrow import borrowed_cells, described, lend, refuse_repeated, refuse_same_device
+from kernellab.studies.design import (
     Cell,
     StudyTask,
     borrows,
@@ -42,12 +42,12 @@ from kernellab.study.design import (
     refuse_unknown,
     study_tasks_of,
 )
-from kernellab.study.evidence import BORROWED, EXAMINATION, Examination
-from kernellab.study.hypothesis import Hypothesis
-from kernellab.study.judgement import VERDICT, StudyVerdict, judge
-from kernellab.study.library import read
-from kernellab.study.register import PURPOSE, read_study, refuse_changed
-from kernellab.study.registration import STUDY, Registration, Spaces, registration
+from kernellab.studies.evidence import BORROWED, EXAMINATION, Examination
+from kernellab.studies.hypothesis import Hypothesis
+from kernellab.studies.judgement import VERDICT, StudyVerdict, judge
+from kernellab.studies.library import read
+from kernellab.studies.register import PURPOSE, read_study, refuse_changed
+from kernellab.studies.registration import STUDY, Registration, Spaces, registration
 from kernellab.targets.base import platform
 from kernellab.targets.choose import choose_device, processor
 from kernellab.tasks.load import is_task_file, kept_as
