@@ -20,7 +20,7 @@ import typer.main
 
 CALLED_FOR = """
     api build.c candidate certify.export certify.issue certify.recheck cli.app report.audit report.trial_proof
-    search.proposers.tuner study.conduct suite.conduct targets.cpu_c targets.cuda_cpp targets.cuda_triton tools.context
+    search.proposers.tuner studies.conduct suite.conduct targets.cpu_c targets.cuda_cpp targets.cuda_triton tools.context
 """.split()  # noqa: SIM905
 
 
