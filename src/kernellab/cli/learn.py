@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -136,12 +135,13 @@ def fetch_model(
 def _terms(tasks: list[str], backend: str, widest: float, device: str | None) -> RewardTerms:
     from kernellab.learn import RewardTerms
 
-    given: dict[str, Any] = {"effort": "quick", **({"device": device} if device is not None else {})}
-    return RewardTerms(tasks, load_settings(given), widest=widest, backend=backend)
+    return RewardTerms(tasks, load_settings({"effort": "quick", "device": device}), widest=widest, backend=backend)
 
 
 def _folder(kind: str) -> Path:
-    return Path("klab-runs") / f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    from kernellab.search.outcome import default_folder
+
+    return default_folder(kind)
 
 
 def _say(text: str, quiet: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,17 +42,17 @@ def reward(
 ) -> None:
     """Rewards for whole replies of a policy, judged, timed and recorded; with --http for any trainer."""
     from kernellab.learn import RewardTerms, open_service
+    from kernellab.search.outcome import default_folder
 
     if (http is None) == (samples is None):
         raise UsageError("say where samples come from", "--http PORT to serve them, or --samples FILE.jsonl")
     if form not in ("log", "seed"):
         raise UsageError(f"there is no form '{form}'", "log or seed")
-    settings = load_settings(
-        {"effort": effort, **_given(device=device, threads=threads, compiler=compiler, sandbox=sandbox)}
-    )
+    flags = {"effort": effort, "device": device, "threads": threads, "compiler": compiler, "sandbox": sandbox}
+    settings = load_settings(flags)
     memory = int(memory_gb * (1 << 30))
     terms = RewardTerms(task, settings, form, widest, backend, memory, most, full_share)  # type: ignore[arg-type]
-    folder = out or Path("klab-runs") / f"reward-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder = out or default_folder("reward")
     given = _read(samples) if samples is not None else []
     listening = _listening(http) if http is not None else None
     with open_service(terms, folder, _say) as service:
@@ -65,10 +64,6 @@ def reward(
                 serve(service, socket, token)
             return
         _scored(service, given, most, as_json)
-
-
-def _given(**flags: Any) -> dict[str, Any]:
-    return {name: value for name, value in flags.items() if value is not None}
 
 
 def _say(event: Event) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.core.errors import UsageError
+from kernellab.learn.extra import needed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,7 +78,7 @@ def grpo_loss(
 ) -> GrpoLoss:
     """Log-probabilities of samples x tokens under the policy, the one that sampled and the reference; an advantage a sample;
     `mask`: 1 for the tokens that count."""
-    torch = need_torch()
+    torch = needed("torch")
     if settings.beta and reference is None:
         raise UsageError("a penalty needs the reference's log-probabilities", "give them, or beta=0")
     ratio = (policy - sampled_by).exp()
@@ -96,13 +97,3 @@ def _averaged(token: Tensor, mask: Tensor, average: Literal["sample", "token"]) 
     if average == "token":
         return (token * mask).sum() / mask.sum().clamp(min=1)
     return ((token * mask).sum(-1) / mask.sum(-1).clamp(min=1)).mean()
-
-
-def need_torch() -> Any:
-    try:
-        import torch
-    except ImportError as err:
-        raise EnvironmentFault(
-            f"training needs torch, which cannot be imported ({err})", "pip install 'kernellab[learn]'"
-        ) from None
-    return torch

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from kernellab.core.errors import KlabError, UsageError
+from kernellab.core.loopback import loopback_names
 from kernellab.learn.service import RewardService
 
 MOST_BODY = 64 << 20
@@ -47,8 +48,7 @@ class RewardServer(ThreadingHTTPServer):
         self.socket = listening
         self.service, self.token = service, token
         self.work = ThreadPoolExecutor(1, "score")
-        port = address[1]
-        self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", address[0])}
+        self.hosts = {*loopback_names(address[1]), f"{address[0]}:{address[1]}"}
 
     def server_close(self) -> None:
         """When the batch that is being scored is done."""

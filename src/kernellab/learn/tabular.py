@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernellab.core.records import Param
-from kernellab.learn.grpo import GrpoSettings, advantages, grpo_loss, need_torch
+from kernellab.learn.extra import needed
+from kernellab.learn.grpo import GrpoSettings, advantages, grpo_loss
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -41,7 +42,7 @@ class Training:
 
 class TabularPolicy:
     def __init__(self, spaces: Spaces) -> None:
-        torch = need_torch()
+        torch = needed("torch")
         self._spaces = {name: {key: list(values) for key, values in space.items()} for name, space in spaces.items()}
         self._recipes = list(self._spaces)
         self._first: Tensor = torch.zeros(len(self._recipes), requires_grad=True)
@@ -55,13 +56,13 @@ class TabularPolicy:
         return [self._first, *(table for tables in self._tables.values() for table in tables)]
 
     def sample(self, count: int, generator: Generator) -> list[Pick]:
-        torch = need_torch()
+        torch = needed("torch")
         with torch.no_grad():
             drawn = torch.multinomial(self._first.softmax(0), count, replacement=True, generator=generator)
             return [self._completed(self._recipes[int(number)], generator) for number in drawn]
 
     def _completed(self, recipe: str, generator: Generator) -> Pick:
-        torch = need_torch()
+        torch = needed("torch")
         chosen = (torch.multinomial(table.softmax(0), 1, generator=generator) for table in self._tables[recipe])
         return Pick(recipe, tuple(int(choice) for choice in chosen))
 
@@ -71,7 +72,7 @@ class TabularPolicy:
 
     def log_probability(self, picks: Sequence[Pick]) -> Tensor:
         """Of each pick, as samples of one token."""
-        torch = need_torch()
+        torch = needed("torch")
         first = self._first.log_softmax(0)
         tables = {name: [table.log_softmax(0) for table in found] for name, found in self._tables.items()}
         rows = [
@@ -90,7 +91,7 @@ def train(
     generator: Generator,
 ) -> list[float]:
     """Sample, reward, step, until the samples are spent. The mean reward of each batch, of those that have one."""
-    torch = need_torch()
+    torch = needed("torch")
     curve: list[float] = []
     batch = training.groups * training.group
     for _ in range(training.samples // batch):
@@ -109,7 +110,7 @@ def train(
 
 
 def _step(weights: Sequence[Tensor], loss: Tensor, rate: float) -> None:
-    torch = need_torch()
+    torch = needed("torch")
     slopes = torch.autograd.grad(loss, list(weights), allow_unused=True)
     with torch.no_grad():
         for weight, slope in zip(weights, slopes, strict=True):

@@ -36,18 +36,16 @@ class Job:
             self._reap()
         return self.status is not None
 
-    def wait(self, timeout_s: float | None = None) -> int:
-        """Wait for the end, at most `timeout_s` (default: the job's own wall limit), then kill the whole job. On a busy
-        machine it is waited for longer."""
+    def wait(self) -> int:
+        """Wait for the end as long as the job's wall limit allows, on a busy machine longer; then kill the whole job."""
         if self.status is not None:
             return self.status
-        patience = self._patience if timeout_s is None else Patience(timeout_s)
         pidfd = os.pidfd_open(self.pid)
         ended = select.poll()
         ended.register(pidfd, select.POLLIN)
         try:
             while not self.poll():
-                left = patience.left()
+                left = self._patience.left()
                 if left <= 0 or self._scratch_full():
                     self.timed_out = left <= 0
                     self.kill()

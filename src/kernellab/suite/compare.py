@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kernellab.measurement.bootstrap import Interval
 from kernellab.suite.rows import TaskScore
-from kernellab.suite.score import Interval, SuiteScore, geomean
+from kernellab.suite.score import SuiteScore, geomean
 
 
 @dataclass(frozen=True)

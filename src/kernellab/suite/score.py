@@ -18,6 +18,7 @@ from kernellab.core.errors import LedgerFault
 from kernellab.ledger.records import AnyResult, Calibration, Published
 from kernellab.ledger.run import Run, place_of
 from kernellab.ledger.suite_records import RAN, SuiteCheck, SuiteTask
+from kernellab.measurement.bootstrap import Interval, mean_interval
 from kernellab.measurement.stats import median
 from kernellab.suite.audit import audit_suite
 from kernellab.suite.folder import SuiteFolder
@@ -26,14 +27,6 @@ from kernellab.suite.rows import TaskScore
 
 FAST = (1.0, 1.5, 2.0)
 _EAGER = ("torch.eager", "torch")
-_RESAMPLES = 10_000
-
-
-@dataclass(frozen=True)
-class Interval:
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -173,7 +166,5 @@ def geomean(values: Sequence[float], seed: int = 0) -> Interval:
     """With a 95 % percentile bootstrap over the values, from a seed: the same values give the same digits."""
     if not values:
         return Interval(1.0, 1.0, 1.0)
-    logs = np.log(np.asarray(values, dtype=np.float64))
-    drawn = np.random.default_rng(seed).integers(0, len(logs), (_RESAMPLES, len(logs)))
-    low, high = np.quantile(logs[drawn].mean(axis=1), (0.025, 0.975))
-    return Interval(math.exp(float(logs.mean())), math.exp(float(low)), math.exp(float(high)))
+    logs = mean_interval(np.log(np.asarray(values, dtype=np.float64)).tolist(), seed)
+    return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high))

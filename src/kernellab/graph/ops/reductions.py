@@ -45,8 +45,8 @@ def variance(call: Call) -> Scaled:
     spread = algebra.mean(algebra.square(algebra.sub(x, mean)), dims, keep)
     correction = (spread.value.nan_to_num(0.0) * 0 + call.results[0]) / spread.value
     scale = spread.scale * correction.nan_to_num(1.0).abs()
-    found = (scale, algebra.mean(x, dims, keep).scale)
-    return Scaled(found[: len(call.results)], spread.terms)
+    centres = [None if r is None else mean.scale.reshape(r.shape) for r in call.results[1:]]
+    return Scaled((scale, *centres), spread.terms)
 
 
 def vector_norm(call: Call) -> Scaled:

@@ -8,16 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from kernellab.learn.lm.model import LanguageModel
 from kernellab.learn.samples import Sample
 from kernellab.learn.service import RewardService
 from kernellab.ledger.reward_records import REWARD, RewardRecord
 from kernellab.ledger.run import Run
+from kernellab.measurement.bootstrap import Interval, mean_interval
 from kernellab.tasks.spec import dims_label
 
-_RESAMPLES = 10_000
 _NAME = "exam"
 
 
@@ -32,15 +30,6 @@ class Exam:
 
 
 @dataclass(frozen=True)
-class Share:
-    """A mean over places (a task at a shape), with a 95 % interval by bootstrap over places."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Result:
     """`readable`, `right`: shares of the replies; `right` is pass@1. `reward`: on average, masked samples left out; None
     where all were masked."""
@@ -48,9 +37,9 @@ class Result:
     samples: int
     places: int
     masked: int
-    readable: Share
-    right: Share
-    reward: Share | None
+    readable: Interval
+    right: Interval
+    reward: Interval | None
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,17 +72,11 @@ def result_of(run: Run) -> Result:
     return Result(
         samples=sum(map(len, groups)), places=len(groups),
         masked=sum(r.reward is None for group in groups for r in group),
-        readable=_share([statistics.fmean(r.format for r in group) for group in groups]),
-        right=_share([statistics.fmean(r.accuracy == 1 for r in group) for group in groups]),
-        reward=_share([statistics.fmean(known) for known in rewards if known]) if any(rewards) else None,
+        readable=_over_places([statistics.fmean(r.format for r in group) for group in groups]),
+        right=_over_places([statistics.fmean(r.accuracy == 1 for r in group) for group in groups]),
+        reward=_over_places([statistics.fmean(known) for known in rewards if known]) if any(rewards) else None,
     )  # fmt: skip
 
 
-def _share(means: Sequence[float]) -> Share:
-    """From a seed: the same records give the same digits."""
-    values = np.asarray(means, dtype=np.float64)
-    if not len(values):
-        return Share(0.0, 0.0, 0.0)
-    drawn = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
-    return Share(float(values.mean()), float(low), float(high))
+def _over_places(means: Sequence[float]) -> Interval:
+    return mean_interval(means) if means else Interval(0.0, 0.0, 0.0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernellab.core.errors import EnvironmentFault, UsageError
-from kernellab.learn.lm.model import needed
+from kernellab.learn.extra import needed
 
 _PATIENCE_S = 1800
 

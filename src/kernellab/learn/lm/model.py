@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.learn.extra import needed
 
 Messages = Sequence[Mapping[str, str]]
-_EXTRA = "pip install 'kernellab[learn]'"
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,6 @@ def open_model(folder: Path) -> LanguageModel:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return LanguageModel(folder, model.to("cuda" if on_gpu else "cpu"), tokenizer)
-
-
-def needed(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as err:
-        raise EnvironmentFault(
-            f"training a language model needs {name}, which cannot be imported ({err})", _EXTRA
-        ) from None
 
 
 @contextmanager

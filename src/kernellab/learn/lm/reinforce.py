@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kernellab.core.errors import UsageError
-from kernellab.learn.lm.model import memory_told, needed, open_model
+from kernellab.learn.extra import needed
+from kernellab.learn.lm.model import memory_told, open_model
 from kernellab.learn.lm.trained import Trained, checkpoint_in, plain_options, write_record
 from kernellab.learn.service import RewardService
 from kernellab.learn.trl import MOST_MASKED, trl_reward

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.core.errors import UsageError
+from kernellab.learn.extra import needed
 from kernellab.learn.lm.corpus import lessons
-from kernellab.learn.lm.model import LanguageModel, memory_told, needed, open_model
+from kernellab.learn.lm.model import LanguageModel, memory_told, open_model
 from kernellab.learn.lm.trained import Trained, checkpoint_in, plain_options, write_record
 
 

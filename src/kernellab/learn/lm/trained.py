@@ -10,7 +10,8 @@ from typing import Any
 
 from kernellab.core.files import write_file
 from kernellab.core.ids import digest
-from kernellab.learn.lm.model import LanguageModel, needed
+from kernellab.learn.extra import needed
+from kernellab.learn.lm.model import LanguageModel
 
 RECORD = "training.json"
 _CURVE = ("step", "loss", "reward", "reward_std", "kl", "mean_token_accuracy", "masked", "right")

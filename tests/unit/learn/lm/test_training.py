@@ -12,8 +12,9 @@ from tests.unit.learn.kernels import HONEST, WRONG
 
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.learn import RewardService
+from kernellab.learn.extra import needed
 from kernellab.learn.lm.examine import Exam, examine, result_of
-from kernellab.learn.lm.model import needed, open_model
+from kernellab.learn.lm.model import open_model
 from kernellab.learn.lm.reinforce import Reinforcement, reinforce
 from kernellab.learn.lm.teach import Teaching, teach
 from kernellab.learn.lm.trained import RECORD, checkpoint_in, parent_of
