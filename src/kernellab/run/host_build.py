@@ -12,6 +12,7 @@ import ast
 import json
 import os
 import re
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from kernellab.run.cuda_process import files_of
 from kernellab.run.host_caches import HEAD
 from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.host import Sandbox
+from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
 
 BUILD_JOB = "kernellab.run.host_build_job"
@@ -86,8 +88,7 @@ def build_solution(sandbox: Sandbox, setup: Mapping[str, Any], shapes: Sequence[
         with files_of(canonical_json({**setup, "shapes": list(shapes)})) as (asked,):
             with sandbox.spawn(f"{BUILD_JOB}:main", "compile", _LIMITS, [asked, bundle]) as job:
                 job.wait()
-                said = (job.log().strip().splitlines() or ["it printed nothing"])[-1][:300]
-                late = job.timed_out
+                said, late = _last_words(job), job.timed_out
         found = _opened(os.pread(bundle, _MOST_BYTES + 1, 0))
     finally:
         os.close(bundle)
@@ -98,6 +99,14 @@ def build_solution(sandbox: Sandbox, setup: Mapping[str, Any], shapes: Sequence[
     if isinstance(found, str):
         raise NotLoaded("crash", f"while it was built: {found}")
     return found
+
+
+def _last_words(job: Job) -> str:
+    """The last line that a build printed, or how it ended."""
+    if printed := job.log().strip().splitlines():
+        return printed[-1][:300]
+    number = job.signal()
+    return f"it was ended by {signal.Signals(number).name}" if number else "it printed nothing"
 
 
 def _opened(data: bytes) -> Caches | str | None:
