@@ -124,8 +124,17 @@ def as_module(function: Callable[..., Any]) -> Any:
     class Function(torch.nn.Module):  # type: ignore[misc, name-defined]
         pass
 
-    Function.forward = staticmethod(function)
+    Function.forward = staticmethod(function if _is_described(function) else lambda *inputs: function(*inputs))
     return Function()
+
+
+def _is_described(function: Callable[..., Any]) -> bool:
+    """Torch's own functions do not say what they take."""
+    try:
+        inspect.signature(function)
+    except ValueError:
+        return False
+    return True
 
 
 def check_inputs(inputs: Any) -> tuple[Any, ...]:

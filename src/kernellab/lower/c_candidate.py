@@ -9,12 +9,15 @@ from kernellab.lower.c_math import POLYNOMIALS
 from kernellab.lower.c_text import prelude
 from kernellab.lower.emit_c import CWriter
 from kernellab.lower.emit_c_send import SendWriter, can_send
+from kernellab.lower.emit_c_tile import SPACE as TILES
+from kernellab.lower.emit_c_tile import VECTORS, TileWriter
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sends import Send, send_of
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
+from kernellab.lower.tiles import tile_of
 from kernellab.lower.values import Apply, Reduce, Value, walk
 
 _FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-ffp-contract=fast")
@@ -23,6 +26,7 @@ _WHY = {
     "nest": "everything between two stores is computed where it is used, so that memory is passed over as seldom as can be.",
     "row": "what a row's sum goes over is computed once, waits in the row of the result, and is read again from the cache.",
     "send": "elements that are sent somewhere are gone over once, and each is added where it goes.",
+    "tile": "rows and columns of a product meet in tiles of sums that stay in registers; what columns have is packed once.",
     "lanes": "a block of the last axis goes through each reduction together: sums stay in registers, and reads are rows.",
 }
 
@@ -36,6 +40,8 @@ def c_candidates(fusion: Fusion) -> list[Written]:
     columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
     if columns:
         found.append(_written(fusion, "lanes", columns))
+    if any(tile_of(stores) for stores in names.kernels(fusion)):
+        found.insert(0, _written(fusion, "tile", columns))
     if any(_sent(stores, names) for stores in names.kernels(fusion)):
         found.insert(0, _written(fusion, "send", columns))
     return found
@@ -83,10 +89,14 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
         if form == "send" and (send := _sent(stores, names)) is not None:
             kernels.append(SendWriter(name, stores, names.tensors, send).kernel())
             continue
+        if form == "tile" and (tile := tile_of(stores)) is not None:
+            kernels.append(TileWriter(name, stores, names.tensors, tile).kernel())
+            continue
         kept = _kept(rows[number], names) if form != "nest" and number not in lanes else None
         chosen = stores if kept is None else rows[number]
         kernels.append(CWriter(name, chosen, names.tensors, number in lanes, kept).kernel())
-    source = prelude([k.text for k in kernels], names.real) + "\n" + "\n\n".join(k.text for k in kernels)
+    before = prelude([k.text for k in kernels], names.real) + (VECTORS if form == "tile" else "")
+    source = before + "\n" + "\n\n".join(k.text for k in kernels)
     space = _space(source)
     flags = ", ".join(f'"{flag}"' for flag in _FLAGS)
     text = "\n".join([
@@ -98,7 +108,9 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
 
 def _space(source: str) -> dict[str, list[int | str]]:
     space: dict[str, list[int | str]] = {}
-    if "LANES" in source:
+    if "ROWS" in source:
+        space |= TILES
+    elif "LANES" in source:
         space["LANES"] = [16, 32, 64, 8, 128]
     if "MATH_poly" in source:
         space["MATH"] = ["poly", "libm"]

@@ -7,6 +7,7 @@ import socket
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -339,3 +340,9 @@ def test_a_reply_made_by_hand_names_nothing_that_does_more_than_compute(files: F
     forged = _FORGED.replace("{change}", change)
     said = refused(files, module("return torch.softmax(x, 1)") + forged)
     assert "no graph" in said.what
+
+
+@pytest.mark.parametrize("function", [torch.mm, torch.matmul], ids=["mm", "matmul"])
+def test_functions_of_torch_that_do_not_say_what_they_take(function: Any) -> None:
+    record = capture_object(function, (torch.rand(5, 9), torch.rand(9, 17)))
+    assert [i.type.extents for i in record.inputs] == [("d0", "d1"), ("d1", "d2")]

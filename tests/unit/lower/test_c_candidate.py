@@ -23,8 +23,8 @@ from kernellab.verdict.cases import CaseTable, screen_cases, shapes_of
 from kernellab.verdict.judge import Judge
 
 FORMS = {
-    "shares": ["row", "nest"], "columns": ["nest", "lanes"], "window": ["nest", "lanes"], "chain": ["row", "nest", "lanes"],
-    "sent": ["send", "nest", "lanes"], "counted": ["send", "nest", "lanes"], "sent_rows": ["send", "nest", "lanes"], "attended": ["row", "nest", "lanes"], "running": ["nest", "lanes"],
+    "shares": ["row", "nest"], "columns": ["nest", "lanes"], "window": ["nest", "lanes"], "chain": ["tile", "row", "nest", "lanes"],
+    "sent": ["send", "nest", "lanes"], "counted": ["send", "nest", "lanes"], "sent_rows": ["send", "nest", "lanes"], "attended": ["tile", "row", "nest", "lanes"], "running": ["nest", "lanes"],
     "running_down": ["nest", "lanes"],
 }  # fmt: skip
 """In which ways; `nest` alone elsewhere."""
