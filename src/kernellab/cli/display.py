@@ -162,13 +162,15 @@ def trial_line(trial: AnyTrial, confirmation: Confirmation | None = None) -> Tex
     if isinstance(trial, MeasuredTrial):
         t = trial.timing
         tail = " raced" if t.stopped == "raced" else ""
+        if t.disturbed:
+            tail += f" disturbed ({pairs_kept(len(t.candidate_s), len(t.dropped))})"
         figure = (
             f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] "
             f"{t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
         )
         return Text.assemble(
             head,
-            (figure, "green" if t.speedup_low > 1 else ""),
+            (figure, "green" if t.speedup_low > 1 and not t.disturbed else ""),
             (tail, "dim"),
             _mark(confirmation),
             ("  " + _params(trial.proposal.params), "dim"),

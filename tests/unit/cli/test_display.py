@@ -154,6 +154,13 @@ def test_a_trial_in_one_line(trial: Any, words: str) -> None:
     assert words in trial_line(trial).plain
 
 
+def test_an_interval_of_few_pairs_does_not_look_sure() -> None:
+    timing = TIMING.model_copy(update={"disturbed": True, "dropped": [(1e-3, 2e-3)] * 3})
+    line = trial_line(MEASURED.model_copy(update={"timing": timing}))
+    assert "raced disturbed (1 pair, 3 of 4 tries dropped)" in line.plain
+    assert not any(span.style == "green" for span in line.spans)
+
+
 def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_the_floor() -> None:
     text = io.StringIO()
     Console(file=text, width=140).print(
