@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import PlainDisplay, Silent
+from kernellab.cli.event_lines import EventLines
 from kernellab.cli.options import (
     Compiler,
     Contract,
     Device,
     Effort,
     EvalMode,
+    Events,
     Json,
     SandboxTier,
     Threads,
@@ -113,6 +116,7 @@ def run(
     sandbox: SandboxTier = None,
     track: Track = None,
     out: Annotated[Path | None, out_option("The suite's folder (default: klab-runs/<suite>-<time>).")] = None,
+    events: Events = False,
     as_json: Json = False,
 ) -> None:
     """Run every task of a suite, each in a run of its own, under one signed root. The same --out goes on with it."""
@@ -135,7 +139,7 @@ def run(
     wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
     asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
-    with tracked(track, _display(as_json)) as listener:
+    with tracked(track, EventLines(sys.stderr) if events else _display(as_json)) as listener:
         outcome = run_suite(found, asked, folder, listener)
     finish(outcome, as_json)
 
