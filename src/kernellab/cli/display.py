@@ -127,6 +127,11 @@ class LiveDisplay:
     def _on_science(self, event: Event) -> None:
         self._console.print(Text(event.text, style="dim"), soft_wrap=True)
 
+    def _on_note(self, event: Event) -> None:
+        """A task of a suite that is done stays on the screen."""
+        if "suite_task" in event.data:
+            self._console.print(Text(event.text), soft_wrap=True)
+
     def _on_trial(self, event: Event) -> None:
         trial: AnyTrial = event.data["trial"]
         self._progress.advance(self._bar)

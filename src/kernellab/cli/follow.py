@@ -100,7 +100,7 @@ def _start(run: LiveRun) -> Event:
         "folder": str(run.folder),
         "task": name,
         "device": start.environment.device,
-        "tier": start.environment.tier,
+        "tier": start.environment.tier or "auto",
     }
     return Event("start", f"run {run.run} in {run.folder}", told)
 
@@ -123,7 +123,7 @@ def _task_done(run: LiveRun, entry: Entry, clock: RecordedClock) -> Event:
     began = _seconds(run.entries[0])
     progress = Progress(len(plan.tasks), lambda: clock() - began, started=0.0, done=count)
     text = progress.line(done.task, f"{done.outcome}: {done.reason}")
-    return Event("note", text, {"progress": progress.data()})
+    return Event("note", text, {"suite_task": SUITE_TASK.plain(done), "progress": progress.data()})
 
 
 def _seconds(entry: Entry) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import PlainDisplay, Silent
-from kernellab.cli.event_lines import EventLines
 from kernellab.cli.options import (
     Compiler,
     Contract,
@@ -29,11 +27,11 @@ from kernellab.cli.options import (
     out_option,
 )
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.run import watch
 from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.files import write_file
 from kernellab.core.settings import Settings, load_settings
-from kernellab.track.listener import tracked
 
 if TYPE_CHECKING:
     from kernellab.suite.audit import SuiteAudit
@@ -139,8 +137,7 @@ def run(
     wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
     asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
-    with tracked(track, EventLines(sys.stderr) if events else _display(as_json)) as listener:
-        outcome = run_suite(found, asked, folder, listener)
+    outcome = watch(as_json, lambda listener: run_suite(found, asked, folder, listener), track, events)
     finish(outcome, as_json)
 
 
@@ -218,8 +215,7 @@ def resume(folder: Path, as_json: bool) -> None:
     """Go on with a suite that was interrupted: what 'klab resume' does for one."""
     from kernellab.suite.conduct import resume_suite
 
-    with _display(as_json) as display:
-        outcome = resume_suite(folder, display)
+    outcome = watch(as_json, lambda listener: resume_suite(folder, listener))
     finish(outcome, as_json)
 
 
