@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernellab.core.errors import UsageError
-from kernellab.core.events import Listener, silent
+from kernellab.core.events import Listener
 from kernellab.core.records import Param
 from kernellab.core.settings import load_science, load_settings
 from kernellab.propose.given import Given, given_candidate
 from kernellab.propose.recipe import read_candidate
+from kernellab.report.notebook_bar import watched
 from kernellab.search.outcome import Outcome, default_folder
 from kernellab.tasks.load import load_task, task_locator
 from kernellab.tasks.load import locate as find_task
@@ -46,7 +47,7 @@ def optimize(
     out: str | Path | None = None,
     warm_start: str | Path | None = None,
     profile: bool = False,
-    listener: Listener = silent,
+    listener: Listener | None = None,
     science: Mapping[str, Any] | None = None,
     pytorch: str | Path | None = None,
     templates: str | Path | None = None,
@@ -60,6 +61,7 @@ def optimize(
     `science`: settings of the scientist, `model` first of all ("openai:NAME@URL", "anthropic:NAME", "replay:RUN");
     `pytorch`: a file with code to translate; `templates`: a folder with prompts of your own.
     `wishes`: how a module is taken (module_wishes()).
+    `listener` hears every event; where none is given, a notebook shows a bar with the time left.
     Keyword arguments are settings: effort, device, threads, seed, trials, seconds, proposer, sampler, compiler, sandbox, ...
     """
     from kernellab.search.runs import run_search
@@ -69,7 +71,9 @@ def optimize(
     chosen = [_shape(task, s) for s in shapes]
     extra = [given_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
-    return run_search(task, load_settings(settings), _folder(out, task), chosen, extra, warm, listener, profile, asked)
+    merged, folder = load_settings(settings), _folder(out, task)
+    with watched(listener) as emit:
+        return run_search(task, merged, folder, chosen, extra, warm, emit, profile, asked)
 
 
 def forecast(
@@ -134,7 +138,7 @@ def verify(
     wishes: Wishes | None = None,
     out: str | Path | None = None,
     sanitize: bool = False,
-    listener: Listener = silent,
+    listener: Listener | None = None,
     **settings: Any,
 ) -> Outcome:
     """Judge one candidate file in seconds: every case at every shape, those kept back too. Nothing is timed; measure() does.
@@ -146,9 +150,9 @@ def verify(
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
     merged = load_settings({"effort": "quick", **settings})
-    return verify_candidate(
-        task, given_candidate(candidate), merged, _folder(out, "verify"), chosen, params, listener, sanitize
-    )
+    given, folder = given_candidate(candidate), _folder(out, "verify")
+    with watched(listener) as emit:
+        return verify_candidate(task, given, merged, folder, chosen, params, emit, sanitize)
 
 
 def measure(
@@ -161,7 +165,7 @@ def measure(
     params: dict[str, Param] | None = None,
     wishes: Wishes | None = None,
     out: str | Path | None = None,
-    listener: Listener = silent,
+    listener: Listener | None = None,
     **settings: Any,
 ) -> Outcome:
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
@@ -169,9 +173,9 @@ def measure(
 
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
-    return try_candidate(
-        task, given_candidate(candidate), load_settings(settings), _folder(out, "bench"), chosen, params, listener
-    )
+    given, merged, folder = given_candidate(candidate), load_settings(settings), _folder(out, "bench")
+    with watched(listener) as emit:
+        return try_candidate(task, given, merged, folder, chosen, params, emit)
 
 
 def build(
@@ -202,7 +206,7 @@ def study(
     *,
     out: str | Path | None = None,
     others: Sequence[str | Path] = (),
-    listener: Listener = silent,
+    listener: Listener | None = None,
     **settings: Any,
 ) -> Report:
     """Register a hypothesis (a shipped one's id, or a file) and test it; `others`: runs of other devices to compare with."""
@@ -210,7 +214,9 @@ def study(
     from kernellab.studies.library import find
 
     path = find(str(hypothesis))
-    return run_study(path, load_settings(settings), _folder(out, path.stem), [Path(o) for o in others], listener)
+    merged, folder = load_settings(settings), _folder(out, path.stem)
+    with watched(listener) as emit:
+        return run_study(path, merged, folder, [Path(o) for o in others], emit)
 
 
 def paper(run: str | Path, out: str | Path) -> Path:
@@ -275,7 +281,7 @@ def judge(
     *,
     timed: bool = False,
     wishes: Wishes | None = None,
-    listener: Listener = silent,
+    listener: Listener | None = None,
     **settings: Any,
 ) -> Judgement:
     """Judge somebody else's ModelNew against a problem (FILE.py:Model), on the processor: trust level `host`, no claim."""
@@ -285,7 +291,7 @@ def judge(
     chosen = load_settings({**settings, "device": "cpu"})
     folder = str(file.absolute().parent)
     solution_text(file)
-    with SolutionJudge(chosen, problem, [folder], wishes or AS_IT_IS, listener) as judge_of:
+    with watched(listener) as emit, SolutionJudge(chosen, problem, [folder], wishes or AS_IT_IS, emit) as judge_of:
         return judge_of.judge(file, timed)
 
 

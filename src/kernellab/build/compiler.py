@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -140,13 +141,21 @@ def _zig() -> str:
 
 def _try(program: str) -> Compiler | None:
     """Compile a trusted line of C with each optional feature and keep what works."""
-    version = _output([program, "--version"])
-    with tempfile.TemporaryDirectory(prefix="klab-cc-") as folder:
-        if not version or not _compiles([program], folder, []):
+    natives = ("-march=native", "-mcpu=native")
+    with ThreadPoolExecutor(4) as pool:
+        said = pool.submit(_output, [program, "--version"])
+        works = {flag: pool.submit(_compiles_alone, program, flag) for flag in ("", natives[0], "-fopenmp")}
+        version = said.result()
+        if not version or not works[""].result():
             return None
-        native = next((f for f in ("-march=native", "-mcpu=native") if _compiles([program], folder, [f])), "")
-        openmp = _compiles([program], folder, ["-fopenmp"])
+        native = next((f for f in natives if (works[f].result() if f in works else _compiles_alone(program, f))), "")
+        openmp = works["-fopenmp"].result()
     return Compiler((program,), version.splitlines()[0].strip(), openmp, native, _trees(program))
+
+
+def _compiles_alone(program: str, flag: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="klab-cc-") as folder:
+        return _compiles([program], folder, [flag] if flag else [])
 
 
 def _trees(program: str) -> tuple[str, ...]:

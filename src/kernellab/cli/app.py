@@ -19,6 +19,7 @@ from kernellab.cli.audit import audit
 from kernellab.cli.build import build
 from kernellab.cli.certify import register as register_certificates
 from kernellab.cli.check import check
+from kernellab.cli.commands import Commands
 from kernellab.cli.dataset import dataset
 from kernellab.cli.display import begun
 from kernellab.cli.exec import execute
@@ -75,7 +76,7 @@ from kernellab.core.errors import (
 from kernellab.core.files import reason, remedy, write_file
 from kernellab.core.settings import Settings, load_settings
 
-app = typer.Typer(
+app = Commands(
     name="klab",
     no_args_is_help=True,
     add_completion=False,

@@ -1,8 +1,10 @@
-"""What a person sees while a run goes on: a live screen on a terminal, plain lines elsewhere, nothing for --json."""
+"""What a person sees while a run goes on: a live screen on a terminal, plain lines elsewhere, nothing for --json.
+
+Both say what is waited for and about how long it will still take; --events says it to programs.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -10,16 +12,21 @@ from typing import Any, Protocol, Self
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from kernellab.core.events import Event
+from kernellab.core.outlook import Outlook, duration
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.ledger.records import AnyResult, Published
 from kernellab.report.run_words import speedup
 
 _SHOWN = 10
+_TOLD_S = 30.0
+"""A log says so often how far the run is."""
+_LONG_S = 3.0
+"""What is waited for so long is told with its seconds."""
 begun: list[str] = []
 """The folders of the runs that this process has started to show: the last is what an interrupt leaves to be resumed."""
 
@@ -50,35 +57,44 @@ class Silent:
 
 
 class PlainDisplay(Silent):
-    """One line an event: for logs, pipes and CI."""
+    """One line an event: for logs, pipes and CI. Every half minute one says how far it is."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, outlook: Outlook | None = None) -> None:
         self._console = console
-        self._started = time.monotonic()
+        self._outlook = outlook or Outlook()
+        self._told = 0.0
 
     def __call__(self, event: Event) -> None:
         _note_start(event)
-        text = _sentence(event)
+        self._outlook.hear(event)
+        self._line(sentence(event))
+        if event.kind == "trial" and self._outlook.elapsed_s - self._told >= _TOLD_S:
+            self._told = self._outlook.elapsed_s
+            self._line(self._outlook.words)
+
+    def _line(self, text: str) -> None:
         if text:
             self._console.print(
-                f"[{time.monotonic() - self._started:6.1f}s] {text}", highlight=False, markup=False, soft_wrap=True
+                f"[{self._outlook.elapsed_s:6.1f}s] {text}", highlight=False, markup=False, soft_wrap=True
             )
 
 
 class LiveDisplay:
-    """Progress bar, best so far, the last trials; the finished shapes stay on the screen."""
+    """Progress bar, time left, what is waited for, best so far, the last trials; the finished shapes stay on the screen."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, outlook: Outlook | None = None) -> None:
         self._console = console
+        self._outlook = outlook or Outlook()
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-        )
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1)), BarColumn(bar_width=20),
+            MofNCompleteColumn(), TimeElapsedColumn(), console=console, get_time=self._outlook.clock,
+        )  # fmt: skip
         self._bar = self._progress.add_task("starting", total=None)
         self._lines: list[Text] = []
         self._best: MeasuredTrial | None = None
         self._counts = {"measured": 0, "rejected": 0, "failed": 0, "duplicate": 0, "busy": 0}
-        self._note = ""
-        self._live = Live(self._screen(), console=console, refresh_per_second=8, transient=True)
+        self._ended = False
+        self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._screen)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -87,15 +103,16 @@ class LiveDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.update(Text(""))
+        self._ended = True
         self._live.__exit__(kind, err, trace)
 
     def __call__(self, event: Event) -> None:
         _note_start(event)
+        self._outlook.hear(event)
         handler: Callable[[Event], None] | None = getattr(self, f"_on_{event.kind}", None)
         if handler is not None:
             handler(event)
-        self._live.update(self._screen())
+        self._live.refresh()
 
     def _on_start(self, event: Event) -> None:
         data = event.data
@@ -106,17 +123,14 @@ class LiveDisplay:
         self._lines, self._best = [], None
         self._counts = dict.fromkeys(self._counts, 0)
         self._progress.reset(self._bar, total=event.data["trials"], description=event.text)
-        self._note = "measuring ceilings, drawing inputs, starting baselines"
-
-    def _on_baseline(self, event: Event) -> None:
-        self._note = f"baseline {event.text}"
-
-    def _on_calibration(self, event: Event) -> None:
-        self._note = event.text
 
     def _on_science(self, event: Event) -> None:
-        self._note = event.text
         self._console.print(Text(event.text, style="dim"), soft_wrap=True)
+
+    def _on_note(self, event: Event) -> None:
+        """A task of a suite that is done stays on the screen."""
+        if "suite_task" in event.data:
+            self._console.print(Text(event.text), soft_wrap=True)
 
     def _on_trial(self, event: Event) -> None:
         trial: AnyTrial = event.data["trial"]
@@ -129,19 +143,17 @@ class LiveDisplay:
             self._best = trial
         self._lines = [*self._lines, trial_line(trial)][-_SHOWN:]
 
-    def _on_note(self, event: Event) -> None:
-        self._note = event.text
-
-    def _on_confirming(self, event: Event) -> None:
-        self._note = event.text
-
     def _on_confirmation(self, event: Event) -> None:
-        self._lines = [*self._lines, Text(_sentence(event))][-_SHOWN:]
+        self._lines = [*self._lines, Text(sentence(event))][-_SHOWN:]
 
     def _on_result(self, event: Event) -> None:
         self._console.print(Text(("✔ " if event.data["status"] == "better" else "· ") + event.text))
 
     def _screen(self) -> Group:
+        if self._ended:
+            return Group()
+        waited = self._outlook.doing_s
+        doing = self._outlook.doing + (f" ({duration(waited)})" if waited >= _LONG_S else "")
         best = Text("best so far: none")
         if self._best is not None:
             best = Text(
@@ -150,7 +162,7 @@ class LiveDisplay:
                 style="bold green",
             )
         counts = ", ".join(f"{n} {k}" for k, n in self._counts.items())
-        lines = [Text(self._note, style="dim"), *self._lines, Text(counts, style="dim"), best]
+        lines = [Text(self._outlook.words), Text(doing, style="dim"), *self._lines, Text(counts, style="dim"), best]
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         return Group(self._progress, *lines)
@@ -192,12 +204,15 @@ def _mark(confirmation: Confirmation | None) -> tuple[str, str]:
     return (f" confirmed{pairs}", "bold green") if confirmation.win else (f" confirmed, no win{pairs}", "green")
 
 
-def _sentence(event: Event) -> str:
+def sentence(event: Event) -> str:
+    """An event in words; '' for what is no news in itself."""
     if event.kind == "trial":
         return trial_line(event.data["trial"]).plain
     if event.kind == "confirmation":
         return confirmation_line(event.data["confirmation"], event.data["why"])
-    return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": ""}.get(event.kind, event.text)
+    return {"baseline": f"baseline {event.text}", "stage": f"shape {event.text}", "end": "", "doing": ""}.get(
+        event.kind, event.text
+    )
 
 
 def _note_start(event: Event) -> None:

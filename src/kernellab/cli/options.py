@@ -57,6 +57,10 @@ Track = Annotated[
     str | None,
     typer.Option("--track", help="trackio, tensorboard, wandb or mlflow: log the run there too (docs/tracking.md)."),
 ]
+Events = Annotated[
+    bool,
+    typer.Option("--events", help="A JSON line an event on standard error: what is waited for, how long it may take."),
+]
 CandidateFile = Annotated[Path, typer.Argument(help="A candidate file.")]
 ForTask = Annotated[str, typer.Option("--task", help="The task it is for: a name, a task file, or FILE.py:Class.")]
 EvalMode = Annotated[bool, typer.Option("--eval", help="Take a PyTorch module in evaluation mode.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from kernellab.cli import pages
 from kernellab.cli.display import make_display, results_table
+from kernellab.cli.event_lines import EventLines
 from kernellab.cli.options import (
     WAIT_S,
     Backward,
@@ -19,6 +21,7 @@ from kernellab.cli.options import (
     Dtype,
     Effort,
     EvalMode,
+    Events,
     Json,
     Out,
     SandboxTier,
@@ -40,9 +43,10 @@ _PROPOSER = f"Who says what to try next: {', '.join(names())} (replay:RUN tries 
 _MODEL = "openai:NAME[@URL], anthropic:NAME or replay:RUN: a model that writes kernels."
 
 
-def watch(as_json: bool, action: Callable[[Listener], Any], track: str | None = None) -> Any:
-    """Run an action under a display, or in silence for --json; `track`: with a tracker beside it."""
-    display = make_display(_out, quiet=as_json)
+def watch(as_json: bool, action: Callable[[Listener], Any], track: str | None = None, events: bool = False) -> Any:
+    """Run an action under a display, or in silence for --json; `track`: with a tracker beside it; `events`: told to
+    programs as they happen."""
+    display = EventLines(sys.stderr) if events else make_display(_out, quiet=as_json)
     listener = tracked(track, display)
     with display, listener:
         return action(listener)
@@ -116,6 +120,7 @@ def run(
     wait: Wait = False,
     track: Track = None,
     out: Out = None,
+    events: Events = False,
     as_json: Json = False,
 ) -> None:
     """Search for the fastest verified kernel of a task; with --model an AI scientist writes new ones."""
@@ -145,4 +150,4 @@ def run(
         pages.print_json(forecast.data()) if as_json else show_forecast(_out, forecast)
         return
     asked |= {"out": out, "warm_start": warm_start, "profile": profile}
-    finish(watch(as_json, lambda listener: api.optimize(listener=listener, **asked), track), as_json)
+    finish(watch(as_json, lambda listener: api.optimize(listener=listener, **asked), track, events), as_json)

@@ -1,4 +1,4 @@
-"""`klab show`: what a run holds, or one trial of it in full."""
+"""`klab show`: what a run holds, or one trial of it in full; with --watch, a run as it grows."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def show(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     trial: Annotated[int | None, typer.Option(help="One trial in full.")] = None,
     status: Annotated[str | None, typer.Option(help="Only trials with this status, e.g. rejected.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow a run in progress until it ends.")] = False,
     as_json: Json = False,
 ) -> None:
     """What a run holds: results, trials, which are confirmed, rejections and why, and what came of a scientist's
@@ -64,8 +65,10 @@ def show(
     from kernellab.suite.folder import is_suite
 
     folder = pages.existing(run_folder)
+    if watch:
+        _watch(folder, as_json)
     if not is_suite(folder):
-        overview(_out, folder, status, as_json, trial)
+        overview(_out, folder, status, as_json, trial, told=watch)
         return
     if trial is not None or status is not None:
         raise UsageError(
@@ -74,10 +77,27 @@ def show(
     brief(folder, as_json)
 
 
+def _watch(folder: Path, as_json: bool) -> None:
+    """Until it ends. Whoever stops watching stops nothing else."""
+    from kernellab.cli.follow import follow
+
+    try:
+        if follow(_out, folder, quiet=as_json):
+            return
+    except KeyboardInterrupt:
+        _out.print(f"\nno longer watched; the run goes on: klab show {folder} --watch", markup=False, soft_wrap=True)
+        raise typer.Exit(0) from None
+    raise LedgerFault(
+        f"{folder} has not ended, and nobody writes to it any more", f"'klab resume {folder}' goes on with it"
+    )
+
+
 def overview(
-    console: Console, folder: Path, status: str | None = None, as_json: bool = False, trial: int | None = None
-) -> None:
-    """A record that was changed is shown as far as it can be read, and never without saying so."""
+    console: Console, folder: Path, status: str | None = None, as_json: bool = False, trial: int | None = None,
+    told: bool = False,
+) -> None:  # fmt: skip
+    """A record that was changed is shown as far as it can be read, and never without saying so. `told`: the trials were
+    shown one by one before."""
     from kernellab.ledger.check import check
     from kernellab.ledger.run import well_formed
 
@@ -87,7 +107,7 @@ def overview(
         with well_formed(folder):
             data = _data(held, status) if trial is None else _trial_data(held, trial)
             with console.capture() as page:
-                _page(console, folder, held, status) if trial is None else _trial_page(console, held, trial, data)
+                _page(console, folder, held, status, told) if trial is None else _trial_page(console, held, trial, data)
     except LedgerFault as fault:
         if not found.problems:
             raise
@@ -179,10 +199,10 @@ def _trial_page(console: Console, held: _Held, number: int, data: dict[str, Any]
     console.print(data["source"], markup=False, soft_wrap=True)
 
 
-def _page(console: Console, folder: Path, held: _Held, status: str | None) -> None:
+def _page(console: Console, folder: Path, held: _Held, status: str | None, told: bool = False) -> None:
     from kernellab.ledger import kinds
 
-    for trial in held.chosen(status):
+    for trial in held.chosen(status) if not told else ():
         console.print(trial_line(trial, held.confirmations.get(trial.trial)), soft_wrap=True)
     console.print()
     if held.study:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernellab.cli.display import make_display
-from kernellab.cli.options import Compiler, Device, Json, Out, SandboxTier, Target, Threads, Track
+from kernellab.cli.options import Compiler, Device, Events, Json, Out, SandboxTier, Target, Threads, Track
 from kernellab.cli.pages import existing, not_sound, print_json, soundness
 from kernellab.cli.run import watch
 from kernellab.cli.screen import Screen
@@ -77,6 +77,7 @@ def run(
     sandbox: SandboxTier = None,
     track: Track = None,
     out: Out = None,
+    events: Events = False,
     as_json: Json = False,
 ) -> None:
     """Register a hypothesis and run its trials. Exit code 0: confirmed, 3: rejected, 4: inconclusive."""
@@ -90,7 +91,7 @@ def run(
     )
     folder = out or default_folder(path.stem)
     others = [existing(o) for o in other or []]
-    report = watch(as_json, lambda listener: run_study(path, settings, folder, others, listener), track)
+    report = watch(as_json, lambda listener: run_study(path, settings, folder, others, listener), track, events)
     finish(report, as_json)
 
 

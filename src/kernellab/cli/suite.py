@@ -18,6 +18,7 @@ from kernellab.cli.options import (
     Device,
     Effort,
     EvalMode,
+    Events,
     Json,
     SandboxTier,
     Threads,
@@ -26,11 +27,11 @@ from kernellab.cli.options import (
     out_option,
 )
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.run import watch
 from kernellab.cli.screen import Screen
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.files import write_file
 from kernellab.core.settings import Settings, load_settings
-from kernellab.track.listener import tracked
 
 if TYPE_CHECKING:
     from kernellab.suite.audit import SuiteAudit
@@ -113,6 +114,7 @@ def run(
     sandbox: SandboxTier = None,
     track: Track = None,
     out: Annotated[Path | None, out_option("The suite's folder (default: klab-runs/<suite>-<time>).")] = None,
+    events: Events = False,
     as_json: Json = False,
 ) -> None:
     """Run every task of a suite, each in a run of its own, under one signed root. The same --out goes on with it."""
@@ -135,8 +137,7 @@ def run(
     wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
     asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
-    with tracked(track, _display(as_json)) as listener:
-        outcome = run_suite(found, asked, folder, listener)
+    outcome = watch(as_json, lambda listener: run_suite(found, asked, folder, listener), track, events)
     finish(outcome, as_json)
 
 
@@ -214,8 +215,7 @@ def resume(folder: Path, as_json: bool) -> None:
     """Go on with a suite that was interrupted: what 'klab resume' does for one."""
     from kernellab.suite.conduct import resume_suite
 
-    with _display(as_json) as display:
-        outcome = resume_suite(folder, display)
+    outcome = watch(as_json, lambda listener: resume_suite(folder, listener))
     finish(outcome, as_json)
 
 

@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 Kind = Literal[
     "start", "stage", "calibration", "baseline", "trial", "confirming", "confirmation", "result", "end", "note",
-    "science",
+    "science", "doing",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Event:
+    """`doing`: what is waited for now, for whoever shows it as it changes; a log has no line for it."""
+
     kind: Kind
     text: str
     data: dict[str, Any] = field(default_factory=dict)

@@ -121,6 +121,11 @@ class _Opened:
             self.own_crew = Crew(cores, cores, _AHEAD, gives_way=False)
         return self.device.crew or (self.own_crew if request.clocking is None else None)
 
+    def has(self, request: TrialRequest) -> bool:
+        """Whether it is built already."""
+        with self.lock:
+            return request.build_key in self.builds
+
     def forget(self, request: TrialRequest) -> None:
         with self.lock:
             self.builds.pop(request.build_key, None)
@@ -272,6 +277,8 @@ class LocalEvaluator:
 
     def _answer(self, request: TrialRequest, opened: _Opened, stage: Stage | None) -> TrialRecord:
         deadline = time.monotonic() + (request.deadline_s or float("inf"))
+        if not opened.has(request):
+            self._emit(Event("doing", f"building {request.name}"))
         built = self.build(request)
         began = time.perf_counter()
         rig, environment = opened.device.rig, opened.device.environment
@@ -296,7 +303,7 @@ class LocalEvaluator:
         if request.judging.level == "full" and built.listing:
             words = platform(request.place.device).disassembly(opened.device.sandbox, built)
             kept["listing"] = f"{built.listing}\n{words}"
-        verdict, timing, seed = found_twice(partial(_examined, request, opened, stage, built), self._emit)
+        verdict, timing, seed = found_twice(partial(_examined, request, opened, stage, built, self._emit), self._emit)
         kept |= {"verdict": verdict, "inputs_seed": seed}
         if isinstance(verdict, Rejected):
             return answer(status="rejected", reason=verdict.reason, **kept)
@@ -314,8 +321,12 @@ def found_twice(examine: Callable[[], Found], emit: Listener) -> Found:
     return found
 
 
-def _examined(request: TrialRequest, opened: _Opened, stage: Stage | None, built: Built) -> Found:
+def _examined(request: TrialRequest, opened: _Opened, stage: Stage | None, built: Built, emit: Listener) -> Found:
     """Verdict, timing where one was asked for, and the seed of the inputs."""
+    whole = (
+        ", every case, then timed in fresh processes" if request.judging.level == "full" and request.clocking else ""
+    )
+    emit(Event("doing", f"judging {request.name}{whole}"))
     judging, clocking, effort = request.judging, request.clocking, request.effort
     if stage is None or clocking is None or judging.inputs_seed:
         seed = opened.seed_for(request)
@@ -326,6 +337,7 @@ def _examined(request: TrialRequest, opened: _Opened, stage: Stage | None, built
         verdict, seed = stage.verify(built), stage.table.seed
     if stage is None or clocking is None or isinstance(verdict, Rejected):
         return verdict, None, seed.hex()
+    emit(Event("doing", f"timing {request.name} against the fastest baseline"))
     race = clocking.how == "race"
     timing = stage.measure(built, clocking.incumbent, effort) if race else stage.time(built, effort)
     return (timing, None, seed.hex()) if isinstance(timing, Rejected) else (verdict, timing, seed.hex())

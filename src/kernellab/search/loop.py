@@ -63,6 +63,7 @@ def search_shape(
     early = EarlyBuild(run, stage)
     with early, Ahead(proposer, partial(build, run, stage), jobs, in_order, early.go_on) as ahead:
         while budget.left(count):
+            run.emit(Event("doing", "choosing and building the next kernel"))
             found = ahead.next(budget.trials - count)
             if found is None:
                 run.emit(Event("note", "there is nothing left to try"))

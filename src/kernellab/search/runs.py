@@ -210,6 +210,7 @@ def try_candidate(
 
 def _prove(task: Task, emit: Listener) -> tuple[str, ...]:
     """TaskRefused where wrong kernels would pass; what the outputs cannot show is told."""
+    emit(Event("doing", f"proving that the judge of {task.name} catches wrong kernels"))
     remarks = examine(task).remarks
     for remark in remarks:
         emit(Event("note", f"remark: {remark}"))

@@ -18,6 +18,7 @@ from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.ids import sha256_hex
+from kernellab.core.own_code import own_code
 from kernellab.core.records import AnyTrial, FailedTrial, Param, Passed, Proposal, RejectedTrial, UntimedTrial
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
@@ -78,8 +79,9 @@ def _ready(
     if opened is not None:
         yield opened, ()
         return
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         proving = pool.submit(examine, task)
+        pool.submit(own_code)  # kept: whoever names the code that judged need not wait for its digest
         with OpenTask(settings, task, locator, emit) as ready:
             remarks = proving.result().remarks
             for remark in remarks:

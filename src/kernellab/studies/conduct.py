@@ -198,10 +198,15 @@ def _refuse_other_terms(
 
 
 def _conduct(run: ExperimentRun, hypothesis: Hypothesis, study_tasks: Sequence[StudyTask]) -> Report:
+    done = 0
     for number, study_task in enumerate(study_tasks):
         with _lent(run, study_task, hypothesis, borrow=number > 0) as working:
-            for cell in _cells(working, hypothesis, study_task):
-                _run_cell(working, hypothesis, study_task, cell)
+            cells = _cells(working, hypothesis, study_task)
+            later = sum(len(other.shapes) for other in study_tasks[number + 1 :]) * len(hypothesis.seeds)
+            total = done + len(cells) + later
+            for cell in cells:
+                _run_cell(working, hypothesis, study_task, cell, (done, total))
+                done += 1
     registered = read_study(run.folder)
     verdict = judge(hypothesis, registered.evidence, run.settings.device)
     run.append(VERDICT, verdict)
@@ -245,7 +250,10 @@ def _lent(run: ExperimentRun, study_task: StudyTask, hypothesis: Hypothesis, bor
         yield run.beside(other)
 
 
-def _run_cell(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell) -> None:
+def _run_cell(
+    run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask, cell: Cell, place: tuple[int, int]
+) -> None:
+    """`place`: so many cells come before it, of how many; those of tasks to come as far as they are known."""
     run.seed = cell.seed
     assert isinstance(run.archive, Replicates)
     done = {key_of_trial(t): t for t in run.archive.trials}
@@ -257,7 +265,8 @@ def _run_cell(run: ExperimentRun, hypothesis: Hypothesis, study_task: StudyTask,
     run.archive.first = min((t.trial for _, t in mine if t is not None), default=len(run.archive.trials))
     replicate = f"replicate {hypothesis.seeds.index(cell.seed) + 1} of {len(hypothesis.seeds)}"
     text = f"{study_task.task.name} {dims_label(cell.dims)}, {replicate}"
-    run.emit(Event("stage", text, {"dims": cell.dims, "trials": len(cell.ideas), "number": 0, "shapes": 1}))
+    told = {"dims": cell.dims, "trials": len(left), "number": place[0], "shapes": place[1], "part": "part"}
+    run.emit(Event("stage", text, told))
     stage = run.stage(cell.dims)
     try:
         for trial in unexamined:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kernellab.core.outlook import duration
+
 
 class Progress:
     """`already`: done before this process began; they say nothing about how long one takes."""
 
-    def __init__(self, total: int, clock: Callable[[], float], already: int = 0) -> None:
+    def __init__(
+        self, total: int, clock: Callable[[], float], already: int = 0, started: float | None = None, done: int = 0
+    ) -> None:
         self._total, self._already, self._clock = total, already, clock
-        self._done, self._started = 0, clock()
+        self._done, self._started = done, clock() if started is None else started
 
     def done(self) -> None:
         self._done += 1
@@ -23,11 +27,9 @@ class Progress:
 
     def line(self, name: str, what: str) -> str:
         left = self.left_s
-        eta = f", about {_span(left)} left" if left else ""
+        eta = f", about {duration(left)} left" if left else ""
         return f"{self._already + self._done}/{self._total} {name}: {what}{eta}"
 
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    def data(self) -> dict[str, float | int | None]:
+        """For those who show it: core/outlook.py."""
+        return {"done": self._already + self._done, "total": self._total, "left_s": self.left_s}

@@ -34,6 +34,7 @@ _FLOOR_ULP = 4.0
 _FLOOR_CAP = 1024.0
 _SHORT_FLOOR_ULP = 1.0
 _BAND_ELEMENTS = 1 << 18
+_PIECE = 1 << 15
 
 
 def run_reference(task: Task, inputs: list[Array]) -> tuple[Array, ...]:
@@ -77,8 +78,9 @@ def expect(
     share: Callable[..., Any] = map if workers is None else workers.map
     parts = list(share(partial(_band_terms, task, dims, inputs, floor, not budgets), bands))
     found = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
-    pieces = share(lambda part: [interval(*each) for each in _columns(task, part[0], part[1], found)], parts)
-    return [_joined(column) for column in zip(*pieces, strict=True)]
+    joined = [_Joined(b.shape(dims), b.dtype, e) for b, e in zip(task.outputs, found, strict=True)]
+    list(share(partial(_join, task, joined, found), bands, parts))
+    return [whole.expected for whole in joined]
 
 
 def float32_slack(task: Task, dims: Dims, dtype: str) -> float:
@@ -170,18 +172,42 @@ def _columns(
     return [(v, s, e, b.dtype) for v, s, e, b in zip(values, scales, budgets, task.outputs, strict=True)]
 
 
-def _joined(pieces: Sequence[Expected]) -> Expected:
-    def whole(name: str) -> Array:
-        return np.concatenate([getattr(piece, name) for piece in pieces])
+class _Joined:
+    """An output whose bands are filled in by whoever has computed them."""
 
-    return Expected(whole("value"), whole("scale"), pieces[0].budget_ulp, whole("low"), whole("high"), False)
+    def __init__(self, shape: tuple[int, ...], dtype: str, budget: float) -> None:
+        wide, ends = [np.empty(shape) for _ in range(2)], [np.empty(shape, dtype) for _ in range(2)]
+        self.expected = Expected(wide[0], wide[1], budget, ends[0], ends[1], False)
+
+    def fill(self, rows: slice, piece: Expected) -> None:
+        whole = self.expected
+        for into, part in ((whole.value, piece.value), (whole.scale, piece.scale), (whole.low, piece.low),
+                           (whole.high, piece.high)):  # fmt: skip
+            into[rows] = part
+
+
+def _join(
+    task: Task, joined: Sequence[_Joined], budgets: Sequence[float], band: _Band,
+    part: tuple[list[Array], list[Array], list[float]],
+) -> None:  # fmt: skip
+    for whole, each in zip(joined, _columns(task, part[0], part[1], budgets), strict=True):
+        whole.fill(slice(band.start, band.end), interval(*each))
 
 
 def error_ulp(got: Array, expected: Array, scale: Array) -> tuple[float, float, int]:
-    """Largest error: absolute, in ULPs of the scale, and where. Non-finite values must match exactly."""
-    difference, ulps = _each_error(got, expected, scale)
-    worst = int(np.argmax(ulps))
-    return float(difference.max()), float(ulps.flat[worst]), worst
+    """Largest error: absolute, in ULPs of the scale, and where. Non-finite values must match exactly.
+
+    Piece by piece: what stays in the processor's caches is done in a third of the time.
+    """
+    flat = [np.broadcast_to(a, got.shape).reshape(-1) for a in (got, expected, scale)]
+    absolute, ulps, worst = 0.0, -1.0, 0
+    for start in range(0, max(1, got.size), _PIECE):
+        difference, errors = _each_error(*(a[start : start + _PIECE] for a in flat))
+        place = int(np.argmax(errors))
+        absolute = max(absolute, float(difference.max()))
+        if not math.isnan(ulps) and not errors[place] <= ulps:  # an error that is no number is the largest of all
+            ulps, worst = float(errors[place]), start + place
+    return absolute, ulps, worst
 
 
 def rms_ulp(got: Array, expected: Array, scale: Array) -> float:
@@ -197,13 +223,18 @@ def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array
     info = limits(got.dtype)
     with np.errstate(all="ignore"):
         wide = got.astype(np.float64)
-        difference = np.abs(wide - expected)
+        difference = np.subtract(wide, expected)
+        np.abs(difference, out=difference)
         same = None
         if not np.isfinite(difference).all():  # seldom, and what follows takes its time
             same = ~np.isfinite(expected) & ((wide == expected) | (np.isnan(wide) & np.isnan(expected)))
             difference[same] = 0.0
             difference[np.isnan(difference)] = np.inf
-        ulps = np.maximum(difference - info.quiet, 0.0) / (info.eps * np.maximum(scale, info.tiny))
+        unit = np.maximum(scale, info.tiny)
+        np.multiply(unit, info.eps, out=unit)
+        ulps = np.subtract(difference, info.quiet)
+        np.maximum(ulps, 0.0, out=ulps)
+        np.divide(ulps, unit, out=ulps)
         if same is not None:
             ulps[same] = 0.0
     return difference, ulps

@@ -10,6 +10,8 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -299,9 +301,14 @@ def _in_own_dtype(reference: Callable[..., Any]) -> Callable[..., None]:
     return with_numpy
 
 
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> CodeType:
+    return compile(expression, "<extent>", "eval")
+
+
 def _extent(expression: str, dims: Dims) -> int:
     try:
-        value = eval(expression, {"__builtins__": {}}, dict(dims))
+        value = eval(_compiled(expression), {"__builtins__": {}}, dict(dims))
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"gives {value!r}, not a whole number")
     except (NameError, SyntaxError, TypeError, ValueError, ArithmeticError, AttributeError) as err:

@@ -115,6 +115,8 @@ class CaseTable:
             for case in self.cases
         ]
         self.timeouts = [_BASE_TIMEOUT_S] * len(self.cases)
+        self._bytes = [_made_bytes(task, case.dims) for case in self.cases]
+        self._coming_bytes = 0
         self._keep = keep
         self._crew = crew
         self._kept: dict[int, Answers] = {}
@@ -161,6 +163,7 @@ class CaseTable:
         if number in self._kept:
             return self._kept[number]
         coming = self._coming.pop(number, None)
+        self._coming_bytes -= self._bytes[number] if coming is not None else 0
         made = coming.result() if coming is not None else self._make(number)
         self._make_ahead()
         if number not in self._laid_out:
@@ -188,18 +191,12 @@ class CaseTable:
         """Have as many made in the background as fit into memory; at least one."""
         while self._crew is not None and self._next < len(self.cases) and self._room_for(self._next):
             self._coming[self._next] = self._crew.leads.submit(self._make, self._next)
+            self._coming_bytes += self._bytes[self._next]
             self._next += 1
 
     def _room_for(self, number: int) -> bool:
-        coming, most = (
-            sum(self._bytes(n) for n in self._coming),
-            self._crew.ahead_bytes if self._crew is not None else 0,
-        )
-        return not self._coming or coming + self._bytes(number) <= most
-
-    def _bytes(self, number: int) -> int:
-        dims = self.cases[number].dims
-        return _ANSWER_BYTES * elements(self.task.outputs, dims) + sum(b.nbytes(dims) for b in self.task.inputs)
+        most = self._crew.ahead_bytes if self._crew is not None else 0
+        return not self._coming or self._coming_bytes + self._bytes[number] <= most
 
     def _make(self, number: int) -> _Made:
         """A case that is made again is made where it was before: the inputs in its buffers were drawn there."""
@@ -222,7 +219,7 @@ class CaseTable:
     def _made_there(self, number: int, entropy: list[int]) -> _Made | None:
         """On the device, where that has torch and room for it, and the case is large."""
         case, oracle = self.cases[number], self.task.oracle
-        if oracle is None or self._bytes(number) < _LARGE or not isinstance(self.outputs, TensorMemory):
+        if oracle is None or self._bytes[number] < _LARGE or not isinstance(self.outputs, TensorMemory):
             return None
         seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))
         found = oracle.case(case.dims, case.distribution, seed)
@@ -254,6 +251,11 @@ class CaseTable:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _made_bytes(task: Task, dims: Dims) -> int:
+    """What a case takes that waits to be used: its answers and inputs."""
+    return _ANSWER_BYTES * elements(task.outputs, dims) + sum(b.nbytes(dims) for b in task.inputs)
 
 
 def _fitting(task: Task, cases: Sequence[Case]) -> int:

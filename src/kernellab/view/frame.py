@@ -15,9 +15,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from kernellab.core.outlook import duration
 from kernellab.core.printable import printable
 from kernellab.view.drawings import Drawing
-from kernellab.view.progress import duration
 
 _MOST_NAME = 160
 

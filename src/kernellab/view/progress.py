@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from kernellab.core.errors import KlabError
+from kernellab.core.outlook import duration
 from kernellab.ledger import kinds
 from kernellab.ledger.lock import is_written
 from kernellab.measurement.stats import median
@@ -67,11 +68,3 @@ def _left(run: LedgerPrefix, most: int, tried: list[int]) -> float | None:
     if not steps:
         return None
     return median(steps) * sum(max(0, most - count) for count in tried)
-
-
-def duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "unknown"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -16,6 +16,7 @@ from kernellab.cli.display import (
     trial_line,
 )
 from kernellab.core.events import Event
+from kernellab.core.outlook import Outlook
 from kernellab.core.records import (
     Artifact,
     Confirmation,
@@ -188,3 +189,40 @@ def test_the_setting_of_a_baselines_knobs_is_shown_with_its_name() -> None:
         results_table([RESULT.model_copy(update={"baseline": "triton-rows[num_warps=8]"})])
     )
     assert "triton-rows[num_warps=8], f32" in text.getvalue()
+
+
+def test_on_a_terminal_a_suites_tasks_stay_and_what_is_waited_for_is_said() -> None:
+    page = io.StringIO()
+    console = Console(file=page, force_terminal=True, width=90, color_system=None)
+    with LiveDisplay(console) as display:
+        told = {"suite_task": {"task": "a"}, "progress": {"done": 1, "total": 3, "left_s": 40.0}}
+        display(Event("note", "1/3 a: better, about 40 s left", told))
+        display(Event("note", "waiting for a quiet machine"))
+        display(Event("stage", "b N=8", {"number": 0, "shapes": 1, "trials": 2}))
+        display(Event("doing", "building mine"))
+    shown = page.getvalue()
+    assert shown.count("1/3 a: better") >= 1
+    for words in (
+        "waiting for a quiet machine",
+        "building mine",
+        "0 of at most 2 trials, task 2 of 3, about 40 s left",
+    ):
+        assert words in shown, words
+    assert "waiting" not in shown.rpartition("\x1b[2K")[2], "what was waited for does not stay"
+
+
+def test_a_log_says_now_and_then_how_far_the_run_is() -> None:
+    now = [0.0]
+    page = io.StringIO()
+    display = PlainDisplay(Console(file=page, width=200), Outlook(lambda: now[0]))
+    display(Event("stage", "cube N=8", {"number": 0, "shapes": 1, "trials": 5}))
+    for seconds in (10, 20, 31, 40, 62):
+        now[0] = float(seconds)
+        display(Event("trial", "", {"trial": MEASURED}))
+        display(Event("doing", "building mine"))
+    told = [line for line in page.getvalue().splitlines() if "trials" in line]
+    assert told == [
+        "[  31.0s] 3 of at most 5 trials, about 20 s left, confirmations aside",
+        "[  62.0s] 5 of at most 5 trials, about 0 s left, confirmations aside",
+    ]
+    assert "building mine" not in page.getvalue()

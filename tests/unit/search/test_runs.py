@@ -83,7 +83,10 @@ def test_the_exit_code_follows_from_the_confirmed_result(run: Any) -> None:
 
 def test_events_tell_the_story_in_order(run: Any) -> None:
     _, events = run
-    kinds = [e.kind for e in events]
+    doing = [e.text for e in events if e.kind == "doing"]
+    assert doing[0].startswith("proving that the judge of")
+    assert any(text.startswith("timing ") for text in doing)
+    kinds = [e.kind for e in events if e.kind != "doing"]
     assert kinds[0] == "start"
     assert kinds[-1] == "end"
     assert kinds.count("trial") == 8

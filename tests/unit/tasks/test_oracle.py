@@ -200,6 +200,18 @@ def test_error_ulp_counts_in_units_of_the_scale_and_says_where() -> None:
     assert ulps == pytest.approx(0.5 / (EPS * 2.5))
 
 
+def test_the_worst_of_many_elements_is_found_wherever_it_is() -> None:
+    for place in (0, 40_000, 99_999):
+        value, scale = np.ones(100_000), np.ones(100_000)
+        got = value.astype(np.float32)
+        got[place] += 8 * EPS
+        assert error_ulp(got, value, scale) == (8 * EPS, 8.0, place)
+        scale[12] = got[12] = np.inf
+        absolute, ulps, where = error_ulp(got, value, scale)
+        assert (absolute, where) == (math.inf, 12)
+        assert math.isnan(ulps), "an infinite error in infinite units is no number, and fits no budget"
+
+
 def test_differences_below_the_smallest_normal_number_do_not_count() -> None:
     tiny = float(np.finfo(np.float32).tiny)
     assert error_ulp(np.zeros(1, np.float32), np.array([tiny / 3]), np.array([tiny / 3]))[1] == 0.0
