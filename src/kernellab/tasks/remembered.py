@@ -25,7 +25,7 @@ def remembered(function: F) -> F:
     def asked(x: Array) -> Array:
         known: tuple[Array, Array] | None = getattr(last, "known", None)
         if known is None or known[0].dtype != x.dtype or not np.array_equal(known[0], x):
-            known = (x, function(x))
+            known = (x.copy(), function(x))  # the caller's memory may hold something else next time
             last.known = known
         return known[1]
 

@@ -43,6 +43,14 @@ def test_another_dtype_or_shape_and_numbers_that_are_none_are_computed_anew() ->
     assert len(calls) == 5
 
 
+def test_memory_that_holds_something_else_is_something_else() -> None:
+    _, double = counted()
+    x = np.ones(4)
+    double(x)
+    x[:] = 3.0
+    assert double(x).tolist() == [6.0] * 4
+
+
 def test_a_thread_knows_its_own_answers_alone() -> None:
     calls, double = counted()
     double(np.ones(3))
