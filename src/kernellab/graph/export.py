@@ -26,7 +26,7 @@ MOST_DRAWN = 512 << 20
 _PIECE = 1 << 18
 """Elements of a tensor that are looked at together: as float64 they fit a core's cache."""
 
-_DROPOUTS = tuple(f"aten.{name}.default" for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"))
+_DROPOUTS = tuple(f"aten.{kind}dropout.default" for kind in ("", "alpha_", "feature_", "feature_alpha_"))
 BROKEN = "broken"
 """The cause of a refusal that is the user's own code's."""
 Make = Callable[[str], Subject]

@@ -72,7 +72,9 @@ class _Writer:
         def read(ref: Ref) -> Any:
             return without_data(self._torch, self._types[(ref.ref, ref.part)], self._sizes)
 
-        return [self._argument(a, read) for a in node.args], {k: self._argument(v, read) for k, v in node.kwargs.items()}
+        return [self._argument(a, read) for a in node.args], {
+            k: self._argument(v, read) for k, v in node.kwargs.items()
+        }
 
     def _function(self, op: str) -> Any:
         found = row(op)

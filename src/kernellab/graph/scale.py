@@ -148,7 +148,7 @@ def disturbed(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Any]:
 
 
 def _signs(value: Any, step: int) -> Any:
-    """1 or -1 for every element, by its bits: what is the same is rounded the same, and a sum of it is off in one direction."""
+    """1 or -1 for every element, by its bits: what is the same is rounded the same, and a sum of it goes one way."""
     bits = value.double().contiguous().view(need_torch().int64)
     mixed = ((bits ^ bits >> 29) * _ODD + step * _SEED) * _ODD
     return (mixed >> 40 & 1).double().mul_(2).sub_(1)

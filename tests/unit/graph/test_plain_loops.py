@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402, N812
+from torch.nn import functional as F  # noqa: E402
 
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.scale import Judged, judge  # noqa: E402

@@ -10,15 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402, N812
+from torch.nn import functional as F  # noqa: E402
 
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.program import program  # noqa: E402
 from kernellab.graph.record import GraphRecord  # noqa: E402
+from kernellab.graph.source import Request  # noqa: E402
 from kernellab.tasks.modules.importing import record_of  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.suites.base import Problem  # noqa: E402
-from kernellab.graph.source import Request  # noqa: E402
 
 X, Y = torch.randn(6, 32), torch.randn(6, 32)
 IMAGE, HEADS = torch.randn(2, 3, 8, 8), torch.randn(1, 2, 16, 8)
