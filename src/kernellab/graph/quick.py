@@ -48,7 +48,7 @@ def _heard(torch: Any, function: Any, args: Sequence[Any], kwargs: dict[str, Any
             raise _First(func, _each(args, Listening, _inner), _each(kwargs or {}, Listening, _inner))
 
     def wrapped(tensor: Any) -> Any:
-        found = torch.Tensor._make_wrapper_subclass(Listening, tensor.shape, dtype=tensor.dtype, device=tensor.device)
+        found = torch.Tensor._make_subclass(Listening, tensor)
         found.inner = tensor
         return found
 
