@@ -63,3 +63,4 @@ def test_a_timing_is_a_figure_for_people(klab: Klab) -> None:
     if done.code == 0:
         assert found["timing"]["baseline"].startswith("torch")
         assert found["timing"]["checked"] > 0
+        assert found["timing"]["calls"] == 1, "no process holds the inputs of calls to come"

@@ -23,7 +23,7 @@ from typing import Any
 from kernellab.core.errors import EnvironmentFault, TaskRefused
 from kernellab.core.ids import canonical_json
 from kernellab.graph.any_device import any_device
-from kernellab.graph.export import capture_subject, explain, exported
+from kernellab.graph.export import capture_subject, explain, exported, in_core
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request, Subject, as_module, choose, import_file, make
 
@@ -38,7 +38,7 @@ def warm() -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
         linear = as_module(lambda x: (x @ x).relu().sum(1))
         with torch.device("meta"):
-            exported(Subject(linear, (torch.ones(3, 3),)), free=True)
+            in_core(exported(Subject(linear, (torch.ones(3, 3),)), free=True))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from kernellab.core.errors import TaskRefused
 from kernellab.graph.backward import differentiated
 from kernellab.graph.free_sizes import NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
+from kernellab.graph.ops.refused import refusal
 from kernellab.graph.record import GraphRecord, Seen
 from kernellab.graph.source import Subject, check_devices, told
 from kernellab.graph.translate import NeedsRealTensors, translate
@@ -25,6 +26,7 @@ MOST_DRAWN = 512 << 20
 _PIECE = 1 << 18
 """Elements of a tensor that are looked at together: as float64 they fit a core's cache."""
 
+_DROPOUTS = tuple(f"aten.{kind}dropout.default" for kind in ("", "alpha_", "feature_", "feature_alpha_"))
 BROKEN = "broken"
 """The cause of a refusal that is the user's own code's."""
 Make = Callable[[str], Subject]
@@ -45,9 +47,10 @@ def capture_subject(
             continue
         for free in (True, False):
             try:
-                program = exported(subject, free, backward)
-                record = translate(program, name, file)
-                return with_seen(record, _seen(make, subject, device))
+                program = exported(subject, free)
+                core = differentiated(program) if backward else in_core(program)
+                record = with_seen(translate(core, name, file), _seen(make, subject, device))
+                return record if backward else record.model_copy(update={"written": _written(program, record)})
             except NeedsRealTensors as err:
                 failure = err
                 break
@@ -59,7 +62,39 @@ def capture_subject(
     raise explain(failure, file) from None
 
 
-def exported(subject: Subject, free: bool, backward: bool = False) -> Any:
+def _written(program: Any, record: GraphRecord) -> GraphRecord | None:
+    """The same with the operators that the module's code calls: torch may do at once what is many core ones. Only those that
+    no record may hold are core ones. None where all are, or where it cannot be held."""
+    try:
+        _drop_dropouts(program.graph)
+        table = need_torch().export.default_decompositions()
+        whole = program.run_decompositions({op: table[op] for op in list(table) if refusal(str(op))})
+        found = translate(whole, record.name, "")
+    except Exception:  # noqa: BLE001  torch's own: nothing depends on it but how fast a baseline is
+        return None
+    same = [n.op for n in found.nodes] == [n.op for n in record.nodes]
+    ends = ([(i.name, i.type) for i in g.inputs] + [o.type for o in g.outputs] for g in (found, record))
+    return found if not same and next(ends) == next(ends) else None
+
+
+def _drop_dropouts(graph: Any) -> None:
+    """What has a record has none that does anything; torch would copy their input, and a module does not."""
+    for node in list(graph.nodes):
+        if str(node.target) in _DROPOUTS and all(user.op != "output" for user in node.users):
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+
+
+def in_core(program: Any) -> Any:
+    """In torch's core operators, of which the table knows all that tasks can have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with need_torch().no_grad():
+            return program.run_decompositions()
+
+
+def exported(subject: Subject, free: bool) -> Any:
+    """As the module is written."""
     torch = need_torch()
     auto = torch.export.Dim.AUTO
     shapes = tuple(
@@ -68,10 +103,9 @@ def exported(subject: Subject, free: bool, backward: bool = False) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with torch.no_grad():
-            program = torch.export.export(
+            return torch.export.export(
                 subject.module, subject.inputs, dynamic_shapes=_by_parameter(subject, shapes), strict=False
             )
-            return differentiated(program) if backward else program.run_decompositions()
 
 
 def _by_parameter(subject: Subject, shapes: tuple[Any, ...]) -> Any:

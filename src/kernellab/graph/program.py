@@ -12,6 +12,7 @@ from typing import Any
 from kernellab.graph import extents
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.table import row
+from kernellab.graph.quick import quick, without_data
 from kernellab.graph.record import DtypeName, Expression, GraphRecord, Node, Ref, Sizes, Special
 from kernellab.graph.sound import function_of
 
@@ -27,6 +28,7 @@ def program(graph: GraphRecord, sizes: Sizes, device: str = "cpu") -> Program:
 class _Writer:
     def __init__(self, torch: Any, graph: GraphRecord, sizes: Sizes, device: str) -> None:
         self._torch, self._graph, self._sizes, self._device = torch, graph, sizes, device
+        self._types = graph.types
         self._root = torch.nn.Module()
         self._code = torch.fx.Graph()
         self._values: dict[str, Any] = {}
@@ -44,8 +46,9 @@ class _Writer:
         for node in self._graph.nodes:
             self._values[node.name] = self._call(node)
         self._code.output(tuple(self._read(o.ref) for o in self._graph.outputs))
-        made: Program = self._torch.fx.GraphModule(self._root, self._code)
-        return made
+        made = self._torch.fx.GraphModule(self._root, self._code)
+        found: Program = made.forward if self._device == "cpu" else made
+        return found
 
     def _call(self, node: Node) -> Any:
         args = tuple(self._argument(a) for a in node.args)
@@ -54,12 +57,24 @@ class _Writer:
         schema = getattr(function, "_schema", None)
         if schema is not None and any(a.name == "device" for a in schema.arguments):
             kwargs["device"] = self._torch.device(self._device)
+        elif schema is not None and self._device == "cpu":
+            function = quick(self._torch, function, *self._without_data(node))
         made = self._code.call_function(function, args, kwargs)
         if len(node.results) > 1:
             for i, found in enumerate(node.results):
                 if found is not None:
                     self._parts[(node.name, i)] = self._code.call_function(_part, (made, i))
         return made
+
+    def _without_data(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """A node's arguments, with tensors that have a shape and a type and nothing else."""
+
+        def read(ref: Ref) -> Any:
+            return without_data(self._torch, self._types[(ref.ref, ref.part)], self._sizes)
+
+        return [self._argument(a, read) for a in node.args], {
+            k: self._argument(v, read) for k, v in node.kwargs.items()
+        }
 
     def _function(self, op: str) -> Any:
         found = row(op)
@@ -70,10 +85,10 @@ class _Writer:
     def _read(self, ref: Ref) -> Any:
         return self._parts.get((ref.ref, ref.part), self._values[ref.ref])
 
-    def _argument(self, value: Any) -> Any:
+    def _argument(self, value: Any, read: Callable[[Ref], Any] | None = None) -> Any:
         match value:
             case Ref():
-                return self._read(value)
+                return (read or self._read)(value)
             case Expression():
                 return extents.evaluate(value.expr, self._sizes)
             case DtypeName():
@@ -81,7 +96,7 @@ class _Writer:
             case Special():
                 return float(value.float)
             case list():
-                return [self._argument(v) for v in value]
+                return [self._argument(v, read) for v in value]
         return value
 
 

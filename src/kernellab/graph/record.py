@@ -142,6 +142,8 @@ class GraphRecord(Record):
     """Conditions on the sizes, for example "d0 >= 3": outside them the graph is another one."""
     fixed: dict[str, Plain] = Field(default_factory=dict)
     """Arguments that are no tensors, fixed at their example's value."""
+    written: GraphRecord | None = None
+    """The same in the operators that the module's code calls, where they are others: for baselines alone."""
 
     @model_validator(mode="after")
     def _whole(self) -> GraphRecord:

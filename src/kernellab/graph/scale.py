@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from kernellab.graph.evaluate import Machine, Operands, evaluate
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
 from kernellab.graph.rounding import inner_eps, narrowing
@@ -31,7 +32,7 @@ _FLUSHED = TINY["float32"] / EPS["float32"]
 """The least scale of what was computed: below it float32 has fewer bits, or none where subnormals are flushed to zero."""
 _PLAIN = 0.25
 """What a sum of K terms one after the other loses, over the square root of K; a little more than is usual."""
-_SEED = 20261
+_SEED, _ODD = 20261, 0x5851F42D4C957F2D
 BLOCK, FEWEST = 64, 16
 """Elements of which such a mean is taken, and from how many on it says something."""
 
@@ -130,10 +131,9 @@ def _held_together(judged: Judged, noisy: Any, honest: Any) -> Judged:
 
 
 def disturbed(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Any]:
-    """The outputs in float64, with every operator's result off by what float32 in a plain order might cost it: at random,
+    """The outputs in float64, with every operator's result off by what float32 in a plain order might cost it: up or down,
     and on the scale of that operator alone."""
-    torch = need_torch()
-    dice: dict[Any, Any] = {}
+    steps = count(1)
 
     def noise(pair: Pair) -> Pair:
         value = pair.value
@@ -141,12 +141,17 @@ def disturbed(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Any]:
             return pair
         if pair.exact:
             return _input_pair(value)
-        own = dice.setdefault(value.device, torch.Generator(value.device).manual_seed(_SEED))
-        drawn = torch.empty(value.shape, dtype=torch.float64, device=value.device).normal_(generator=own)
-        size = EPS["float32"] * _PLAIN * (1 + math.sqrt(max(pair.terms, 1.0)))
-        return _input_pair(value + drawn.mul_(pair.scale).mul_(size))
+        size = EPS["float32"] * _PLAIN * (1 + max(pair.budget - FLOOR_ULP, 1.0))
+        return _input_pair(value + _signs(value, next(steps)).mul_(pair.scale).mul_(size))
 
     return [pair.value for pair in propagate(record, inputs, after=noise)[0]]
+
+
+def _signs(value: Any, step: int) -> Any:
+    """1 or -1 for every element, by its bits: what is the same is rounded the same, and a sum of it goes one way."""
+    bits = value.double().contiguous().view(need_torch().int64)
+    mixed = ((bits ^ bits >> 29) * _ODD + step * _SEED) * _ODD
+    return (mixed >> 40 & 1).double().mul_(2).sub_(1)
 
 
 def propagate(

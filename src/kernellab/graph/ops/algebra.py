@@ -7,6 +7,7 @@ from typing import Any
 from kernellab.graph.ops.pairs import Pair, Tensor
 
 _EPS, _TINY = 2.0**-23, 2.0**-1000
+_BITS, _BEFORE = 24, 5
 _AT_ONCE, _LOOKED_AT = 1 << 24, 1 << 20  # elements
 
 
@@ -43,15 +44,28 @@ def mean(a: Pair, dims: Any, keepdim: bool) -> Pair:
     return Pair(a.value.mean(dims, keepdim=keepdim), a.scale.mean(dims, keepdim=keepdim), max(a.terms, count))
 
 
-def terms_of(values: Tensor, dims: Any) -> float:
+def terms_of(values: Tensor, dims: Any, scaled: bool = False) -> float:
     """Of the largest sum over these dims, such that its root is what adding in any order may cost in ULP of the sum's size:
     the root of the number of those that count, and what is lost in one direction. Terms too small to show beside the total
-    are; and of terms that are all the same the rounding is the same each time."""
+    are; and of terms that are all the same the rounding is the same each time. Counts and the like cost nothing.
+    `scaled`: kernels may add the terms times a number of their own, as those of a softmax."""
     rows = _rows(values, dims)
     if not rows.numel():
         return 0.0
     together = max(1, _AT_ONCE // rows.shape[1])
-    return max(max(_lost(piece), _repeated(piece)) for piece in rows.split(together)) ** 2
+    rounded = (piece if scaled else piece[~_exact(piece)] for piece in rows.split(together))
+    return max((max(_lost(piece), _repeated(piece, scaled)) for piece in rounded if piece.numel()), default=0.0) ** 2
+
+
+def _exact(rows: Tensor) -> Tensor:
+    """Rows that float32 adds without rounding, in any order: multiples of one power of two, not too many of it in all."""
+    total = rows.norm(1, 1, keepdim=True)
+    grid = (total * 0 + 1).ldexp(total.frexp().exponent - _BITS)
+    whole = grid.squeeze(1) == grid.squeeze(1)
+    for piece in rows.split(_AT_ONCE, 1):
+        steps = piece / grid
+        whole &= (steps == steps.round()).all(1)
+    return whole
 
 
 def _lost(rows: Tensor) -> float:
@@ -66,16 +80,28 @@ def _lost(rows: Tensor) -> float:
     return float((kept.sqrt() + lost / unit.squeeze(1)).nan_to_num(0.0, 0.0).max())
 
 
-def _repeated(rows: Tensor) -> float:
-    """Of rows of which more than half are one number: half a unit each time, or the number itself if that is less. Some rows
-    are looked at, and some elements of a long one."""
+def _repeated(rows: Tensor, scaled: bool) -> float:
+    """Of rows of which more than half are one number: how far it is from what the running sum can hold, each time; as far
+    as it can be, where it comes with a factor. Some rows are looked at, and some elements of a long one."""
     some = rows[:: max(1, rows.numel() // _LOOKED_AT)]
     step = max(1, some.shape[1] // _LOOKED_AT)
     size = some[:, ::step].abs()
     middle = size.median(1, keepdim=True).values
     same = (size == middle).sum(1, keepdim=True)
-    cost = step * same * (middle / _unit(some)).clamp(max=0.5) * (2 * same > size.shape[1])
+    unit = _unit(some)
+    off = middle if scaled else _off(middle, unit)
+    cost = step * same * (off / unit).clamp(max=0.5) * (2 * same > size.shape[1])
     return float(cost.nan_to_num(0.0, 0.0).max())
+
+
+def _off(number: Tensor, unit: Tensor) -> Tensor:
+    """How far a number is from a multiple of the spacing of float32 at the sum, or a while before it was as large."""
+    spacing = (unit * 0 + 1).ldexp(unit.frexp().exponent - 1)
+    found = number * 0
+    for _ in range(_BEFORE):
+        found = found.maximum((number - (number / spacing).round() * spacing).abs())
+        spacing = spacing / 2
+    return found
 
 
 def _unit(rows: Tensor) -> Tensor:
@@ -124,7 +150,7 @@ def softmax(x: Pair, dim: int) -> Pair:
     """y (1 + s_i + sum p_j s_j). Exact arguments enter as differences from the largest, which are exact too."""
     value = x.value.softmax(dim)
     scale = shifted(x, dim)
-    return Pair(value, value * (1 + scale + (value * scale).sum(dim, keepdim=True)), max(x.terms, _shares(value, dim)))
+    return Pair(value, value * (1 + scale + (value * scale).sum(dim, keepdim=True)), max(x.terms, shares(value, dim)))
 
 
 def log_softmax(x: Pair, dim: int) -> Pair:
@@ -132,7 +158,7 @@ def log_softmax(x: Pair, dim: int) -> Pair:
     share = value.exp()
     scale = shifted(x, dim)
     total = scale + (share * scale).sum(dim, keepdim=True) + 1
-    return Pair(value, total.maximum(value.abs()), max(x.terms, _shares(share, dim)))
+    return Pair(value, total.maximum(value.abs()), max(x.terms, shares(share, dim)))
 
 
 def shifted(x: Pair, dim: int) -> Tensor:
@@ -142,9 +168,9 @@ def shifted(x: Pair, dim: int) -> Tensor:
     return scale.nan_to_num(0.0, 0.0)
 
 
-def _shares(share: Tensor, dim: int) -> float:
-    used = (share > 2.0**-24).double().sum(dim)
-    return float(used.max()) if used.numel() else 0.0
+def shares(share: Tensor, dims: Any) -> float:
+    """Of the sum that a softmax divides by."""
+    return terms_of(share.nan_to_num(0.0), dims, scaled=True)
 
 
 def matmul(a: Pair, b: Pair) -> Pair:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -96,8 +95,7 @@ def logsumexp(call: Call) -> Scaled:
     dims, keep = call.args[1], bool(call.argument(2, "keepdim", False))
     share = (x.value - x.value.logsumexp(dims, keepdim=True)).exp()
     total = (share * x.scale.nan_to_num(0.0, 0.0)).sum(dims, keepdim=keep)
-    count = (share > 2.0**-24).double().sum(dims)
-    return Scaled(((1 + total).maximum(call.result.abs()),), float(count.max()) if count.numel() else math.nan)
+    return Scaled(((1 + total).maximum(call.result.abs()),), algebra.shares(share, dims))
 
 
 def _softmax(torch: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from kernellab.graph.ops import algebra
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import counted_whole, either, linear, monotone
+from kernellab.graph.ops.rules import counted_whole, either, monotone
 from kernellab.graph.ops.shapes import like_first, like_first_pair
+
+
+def cumsum(call: Call) -> Scaled:
+    """The same of the scales. Looked at are the whole row and its beginnings, each half as long as the one before."""
+    x: Pair = call.args[0]
+    dim, scale = call.args[1], call.apply(lambda p: p.scale)[0].abs()
+    if not x.value.dim():
+        return Scaled((scale,), 1.0)
+    length, terms = x.value.shape[dim], 0.0
+    while length:
+        terms = max(terms, algebra.terms_of(x.value.narrow(dim, 0, length), dim))
+        length //= 2
+    return Scaled((scale,), terms)
 
 
 def cumprod(call: Call) -> Scaled:
@@ -27,7 +41,7 @@ def logcumsumexp(call: Call) -> Scaled:
 
 
 ROWS: list[Op] = [
-    *ops("cumsum", "scan", either(linear(), counted_whole), like_first, linear=True),
+    *ops("cumsum", "scan", either(cumsum, counted_whole), like_first, linear=True),
     *ops("cumprod", "scan", either(cumprod), like_first),
     *ops("logcumsumexp", "scan", logcumsumexp, like_first),
     *ops("cummax cummin", "scan", monotone, like_first_pair),
