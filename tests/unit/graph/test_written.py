@@ -18,6 +18,7 @@ from kernellab.graph.record import GraphRecord  # noqa: E402
 from kernellab.graph.source import Request  # noqa: E402
 from kernellab.tasks.modules.importing import record_of  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
+from kernellab.tasks.spec import Task  # noqa: E402
 from kernellab.tasks.suites.base import Problem  # noqa: E402
 
 X, Y = torch.randn(6, 32), torch.randn(6, 32)
@@ -61,8 +62,12 @@ def test_operators_are_called_as_people_call_them() -> None:
     torch.testing.assert_close(made(X, Y)[0], torch.softmax(X * torch.sigmoid(Y) + 0.5, 1))
 
 
+def task_of(record: GraphRecord) -> Task:
+    return module_task(record_of(record, Problem(Request("", "m"), "m")))
+
+
 def task_baselines(record: GraphRecord) -> dict[str, Any]:
-    return module_task(record_of(record, Problem(Request("", "m"), "m"))).baselines
+    return dict(task_of(record).baselines)
 
 
 def test_a_task_has_both_where_they_differ() -> None:
@@ -73,3 +78,19 @@ def test_a_task_has_both_where_they_differ() -> None:
     for baseline, out in zip(taken_apart.values(), outputs, strict=True):
         baseline(X, Y, out)
     torch.testing.assert_close(outputs[0], outputs[1])
+
+
+def test_what_is_compiled_and_run_on_a_gpu_is_the_module_as_written() -> None:
+    function, inputs = WHOLE["scaled_dot_product_attention"]
+    found = task_of(capture_object(function, inputs, "attention")).gpu_baselines
+    assert list(found) == ["torch", "torch-core"]
+    operators: set[str] = set()
+
+    def seen(graph: Any, _: Any) -> Any:
+        operators.update(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    compiled = torch.compile(found["torch"].straight(HEADS), backend=seen)
+    torch.testing.assert_close(compiled(HEADS)[0], function(HEADS))
+    assert any("scaled_dot_product_attention" in name for name in operators)
+    torch._dynamo.reset()

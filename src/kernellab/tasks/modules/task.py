@@ -51,8 +51,8 @@ def module_task(record: ModuleRecord) -> Task:
         edge=shapes.edge,
         sizes={} if larger == shapes else {ON_GPU: _sizes(larger)},
         distributions=draws(graph, record.distributions),
-        baselines=_baselines(graph),
-        gpu_baselines={"torch": OnDevice(_programs(graph), graph, record.precision)},
+        baselines={k: _into(_programs(g), graph) for k, g in _spellings(graph).items()},
+        gpu_baselines={k: OnDevice(_programs(g), graph, record.precision) for k, g in _spellings(graph).items()},
         bytes_moved=partial(_least_bytes, (*read, *outputs)),
         precision=record.precision,
         captured=Captured(graph, oracle, record.digest, text(graph)),
@@ -84,10 +84,9 @@ def _least_bytes(moved: tuple[Buffer, ...], dims: Dims) -> int:
     return sum(b.nbytes(dims) for b in moved)
 
 
-def _baselines(graph: GraphRecord) -> dict[str, Callable[..., None]]:
-    """Torch as the module is written, and where that is something else, in core operators: either may be the faster."""
-    core = _into(_programs(graph), graph)
-    return {"torch": _into(_programs(graph.written), graph), "torch-core": core} if graph.written else {"torch": core}
+def _spellings(graph: GraphRecord) -> dict[str, GraphRecord]:
+    """As the module is written, and where that is something else, in core operators: torch may do either faster."""
+    return {"torch": graph.written, "torch-core": graph} if graph.written else {"torch": graph}
 
 
 def _programs(graph: GraphRecord) -> Callable[[tuple[tuple[int, ...], ...], str], Program]:
