@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kernellab.lower.axes import Axis
+from kernellab.lower.c_edges import Edges
 from kernellab.lower.c_text import KINDS, TYPES, bare, call_text, factor_text, index_text, joined, mixed, number_text
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.scans import Scan, scan_of
@@ -45,6 +46,7 @@ class CWriter:
         self._uses.update(s.value for s in stores)
         self._count = 0
         self._keeping = False
+        self._edges = Edges(self._lane, beside)
 
     def kernel(self) -> KernelText:
         made = [tensor_name(s.tensor) for s in self._stores]
@@ -80,7 +82,7 @@ class CWriter:
         outer = tuple(a for a in self._axes if a != lane and not (self._scan and a == self._scan.along))
         places = "".join(f", long {a.name}" for a in outer)
         inline = "static inline __attribute__((always_inline))"
-        head = f"{inline} void {self._name}_block(@PARAMS@{places}, long first, long lanes)"
+        head = f"{inline} void {self._name}_block(@PARAMS@{places}, long first, long lanes@INSIDE@)"
         block = Scope(None, (*outer, BLOCK), head)
         along = Scope(block, (self._scan.along,), self._loop(self._scan.along)) if self._scan else block
         inner = self._lane_loop(along)
@@ -93,11 +95,18 @@ class CWriter:
         scope = self._loops(top, outer)
         extent = factor_text(lane.extent)
         blocks = Scope(scope, (), f"for (long first = 0; first < {extent}; first += LANES)")
-        given = "".join(f", {a.name}" for a in outer)
-        blocks.add(f"if ({extent} - first >= LANES) {self._name}_block(@ARGS@{given}, first, LANES);")
-        blocks.add(f"else {self._name}_block(@ARGS@{given}, first, {extent} - first);")
+        call, full = (
+            f"{self._name}_block(@ARGS@{''.join(f', {a.name}' for a in outer)}, first",
+            f"{extent} - first >= LANES",
+        )
+        inside = self._edges.condition()
+        if inside:
+            blocks.add(f"if ({full} && {inside}) {call}, LANES, 1);")
+        blocks.add(f"{'else ' if inside else ''}if ({full}) {call}, LANES{', 0' if inside else ''});")
+        blocks.add(f"else {call}, {extent} - first{', 0' if inside else ''});")
         closed(blocks, top, self._parallel)
-        return block.text(0) + "\n" + top.text(0)
+        text = block.text(0) + "\n" + top.text(0)
+        return text.replace("@INSIDE@", ", long inside" if inside else "")
 
     def _lane_loop(self, scope: Scope) -> Scope:
         assert self._lane is not None
@@ -186,7 +195,8 @@ class CWriter:
         tests = []
         for index, extent in value.bounds:
             text = index_text(index, lambda v: self._text(v, home))
-            tests.append(f"(unsigned long)({text}) < (unsigned long){factor_text(extent)}")
+            test = f"(unsigned long)({text}) < (unsigned long){factor_text(extent)}"
+            tests.append(self._edges.test(index, extent, test))
         name = self._fresh("v")
         if isinstance(value.body, Load | Number) and isinstance(value.other, Number):
             other = self._text(value.other, home)

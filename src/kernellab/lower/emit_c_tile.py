@@ -1,20 +1,24 @@
 """Loop form -> C, of products of matrices: tiles of sums in registers.
 
 What the columns of a block have is computed once for a panel of steps and waits in the cache; every few rows go over it
-together, so that what is read once is used in all of them. A block at an edge is as large as any other: its last row and
-column stand for those that are not there, and are not stored.
+together, so that what is read once is used in all of them. A block at an edge is as large as any other: columns that are
+not there are zero, the last row stands for those that are not, and neither is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
-from kernellab.lower.c_text import factor_text
+from kernellab.lower.axes import Axis, Index, axes_of
+from kernellab.lower.c_text import bare, factor_text, index_text
 from kernellab.lower.emit_c import CWriter, closed
 from kernellab.lower.inline import Store
 from kernellab.lower.scope import Scope
+from kernellab.lower.sizes import ONE
 from kernellab.lower.tensors import Tensor
 from kernellab.lower.tiles import STEPS, Product, Tile
+from kernellab.lower.values import Guard, Number, Value
 
 _BAND = 96
 """Rows that share a panel: a multiple of every choice of ROWS."""
@@ -46,7 +50,7 @@ class TileWriter(CWriter):
         block = Scope(outer, (), f"for (long first = 0; first < {columns}; first += LANES)")
         band = Scope(block, (), f"for (long first_row = 0; first_row < {height}; first_row += BAND)")
         band.add(f"long lanes = {columns} - first < LANES ? {columns} - first : LANES;")
-        band.add(f"long rows = {height} - first_row < BAND ? {height} - first_row : BAND;")
+        band.add(f"long in_band = {height} - first_row < BAND ? {height} - first_row : BAND;")
         for product in tile.products:
             self._summed(product, band)
         self._stored(band)
@@ -59,7 +63,7 @@ class TileWriter(CWriter):
         start, end, extent = f"{long_axis.name}_0", f"{long_axis.name}_1", factor_text(long_axis.extent)
         piece = "STEPS" if product.inner == 1 else f"STEPS / {product.inner}"
         band.add(f"_Alignas(64) real {sums}[BAND][LANES];")
-        band.add("for (long nth = 0; nth < rows + ROWS && nth < BAND; nth++)")
+        band.add("for (long nth = 0; nth < in_band + ROWS && nth < BAND; nth++)")
         band.add(f"    for (long l = 0; l < LANES; l++) {sums}[nth][l] = 0;")
         pieces = Scope(band, (), f"for (long {start} = 0; {start} < {extent}; {start} += {piece})")
         pieces.add(f"long {end} = {extent} - {start} < {piece} ? {extent} : {start} + {piece};")
@@ -79,21 +83,52 @@ class TileWriter(CWriter):
         return found
 
     def _packed(self, product: Product, pieces: Scope) -> None:
+        """Columns that are not there are zero. Of what lies in a tensor's edges only the part inside is read, in one go."""
         steps = self._steps(product, pieces)
-        lane = self._tile_axes.lane
-        columns = Scope(steps[-1], (lane,), "for (long l = 0; l < LANES; l++)")
-        columns.add(f"long {lane.name} = first + (l < lanes ? l : lanes - 1);")
-        columns.add(f"panel[at][l] = {self._text(product.right, columns)};")
-        steps[-1].add(columns)
-        steps[-1].add("at++;")
+        step, right = steps[-1], product.right
+        body, fill = right, "0"
+        step.add("long low = 0, limit = lanes;")
+        if self._is_range(right):
+            body, fill = right.body, self._text(right.other, step)
+            self._narrowed(right, step)
+        step.add(f"for (long l = 0; l < LANES; l++) panel[at][l] = {fill};")
+        columns = Scope(step, (self._tile_axes.lane,), "for (long l = low; l < limit; l++)", branch=body is not right)
+        columns.add(f"long {self._tile_axes.lane.name} = first + l;")
+        columns.add(f"panel[at][l] = {bare(self._text(body, columns))};")
+        step.add(columns)
+        step.add("at++;")
         _close(steps, pieces)
+
+    def _is_range(self, value: Value) -> TypeGuard[Guard]:
+        """Whether the columns of which it has something are neighbours, and the others are all the same."""
+        if not isinstance(value, Guard) or not isinstance(value.other, Number):
+            return False
+        factors = [dict(i.terms).get(self._tile_axes.lane, ONE) for i, _ in value.bounds]
+        inner = [t for i, _ in value.bounds for t, _ in i.terms if not isinstance(t, Axis)]
+        return all(f == ONE for f in factors) and not any(self._tile_axes.lane in axes_of(t) for t in inner)
+
+    def _narrowed(self, value: Guard, step: Scope) -> None:
+        lane = self._tile_axes.lane
+        for index, extent in value.bounds:
+            terms = tuple((Axis("first", t.extent) if t == lane else t, f) for t, f in index.terms)
+            place = self._simple_place(Index(terms, index.offset), step)
+            if lane in index.axes:
+                step.add(f"if (low < -{place}) low = -{place};")
+                step.add(f"if (limit > {factor_text(extent)} - {place}) limit = {factor_text(extent)} - {place};")
+            else:
+                step.add(f"if ((unsigned long){place} >= (unsigned long){factor_text(extent)}) limit = 0;")
+
+    def _simple_place(self, index: Index, step: Scope) -> str:
+        name = self._fresh("v")
+        step.add(f"long {name} = {index_text(index, lambda v: self._text(v, step))};")
+        return name
 
     def _multiplied(self, product: Product, sums: str, pieces: Scope) -> None:
         row = self._tile_axes.row
-        some = Scope(pieces, (), "for (long high = 0; high < rows; high += ROWS)")
+        some = Scope(pieces, (), "for (long high = 0; high < in_band; high += ROWS)")
         some.add("long row[ROWS];")
         some.add(
-            "for (long nth = 0; nth < ROWS; nth++) row[nth] = first_row + (high + nth < rows ? high + nth : rows - 1);"
+            "for (long nth = 0; nth < ROWS; nth++) row[nth] = first_row + (high + nth < in_band ? high + nth : in_band - 1);"
         )
         some.add("vec acc[ROWS][VECS];")
         some.add(_each("acc[nth][part] = (vec){0};"))
@@ -113,7 +148,7 @@ class TileWriter(CWriter):
 
     def _stored(self, band: Scope) -> None:
         tile = self._tile_axes
-        rows = Scope(band, (tile.row,), "for (long nth = 0; nth < rows; nth++)")
+        rows = Scope(band, (tile.row,), "for (long nth = 0; nth < in_band; nth++)")
         rows.add(f"long {tile.row.name} = first_row + nth;")
         columns = Scope(rows, (tile.lane,), "for (long l = 0; l < lanes; l++)")
         columns.add(f"long {tile.lane.name} = first + l;")

@@ -90,9 +90,9 @@ def device() -> Iterator[DeviceSetup]:
     opened.close()
 
 
-def _gated(x: Any, panel: Any, rows: Any) -> Any:
+def _gated(x: Any, panel: Any, in_band: Any) -> Any:
     """With names that the text has for itself, more rows than a band, more steps than a panel."""
-    return nn.functional.silu(x @ panel.T) * (x @ rows.T)
+    return nn.functional.silu(x @ panel.T) * (x @ in_band.T)
 
 
 def _product(a: Any, b: Any) -> Any:
