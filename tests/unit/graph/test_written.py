@@ -74,6 +74,7 @@ def test_a_task_has_both_where_they_differ() -> None:
     taken_apart = task_baselines(capture_object(F.huber_loss, (X, Y), "huber"))
     assert list(taken_apart) == ["torch", "torch-core"]
     assert list(task_baselines(capture_object(lambda x: x.relu() * 2, (X,), "core"))) == ["torch"]
+    assert list(task_baselines(capture_object(lambda x: torch.softmax(x, 1), (X,), "renamed"))) == ["torch"]
     outputs = [torch.empty(1), torch.empty(1)]
     for baseline, out in zip(taken_apart.values(), outputs, strict=True):
         baseline(X, Y, out)

@@ -85,8 +85,9 @@ def _least_bytes(moved: tuple[Buffer, ...], dims: Dims) -> int:
 
 
 def _spellings(graph: GraphRecord) -> dict[str, GraphRecord]:
-    """As the module is written, and where that is something else, in core operators: torch may do either faster."""
-    return {"torch": graph.written, "torch-core": graph} if graph.written else {"torch": graph}
+    """As the module is written, and where that is taken apart, in core operators: torch may do either faster."""
+    written = graph.written or graph
+    return {"torch": written} | ({"torch-core": graph} if len(written.nodes) != len(graph.nodes) else {})
 
 
 def _programs(graph: GraphRecord) -> Callable[[tuple[tuple[int, ...], ...], str], Program]:
