@@ -43,7 +43,7 @@ def timed(certificate: Certificate, low: float, value: float, high: float, basel
 @pytest.mark.parametrize(
     ("interval", "status", "words"),
     [
-        ((3.8, 4.0, 4.2), "same", "4.000x of torch [3.800, 4.200] (1 pairs, 0 of 1 tries dropped)"),
+        ((3.8, 4.0, 4.2), "same", "4.000x of torch [3.800, 4.200] (1 pair, 0 of 1 tries dropped)"),
         ((3.3, 3.35, 3.4), "same", "3.350x"),  # within 15 % of the certified interval
         ((3.2, 3.25, 3.3), "failed", "slower than certified by more than 15%"),
         ((0.9, 1.0, 1.1), "failed", "no longer faster by the rule"),

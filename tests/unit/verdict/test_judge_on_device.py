@@ -15,6 +15,7 @@ from kernellab.build.c import CBuilder
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.records import Passed, Rejected
 from kernellab.lower.candidates import written
+from kernellab.lower.tensors import Written
 from kernellab.propose.recipe import with_defaults
 from kernellab.run.arena import Arena
 from kernellab.run.base import Memory, Region, TensorMemory
@@ -57,8 +58,13 @@ def there(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> TorchDevice:
     return TorchDevice(device._sandbox, 1, device.cpus)
 
 
+def nest(task: Task) -> Written:
+    (found,) = [w for w in written(RECORD, "c", task.tune[0]) if w.name.startswith("nest")]
+    return found
+
+
 def built(builder: CBuilder, task: Task, change: tuple[str, str] = ("", "")) -> Built:
-    found = written(RECORD, "c", task.tune[0])[0]
+    found = nest(task)
     assert change[0] in found.text
     candidate = Candidate(found.text.replace(*change) if change[0] else found.text, found.name)
     made = builder.build(task, candidate, with_defaults(builder, candidate), [{"d0": 3}, {"d0": 70}])
@@ -98,7 +104,7 @@ def test_a_wrong_kernel_is_told_in_the_hosts_own_words(there: TorchDevice, build
 
 
 def test_a_kernel_that_leaves_a_row_out_has_not_written_it(there: TorchDevice, builder: CBuilder) -> None:
-    text = written(RECORD, "c", TASK.tune[0])[0].text
+    text = nest(TASK).text
     loop = next(line for line in text.splitlines() if "i0 < d0" in line)
     found = verdict(there, built(builder, TASK, ("i0 < d0", "i0 < d0 - 1")))
     assert isinstance(found, Rejected), loop
