@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
+    Field,
     SerializerFunctionWrapHandler,
     StrictBool,
     StrictFloat,
@@ -241,7 +242,7 @@ class Published(_Result):
     """A shape's best confirmed kernel; every figure is its confirmation's."""
 
     status: Literal["better", "busy", "nothing-better"]
-    trial: int
+    trial: int = Field(ge=0)
     win: bool
     baseline: str
     speedup: float
@@ -266,7 +267,7 @@ class Judged(_Result):
     """A kernel that was judged in full and is right; nothing was timed, and nothing is claimed of its speed."""
 
     status: Literal["verified"]
-    trial: int
+    trial: int = Field(ge=0)
     cases: int
     max_abs_err: float
     max_ulp: float
@@ -302,7 +303,7 @@ class ProfiledKernel(EntryRecord):
 class ProfileReport(EntryRecord):
     """What bounds a confirmed kernel. `source`: counters, or the clock alone for the given reason."""
 
-    trial: int
+    trial: int = Field(ge=0)
     task: str
     dims: Dims
     artifact: str

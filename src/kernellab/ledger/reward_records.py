@@ -4,7 +4,7 @@ at kernels, and one reward a sample. Everything that a reward follows from is in
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -44,7 +44,7 @@ class RewardBatch(EntryRecord):
     why nothing that was timed in the batch is rewarded; "" where the machine was quiet."""
 
     batch: int
-    first: int
+    first: int = Field(ge=0)
     task: str
     dims: Dims
     aa: list[list[float]]
@@ -65,7 +65,7 @@ class RewardCheck(EntryRecord):
     A look holds for the trial's text: at the screened shapes another text may have the same machine code, and differ
     elsewhere. What fails a look is rewarded 0 from then on."""
 
-    trial: int
+    trial: int = Field(ge=0)
     level: Literal["further", "full"]
     dims: Dims
     distribution: str = ""
@@ -87,7 +87,7 @@ class RewardRecord(EntryRecord):
     reply: str
     fault: str = ""
     failed: str = ""
-    trials: list[int] = Field(default_factory=list)
+    trials: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     format: int
     accuracy: int | None
     speedup: float | None
