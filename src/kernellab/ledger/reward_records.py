@@ -13,7 +13,8 @@ from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.records import EntryRecord
 
 PURPOSE = "reward"
-VERSION = 1
+VERSION = 2
+"""Of a plan. Since 2 a timing that the pairs set aside contradict is not paid."""
 RewardForm = Literal["seed", "log"]
 
 
@@ -30,7 +31,7 @@ class RewardPlan(EntryRecord):
     """What the rewards of this ledger are: their form, how wide an interval still tells a speed, the language that
     replies are written in, and the tasks."""
 
-    version: int = VERSION
+    version: int = 1
     form: RewardForm
     widest: float
     backend: str
