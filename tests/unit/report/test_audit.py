@@ -826,7 +826,7 @@ def test_a_confirmation_that_just_suffices_is_no_problem(
 ) -> None:
     def change(entries: Bodies) -> None:
         timing = first(entries, "confirmation")["timing"]
-        timing |= {"checked": checked, "dropped": [[1e-5, 1e-5]] * dropped}
+        timing |= {"checked": checked, "dropped": [[1e-5, 4e-5]] * dropped}
 
     assert audit(resigned(run, tmp_path / "run", change)).problems == []
 
