@@ -8,7 +8,7 @@ Not covered: samples that were made up to fit all this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kernellab.core.records import Confirmation, Timing
 from kernellab.core.settings import Settings
@@ -22,15 +22,22 @@ _ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
 """Pairs of a confirmation when it was one process: ledgers that were written before it became several."""
 
 
-def derived_figures(timing: Timing, stage: Calibration) -> dict[str, float]:
-    """Every derived number, from the samples and the calibration in force."""
+def sampled_figures(timing: Timing) -> dict[str, float]:
+    """What follows from the samples alone."""
     speedup = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
-    latency = median(timing.candidate_s)
     return {
         "speedup": speedup.value,
         "speedup_low": speedup.low,
         "speedup_high": speedup.high,
-        "latency_s": latency,
+        "latency_s": median(timing.candidate_s),
+    }
+
+
+def derived_figures(timing: Timing, stage: Calibration) -> dict[str, float]:
+    """Every derived number, from the samples and the calibration in force."""
+    latency = median(timing.candidate_s)
+    return {
+        **sampled_figures(timing),
         "gb_per_s": stage.bytes / latency / 1e9,
         "floor_s": stage.floor_s,
         "memory_floor_s": stage.memory_floor_s,
@@ -45,14 +52,20 @@ def figure_problem(name: str, got: float, wanted: float) -> str:
     return "" if same else f"{name} is {got!r}, its samples give {wanted!r}"
 
 
+def figure_problems(timing: Timing, wanted: Mapping[str, float]) -> Iterator[str]:
+    yield from filter(None, (figure_problem(name, getattr(timing, name), figure) for name, figure in wanted.items()))
+
+
+def no_times(timing: Timing) -> bool:
+    return min(*timing.candidate_s, *timing.baseline_s, *(s for pair in timing.dropped for s in pair), 1.0) <= 0
+
+
 def timing_problems(timing: Timing, stage: Calibration) -> Iterator[str]:
     """Whether a timing, of a trial or of a confirmation, is what its samples and its calibration say."""
-    if min(*timing.candidate_s, *timing.baseline_s, *(s for pair in timing.dropped for s in pair), 1.0) <= 0:
+    if no_times(timing):
         yield "holds samples that are no times"
         return
-    for name, wanted in derived_figures(timing, stage).items():
-        if problem := figure_problem(name, getattr(timing, name), wanted):
-            yield problem
+    yield from figure_problems(timing, derived_figures(timing, stage))
     if timing.baseline != stage.fastest:
         yield f"is measured against {timing.baseline}, the fastest baseline is {stage.fastest}"
     if timing.threads != stage.threads:
