@@ -71,6 +71,7 @@ def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
                          "run it again on a quiet machine")  # fmt: skip
     genesis = run.asked_for(number)
     win_floor = genesis.settings.win_floor
+    _check_place(run, trial, genesis)
     _check_figures(run.folder, confirmation, calibration, genesis)
     if problem := next(chain(confirmation_problems(trial, confirmation, genesis.format), full_problems(verdict)), ""):
         raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {run.folder}'")
@@ -99,11 +100,14 @@ def _timed(trial: AnyTrial) -> MeasuredTrial:
 
 
 def _confirmation_of(run: Run, trial: MeasuredTrial) -> TypedEntry[Confirmation]:
-    """The last one, if it passed."""
+    """The only one: a second would be another try at luck."""
     number = trial.trial
     found = [entry for entry in run.of(kinds.CONFIRMATION) if entry.record.trial == number]
     if not found:
         raise UsageError(f"trial {number} was never confirmed: a trial's own figures are no claim", _ONLY)
+    if len(found) > 1:
+        raise LedgerFault(f"trial {number} was confirmed {len(found)} times, and one of them would be chosen",
+                          f"see 'klab audit {run.folder}'")  # fmt: skip
     return found[-1]
 
 
@@ -119,6 +123,15 @@ def _passed(run: Run, trial: MeasuredTrial, confirmation: Confirmation) -> tuple
     if confirmation.timing is None:
         raise UsageError(f"trial {number} was confirmed without a timing", _ONLY)
     return confirmation.timing, verdict
+
+
+def _check_place(run: Run, trial: MeasuredTrial, asked: Genesis) -> None:
+    """A trial of the task that was asked for, on the machine that the run names."""
+    machine = run.environment_at(run.of(kinds.TRIAL)[trial.trial].seq)
+    there = machine.sound and machine.made(trial.device, trial.environment, trial.tier)
+    if not there or trial.task != asked.task.name:
+        raise LedgerFault(f"trial {trial.trial} is of another task or machine than its run names",
+                          f"see 'klab audit {run.folder}'")  # fmt: skip
 
 
 def _check_figures(folder: Path, confirmation: Confirmation, calibration: Calibration, asked: Genesis) -> None:

@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from kernellab.core.ids import digest
 from kernellab.core.records import Dims, Param, Record
 from kernellab.core.settings import Settings
 
@@ -62,6 +63,17 @@ class Environment(EntryRecord):
     def facts(self) -> dict[str, Any]:
         """What was recorded, as plain data."""
         return self.model_dump(mode="json")
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is the one that its digest names; an older one has none."""
+        facts = self.facts
+        named = facts.pop("digest", "")
+        return not named or digest(facts) == named
+
+    def made(self, device: str, environment: str, tier: str) -> bool:
+        """Whether a trial that names these was made in it."""
+        return not self.digest or (device, environment, tier) == (self.device, self.digest, self.tier)
 
     @property
     def version(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernellab.core.errors import KlabError
-from kernellab.core.ids import digest, sha256_hex
+from kernellab.core.ids import sha256_hex
 from kernellab.core.records import DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, UntimedTrial
 from kernellab.core.targets import devices
 from kernellab.ledger.records import (
@@ -79,8 +79,7 @@ class PlaceAudit:
         self._asked_for(start.task, shapes, start.settings.device, (start.files or {}).get(RECORD_FILE, ""))
 
     def _machine(self, environment: Environment) -> Iterator[str]:
-        facts = environment.facts
-        if (named := facts.pop("digest", "")) and digest(facts) != named:
+        if not environment.sound:
             yield "its environment is not the one that its digest names"
         self._environment = environment
 
@@ -116,7 +115,7 @@ class PlaceAudit:
 
     def _trial(self, device: str, environment: str, tier: str) -> Iterator[str]:
         now = self._environment
-        if now is not None and now.digest and (device, environment, tier) != (now.device, now.digest, now.tier):
+        if now is not None and not now.made(device, environment, tier):
             yield f"names another machine or sandbox ({device}, {tier}) than the run ({now.device}, {now.tier})"
 
     def _calibration(self, said: Calibration) -> Iterator[str]:
