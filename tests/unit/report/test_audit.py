@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.support.recorded import CUBE, CUBES, GENESIS, calibration
 from tests.support.resign import Bodies, resigned
 
-from kernellab.core.ids import digest
+from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import artifact_id, part_id
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey, load_or_create_key
@@ -795,6 +796,20 @@ def test_what_a_module_moves_and_returns_is_held_against_its_record(
     shutil.copy(MODULE / "task.json", folder)
     told = audit(folder).problems
     assert any(words in p for p in told), told
+
+
+def test_a_modules_baseline_cannot_be_exchanged_under_the_same_fingerprint(tmp_path: Path) -> None:
+    """What the module's code calls is a baseline's graph; another one, slower, with its SHA-256 at the run's start."""
+    record = json.loads((MODULE / "task.json").read_bytes())
+    record["graph"]["written"] = copy.deepcopy(record["graph"])
+    text = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+
+    def change(entries: Bodies) -> None:
+        entries[0][1]["files"]["task.json"] = sha256_hex(text)
+
+    folder = resigned(MODULE, tmp_path / "run", change)
+    (folder / "task.json").write_bytes(text)
+    assert "task.json is another task than the one that the run names" in audit(folder).problems
 
 
 def test_a_baseline_of_the_task_cannot_be_left_out_and_another_task_of_that_name_is_remarked(tmp_path: Path) -> None:
