@@ -8,6 +8,7 @@ Not covered: forged samples under a good signature ('klab audit --rerun' measure
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,14 @@ from kernellab.core.records import (
     UntimedTrial,
     dump,
 )
-from kernellab.evaluate.one_artifact import blobs_of, confirmation_problems
+from kernellab.evaluate.one_artifact import blobs_of, confirmation_problems, full_problems
+from kernellab.evaluate.one_timing import confirmation_timing_problems
 from kernellab.ledger import kinds
 from kernellab.ledger.check import LedgerCheck, check
 from kernellab.ledger.entry import HEADS_FILE, LEDGER_FILE, parse_head
 from kernellab.ledger.lines import Lines
+from kernellab.ledger.records import Calibration, Genesis
 from kernellab.ledger.run import Run, TypedEntry, not_well_formed, well_formed
-from kernellab.measurement.stats import replicated_speedup
 from kernellab.measurement.winning import too_busy, win_threshold, wins
 from kernellab.search.experiment_run import task_of
 from kernellab.tasks.spec import in_order
@@ -69,8 +71,9 @@ def _proof(run: Run, ledger: LedgerCheck, number: int) -> Proof:
                          "run it again on a quiet machine")  # fmt: skip
     genesis = run.asked_for(number)
     win_floor = genesis.settings.win_floor
-    _check_figures(run.folder, confirmation, timing, wins(timing, calibration, win_floor))
-    if problem := next(confirmation_problems(trial, confirmation, genesis.format), ""):
+    _check_place(run, trial, genesis)
+    _check_figures(run.folder, confirmation, calibration, genesis)
+    if problem := next(chain(confirmation_problems(trial, confirmation, genesis.format), full_problems(verdict)), ""):
         raise LedgerFault(f"the confirmation of trial {number} {problem}", f"see 'klab audit {run.folder}'")
     source = run.store.get(trial.proposal.source).decode()
     for artifact in (trial.artifact, *filter(None, [confirmation.artifact])):
@@ -97,11 +100,14 @@ def _timed(trial: AnyTrial) -> MeasuredTrial:
 
 
 def _confirmation_of(run: Run, trial: MeasuredTrial) -> TypedEntry[Confirmation]:
-    """The last one, if it passed."""
+    """The only one: a second would be another try at luck."""
     number = trial.trial
     found = [entry for entry in run.of(kinds.CONFIRMATION) if entry.record.trial == number]
     if not found:
         raise UsageError(f"trial {number} was never confirmed: a trial's own figures are no claim", _ONLY)
+    if len(found) > 1:
+        raise LedgerFault(f"trial {number} was confirmed {len(found)} times, and one of them would be chosen",
+                          f"see 'klab audit {run.folder}'")  # fmt: skip
     return found[-1]
 
 
@@ -119,12 +125,23 @@ def _passed(run: Run, trial: MeasuredTrial, confirmation: Confirmation) -> tuple
     return confirmation.timing, verdict
 
 
-def _check_figures(folder: Path, confirmation: Confirmation, timing: Timing, won: bool) -> None:
+def _check_place(run: Run, trial: MeasuredTrial, asked: Genesis) -> None:
+    """A trial of the task that was asked for, on the machine that the run names."""
+    machine = run.environment_at(run.of(kinds.TRIAL)[trial.trial].seq)
+    there = machine.sound and machine.made(trial.device, trial.environment, trial.tier)
+    if not there or trial.task != asked.task.name:
+        raise LedgerFault(f"trial {trial.trial} is of another task or machine than its run names",
+                          f"see 'klab audit {run.folder}'")  # fmt: skip
+
+
+def _check_figures(folder: Path, confirmation: Confirmation, calibration: Calibration, asked: Genesis) -> None:
     """The ledger verifies, so this is about a laboratory that signs what does not follow."""
-    again = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
-    said = (timing.speedup, timing.speedup_low, timing.speedup_high, confirmation.win)
-    if said != (again.value, again.low, again.high, won):
-        raise LedgerFault(f"the figures of trial {confirmation.trial} do not follow from its samples",
+    told = confirmation_timing_problems(confirmation, calibration, asked.settings, asked.format)
+    timing = confirmation.timing
+    won = timing is not None and wins(timing, calibration, asked.settings.win_floor)
+    unearned = "" if confirmation.win == won else f"it says win={confirmation.win}"
+    if problem := next(told, "") or unearned:
+        raise LedgerFault(f"the figures of trial {confirmation.trial} do not follow from its samples: {problem}",
                           f"see 'klab audit {folder}'")  # fmt: skip
 
 

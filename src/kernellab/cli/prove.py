@@ -63,7 +63,7 @@ def _write(folder: Path, number: int, out: Path | None, as_json: bool) -> None:
 
 def _check(path: Path, keys: list[str], as_json: bool) -> None:
     from kernellab.ledger.proof import proof_problems, read_proof
-    from kernellab.report.trial_proof import trial_of
+    from kernellab.report.trial_proof import claim_problems, trial_of
 
     proof = read_proof(path)
     problems = list(proof_problems(proof))
@@ -71,6 +71,7 @@ def _check(path: Path, keys: list[str], as_json: bool) -> None:
     problems += [signer.problem] if signer.problem else []
     try:
         found = trial_of(proof)
+        problems += [] if problems else claim_problems(proof, found)
     except UsageError as fault:
         problems.append(fault.what)
         found = None

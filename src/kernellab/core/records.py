@@ -219,7 +219,7 @@ class Confirmation(Record):
     `busy`: why nothing can be said of its speed, although it is right.
     """
 
-    trial: int
+    trial: int = Field(ge=0)
     task: str
     dims: Dims
     verdict: Verdict

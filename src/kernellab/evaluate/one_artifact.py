@@ -65,11 +65,18 @@ def trial_problems(trial: MeasuredTrial, format: int) -> Iterator[str]:
         yield f"timed {_OTHER} than its artifact has for the timed shape"
 
 
+def full_problems(verdict: Passed) -> Iterator[str]:
+    """Whether what passed did so in full: within its budget, in a case at least of every shape."""
+    if verdict.level != "full" or not 0 <= verdict.max_ulp <= verdict.budget_ulp or verdict.max_abs_err < 0:
+        yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
+    if verdict.cases < max(1, len(verdict.judged)):
+        yield f"was judged in {verdict.cases} cases, at {len(verdict.judged)} shapes"
+
+
 def verified_problems(trial: UntimedTrial) -> Iterator[str]:
     """Whether a trial that was only judged passed in full, on its own artifact, at every shape of it."""
     verdict = trial.verdict
-    if verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp:
-        yield f"is verified on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
+    yield from full_problems(verdict)
     for label in sorted(trial.artifact.parts.keys() - verdict.judged.keys()):
         yield f"holds {label}, which was not judged"
     yield from _judged(verdict, trial.artifact)
@@ -87,6 +94,10 @@ def confirmation_problems(
     yield from artifact_problems(artifact, confirmation.dims, format)
     if not isinstance(verdict, Passed):
         return
+    if confirmation.inputs_seed == trial.inputs_seed:
+        yield "was judged on the trial's own inputs"
+    if _made_with(artifact) != _made_with(trial.artifact):
+        yield "names another text or other flags than the trial"
     for label, part in trial.artifact.parts.items():
         if label not in artifact.parts:
             yield f"has no {label}, which the trial was built for"
@@ -98,6 +109,10 @@ def confirmation_problems(
     timed = artifact.parts.get(shape_key(confirmation.dims))
     if confirmation.timing is not None and (timed is None or confirmation.timing.part != timed.id):
         yield f"timed {_OTHER} than it judged"
+
+
+def _made_with(artifact: Artifact) -> tuple[object, ...]:
+    return artifact.backend, artifact.text, tuple(artifact.flags)
 
 
 def _judged(verdict: Passed, artifact: Artifact) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The audit of rewards: each is derived again, from its reply, its trials and every look at its kernel before it.
 
 Covered: a reward, factor or reason that was changed; a sample rewarded twice; a trial of another reply, task or shape; a
-second try that the first gave no reason for; a batch that its own pair does not mask; rewards without the look at a further
+second try that the first gave no reason for; a batch that its own pair does not mask, or that counts trials from before it;
+a second plan; rewards without the look at a further
 shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by chance.
 """
 
@@ -15,6 +16,7 @@ from kernellab.core.records import AnyTrial, FailedTrial, Passed
 from kernellab.evaluate.one_artifact import blobs_of, same_parts
 from kernellab.learn.book import RewardBook
 from kernellab.learn.replies import read_reply, reply_text
+from kernellab.ledger.records import Resume
 from kernellab.ledger.reward_records import RewardBatch, RewardCheck, RewardPlan, RewardRecord
 from kernellab.ledger.run import place_of
 from kernellab.ledger.store import Store
@@ -32,17 +34,26 @@ class RewardAudit:
         self._store, self._blob = store, blob
         self._book = RewardBook(trials)
         self._backend: str | None = None
+        self._settled = 0
+        """Trials that no later batch can look after: of batches before it, and of those that were cut off."""
         self.figures = 0
 
     def problems(self, record: object) -> Iterator[str]:
         """What is wrong with a record, given those before it."""
         match record:
             case RewardPlan():
+                if self._backend is not None:
+                    yield "is a second plan: one ledger has one kind of reward"
                 self._backend = record.backend
+            case Resume():
+                self._settled = len(self._book.trials)
             case RewardBatch():
                 self.figures += 1
                 if record.batch != len(self._book.batches) or record.first > len(self._book.trials):
                     yield f"is numbered {record.batch} from trial {record.first} on, expected {len(self._book.batches)}"
+                if record.first < self._settled:
+                    yield f"counts from trial {record.first} on, and {self._settled} were made before it began"
+                self._settled = len(self._book.trials)
                 if (said := self._book.rule.used_by_others(record.aa, record.disturbed)) != record.masked:
                     yield f"masked is '{record.masked}', its pairs give '{said}'"
             case RewardCheck():

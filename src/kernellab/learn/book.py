@@ -58,7 +58,7 @@ class RewardBook:
         """Everything but trials."""
         match record:
             case RewardPlan():
-                self.rule = RewardRule(form=record.form, widest=record.widest)
+                self.rule = RewardRule.of_plan(record)
             case RewardBatch():
                 self.batches.append(record)
                 for number in range(record.first, len(self.trials)):

@@ -13,7 +13,16 @@ from kernellab.evaluate.open_task import OpenTask
 from kernellab.learn.book import UNSEEN, book_of
 from kernellab.learn.reward import RewardRule
 from kernellab.learn.service import RewardService
-from kernellab.learn.terms import NamedTask, RewardTerms, file_of, named_tasks, plan_of, refuse_other_terms, settled
+from kernellab.learn.terms import (
+    NamedTask,
+    RewardTerms,
+    file_of,
+    named_tasks,
+    plan_of,
+    recorded_plan,
+    refuse_other_terms,
+    settled,
+)
 from kernellab.learn.tried import RewardedTrials
 from kernellab.ledger.check import require_sound
 from kernellab.ledger.entry import LEDGER_FILE
@@ -35,10 +44,11 @@ def open_service(
     if old:
         require_sound(folder)
         refuse_other_terms(folder, plan, settings)
+        plan = recorded_plan(folder)  # with its own version of the rule
     with ExitStack() as undo:
         evaluator = undo.enter_context(LocalEvaluator(settings, emit, terms.memory))
         opened = [OpenTask(settings, t.task, t.locator, emit, evaluator=evaluator) for t in tasks]
-        archive = RewardedTrials(rule=RewardRule(form=plan.form, widest=plan.widest))
+        archive = RewardedTrials(rule=RewardRule.of_plan(plan))
         first = (
             ExperimentRun.resume(opened[0], folder, archive)
             if old

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 from pydantic import model_validator
 
 from kernellab.core.records import AnyTrial, DuplicateTrial, FailedTrial, Record, RejectedTrial, Timing, UntimedTrial
-from kernellab.ledger.reward_records import RewardForm
+from kernellab.ledger.reward_records import VERSION, RewardForm, RewardPlan
 from kernellab.measurement.stats import estimate, median
+from kernellab.measurement.winning import flattered
 
 WIDEST = 0.10
+_COUNTS_ALL = 2
 _STEPS = 100  # a speed-up is told in hundredths
 _BASE = 0.3  # what being right is worth in the form "log", however slow
 
@@ -49,10 +52,15 @@ def towards_one(speedup: float) -> float:
 
 class RewardRule(Record):
     """How records become rewards; a ledger has one rule. `widest`: of the interval of a speed-up, end to end, in shares of
-    the speed-up."""
+    the speed-up. `version`: of the ledger's plan; since 2 a timing tells nothing that the pairs set aside contradict."""
 
     form: RewardForm = "log"
     widest: float = WIDEST
+    version: int = VERSION
+
+    @classmethod
+    def of_plan(cls, plan: RewardPlan) -> Self:
+        return cls(form=plan.form, widest=plan.widest, version=plan.version)
 
     def unclear(self, trial: AnyTrial) -> str:
         """Why a trial of a right kernel does not tell its speed; '' where it does, and for every other trial."""
@@ -63,6 +71,8 @@ class RewardRule(Record):
         timing = trial.timing
         if timing.disturbed:
             return "its timing was disturbed"
+        if self.version >= _COUNTS_ALL and flattered(timing):
+            return "counted with the pairs that were set aside, it is slower"
         width = (timing.speedup_high - timing.speedup_low) / timing.speedup
         return f"its interval is {width:.0%} wide, more than {self.widest:.0%}" if width > self.widest else ""
 

@@ -22,6 +22,7 @@ from kernellab.core.loopback import loopback_names
 from kernellab.learn.service import RewardService
 
 MOST_BODY = 64 << 20
+_DIGITS = 20  # of a length that is worth reading
 _PATIENCE_S = 60.0  # for a client that does not send what it announced
 _NO_REWARD = "every sample of this batch was rewarded 0: a group like that has no advantage, and teaches nothing"
 
@@ -87,6 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, body = 503, {"error": fault.what, "fix": fault.fix}
         except Exception as err:  # noqa: BLE001  the boundary: a mistake of ours must not end a training run
             traceback.print_exception(err, file=sys.stderr)
+            self.close_connection = True
             status, body = 500, {"error": f"the service failed: {type(err).__name__}", "fix": "send the batch again"}
         self._send(status, body)
 
@@ -107,11 +109,14 @@ class _Handler(BaseHTTPRequestHandler):
         return {"rewards": rewards, "note": _NO_REWARD if none else ""}
 
     def _body(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit():
+        given = self.headers.get_all("Content-Length") or [""]
+        length = given[0].lstrip("0") or "0"
+        plain = given[0].isascii() and given[0].isdigit() and len(set(given)) == 1
+        if not plain or "Transfer-Encoding" in self.headers:
             raise _Refused(411, "the request does not say how long its body is", "send Content-Length")
-        if int(length) > MOST_BODY:
-            raise _Refused(413, f"a body of {length} bytes is too large: {MOST_BODY} are taken", "send several batches")
+        if len(length) > _DIGITS or int(length) > MOST_BODY:
+            text = f"a body of {length[:_DIGITS]} bytes is too large: {MOST_BODY} are taken"
+            raise _Refused(413, text, "send several batches")
         try:
             data = self.rfile.read(int(length))
         except TimeoutError:

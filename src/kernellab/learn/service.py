@@ -129,17 +129,27 @@ class RewardService:
         when the same kernel comes again."""
         self._examiner.new_batch()
         place, first = tried[0].place, len(self._book.trials)
+        try:
+            batch = self._looked_after(tried, place, first)
+        except BaseException:
+            self._forget(first)  # nobody looked after them: they must not stand in for what comes again
+            raise
+        self._first.append(REWARD_BATCH, batch)
+        self._book.take(batch)
+        if batch.masked:
+            self._forget(first)
+
+    def _forget(self, first: int) -> None:
+        self._trials.forget(set(range(first, len(self._book.trials))))
+
+    def _looked_after(self, tried: Sequence[Attempt], place: Place, first: int) -> RewardBatch:
         looks = [place.stage().against_itself(_PAIRS)]
         for equal in self._built(tried):
             self._examiner.examine(equal[0])
             for attempt in equal[1:]:
                 share(equal[0], attempt)
         looks.append(place.stage().against_itself(_PAIRS))
-        batch = _batch(len(self._book.batches), first, place, looks, self._book.rule)
-        self._first.append(REWARD_BATCH, batch)
-        self._book.take(batch)
-        if batch.masked:
-            self._trials.forget(set(range(first, len(self._book.trials))))
+        return _batch(len(self._book.batches), first, place, looks, self._book.rule)
 
     def _built(self, tried: Sequence[Attempt]) -> Iterator[list[Attempt]]:
         """The attempts, built; those that say the same together."""

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
+    Field,
     SerializerFunctionWrapHandler,
     StrictBool,
     StrictFloat,
@@ -23,6 +24,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from kernellab.core.ids import digest
 from kernellab.core.records import Dims, Param, Record
 from kernellab.core.settings import Settings
 
@@ -61,6 +63,17 @@ class Environment(EntryRecord):
     def facts(self) -> dict[str, Any]:
         """What was recorded, as plain data."""
         return self.model_dump(mode="json")
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is the one that its digest names; an older one has none."""
+        facts = self.facts
+        named = facts.pop("digest", "")
+        return not named or digest(facts) == named
+
+    def made(self, device: str, environment: str, tier: str) -> bool:
+        """Whether a trial that names these was made in it."""
+        return not self.digest or (device, environment, tier) == (self.device, self.digest, self.tier)
 
     @property
     def version(self) -> str:
@@ -241,7 +254,7 @@ class Published(_Result):
     """A shape's best confirmed kernel; every figure is its confirmation's."""
 
     status: Literal["better", "busy", "nothing-better"]
-    trial: int
+    trial: int = Field(ge=0)
     win: bool
     baseline: str
     speedup: float
@@ -266,7 +279,7 @@ class Judged(_Result):
     """A kernel that was judged in full and is right; nothing was timed, and nothing is claimed of its speed."""
 
     status: Literal["verified"]
-    trial: int
+    trial: int = Field(ge=0)
     cases: int
     max_abs_err: float
     max_ulp: float
@@ -302,7 +315,7 @@ class ProfiledKernel(EntryRecord):
 class ProfileReport(EntryRecord):
     """What bounds a confirmed kernel. `source`: counters, or the clock alone for the given reason."""
 
-    trial: int
+    trial: int = Field(ge=0)
     task: str
     dims: Dims
     artifact: str

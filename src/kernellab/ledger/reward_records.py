@@ -4,7 +4,7 @@ at kernels, and one reward a sample. Everything that a reward follows from is in
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -13,7 +13,8 @@ from kernellab.ledger.kinds import EntryKind
 from kernellab.ledger.records import EntryRecord
 
 PURPOSE = "reward"
-VERSION = 1
+VERSION = 2
+"""Of a plan. Since 2 a timing that the pairs set aside contradict is not paid."""
 RewardForm = Literal["seed", "log"]
 
 
@@ -30,7 +31,7 @@ class RewardPlan(EntryRecord):
     """What the rewards of this ledger are: their form, how wide an interval still tells a speed, the language that
     replies are written in, and the tasks."""
 
-    version: int = VERSION
+    version: int = 1
     form: RewardForm
     widest: float
     backend: str
@@ -44,7 +45,7 @@ class RewardBatch(EntryRecord):
     why nothing that was timed in the batch is rewarded; "" where the machine was quiet."""
 
     batch: int
-    first: int
+    first: int = Field(ge=0)
     task: str
     dims: Dims
     aa: list[list[float]]
@@ -65,7 +66,7 @@ class RewardCheck(EntryRecord):
     A look holds for the trial's text: at the screened shapes another text may have the same machine code, and differ
     elsewhere. What fails a look is rewarded 0 from then on."""
 
-    trial: int
+    trial: int = Field(ge=0)
     level: Literal["further", "full"]
     dims: Dims
     distribution: str = ""
@@ -87,7 +88,7 @@ class RewardRecord(EntryRecord):
     reply: str
     fault: str = ""
     failed: str = ""
-    trials: list[int] = Field(default_factory=list)
+    trials: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     format: int
     accuracy: int | None
     speedup: float | None

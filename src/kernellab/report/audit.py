@@ -35,13 +35,14 @@ from kernellab.core.records import (
     dump,
 )
 from kernellab.evaluate.one_artifact import (
-    FORMAT,
     artifact_problems,
     blobs_of,
     confirmation_problems,
+    full_problems,
     trial_problems,
     verified_problems,
 )
+from kernellab.evaluate.one_timing import confirmation_timing_problems, figure_problem, timing_problems
 from kernellab.learn.audit import RewardAudit
 from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
@@ -66,21 +67,20 @@ from kernellab.ledger.run import Run, place_of
 from kernellab.ledger.session_records import PURPOSE as SESSION
 from kernellab.ledger.session_records import SessionCall, SessionPart
 from kernellab.ledger.store import Store
-from kernellab.measurement.bench import TOO_GOOD
 from kernellab.measurement.roofline import Ceilings, floor_of
-from kernellab.measurement.stats import median, replicated_speedup
+from kernellab.measurement.stats import median
 from kernellab.measurement.winning import noise_floor, wins
 from kernellab.report import audit_science
 from kernellab.report.audit_certificates import certificate_problems
 from kernellab.report.audit_files import audit_files
 from kernellab.report.audit_origin import NOBODY, Origin, Witnesses, look_at
+from kernellab.report.audit_outcomes import OutcomeAudit
+from kernellab.report.audit_places import PlaceAudit
 from kernellab.report.entry_kinds import ENTRY_KINDS
 from kernellab.studies.register import StudyAudit
 from kernellab.tasks.spec import Dims
 
 _MOST = 50
-_ONE_PROCESS = {"quick": 41, "standard": 201, "full": 401}
-"""Pairs of a confirmation when it was one process: ledgers that were written before it became several."""
 
 
 @dataclass
@@ -204,6 +204,7 @@ class _Reader:
         self._artifacts: set[str] = set()
         self._study = StudyAudit(folder)
         self._rewards = RewardAudit(self._store, self._trials, self._blob)
+        self._places, self._outcomes = PlaceAudit(folder), OutcomeAudit(self._trials)
 
     def problems(self) -> Iterator[str]:
         unknown: Counter[str] = Counter()
@@ -222,6 +223,7 @@ class _Reader:
                 f"{count} entries of the kind '{name}' were not read: this version knows none such"
             )
         self._report.figures += self._study.figures + self._rewards.figures
+        self._report.remarks += self._places.remarks
         yield from self._unsound_blobs()
 
     def _entry(self, record: object) -> Iterator[str]:
@@ -258,6 +260,8 @@ class _Reader:
                 yield from self._science(record)
         yield from self._study.problems(record)
         yield from self._rewards.problems(record)
+        yield from self._places.problems(record)
+        yield from self._outcomes.problems(record)
 
     def _part(self, part: SessionPart) -> Iterator[str]:
         """A session may go on to another task with other settings; in any other run the first entry's hold to its end."""
@@ -274,7 +278,7 @@ class _Reader:
 
     def _calibration(self, said: Calibration) -> Iterator[str]:
         self._calibrations[place_of(said.task, said.dims)] = said
-        floor, memory, _ = floor_of(said.bytes, said.written, said.flops, Ceilings.recorded(said.ceilings))
+        floor, memory, bound = floor_of(said.bytes, said.written, said.flops, Ceilings.recorded(said.ceilings))
         noise = noise_floor(*said.aa)
         for name, got, wanted in (
             ("floor_s", said.floor_s, floor),
@@ -282,6 +286,8 @@ class _Reader:
             ("noise_floor", said.noise_floor, noise),
         ):
             yield from self._figure(name, got, wanted)
+        if said.bound != bound:
+            yield f"says that {said.bound} bounds it, its ceilings say {bound}"
         medians = {name: median(pairs[0]) for name, pairs in said.baselines.items()}
         if min(medians, key=lambda n: medians[n]) != said.fastest:
             yield f"the fastest baseline is not {said.fastest}: {medians}"
@@ -318,30 +324,16 @@ class _Reader:
             self._evidence(confirmation.artifact)
             yield from self._abilities(confirmation.artifact)
         verdict, earned = confirmation.verdict, False
-        if isinstance(verdict, Passed) and (verdict.level != "full" or verdict.max_ulp > verdict.budget_ulp):
-            yield f"passes on level '{verdict.level}' with {verdict.max_ulp} ULP of {verdict.budget_ulp}"
+        if isinstance(verdict, Passed):
+            yield from full_problems(verdict)
         if confirmation.timing is not None:
-            yield from self._timing(confirmation.timing, place)
-            yield from self._whole(confirmation.timing)
-            won = wins(confirmation.timing, self._calibrations[place], self._asked().win_floor)
+            self._report.figures += len(FIGURES) + 2
+            stage = self._calibrations[place]
+            yield from confirmation_timing_problems(confirmation, stage, self._asked(), self._format)
+            won = wins(confirmation.timing, stage, self._asked().win_floor)
             earned = confirmation.verdict.status == "passed" and won
         if confirmation.win != earned:
             yield f"says win={confirmation.win}, the rule says {earned}"
-
-    def _whole(self, timing: Timing) -> Iterator[str]:
-        """A confirmation has its fixed number of pairs, unless the machine disturbed too many, and beats no ceiling."""
-        effort, pairs = self._asked().profile, len(timing.candidate_s)
-        if not timing.processes and self._format >= FORMAT:
-            yield "does not say which process gave which pair"
-        wanted = effort.confirm_pairs if timing.processes else _ONE_PROCESS[self._asked().effort]
-        if pairs < wanted and pairs + len(timing.dropped) < 2 * wanted and not timing.disturbed:
-            yield f"has {pairs} pairs, a confirmation at this effort has {wanted}"
-        if timing.processes and len(timing.processes) != effort.processes and not timing.disturbed:
-            yield f"comes from {len(timing.processes)} processes, a confirmation at this effort has {effort.processes}"
-        if timing.processes and timing.checked < pairs:
-            yield f"had {timing.checked} calls judged in full for {pairs} pairs"
-        if timing.latency_s < TOO_GOOD * timing.floor_s:
-            yield f"claims {timing.latency_s} s a call, below what the ceilings allow ({timing.floor_s} s)"
 
     def _asked(self) -> RunSettings:
         if self._settings is None:
@@ -391,29 +383,13 @@ class _Reader:
 
     def _timing(self, timing: Timing, place: str) -> Iterator[str]:
         """Every derived number, from the samples and the calibration in force."""
-        stage = self._calibrations[place]
-        speedup = replicated_speedup(timing.candidate_s, timing.baseline_s, timing.processes)
-        latency = median(timing.candidate_s)
-        derived = {
-            "speedup": speedup.value,
-            "speedup_low": speedup.low,
-            "speedup_high": speedup.high,
-            "latency_s": latency,
-            "gb_per_s": stage.bytes / latency / 1e9,
-            "floor_s": stage.floor_s,
-            "memory_floor_s": stage.memory_floor_s,
-            "of_floor": stage.floor_s / latency,
-            "of_memory_floor": stage.memory_floor_s / latency,
-        }
-        for name, wanted in derived.items():
-            yield from self._figure(name, getattr(timing, name), wanted)
-        if timing.baseline != stage.fastest:
-            yield f"is measured against {timing.baseline}, the fastest baseline is {stage.fastest}"
+        self._report.figures += len(FIGURES) + 2
+        yield from timing_problems(timing, self._calibrations[place])
 
     def _figure(self, name: str, got: float, wanted: float) -> Iterator[str]:
         self._report.figures += 1
-        if abs(got - wanted) > 1e-12 * max(abs(got), abs(wanted)):
-            yield f"{name} is {got!r}, its samples give {wanted!r}"
+        if problem := figure_problem(name, got, wanted):
+            yield problem
 
     def _artifact(self, artifact: Artifact, dims: Dims) -> Iterator[str]:
         named = digest([dump(artifact), dims])

@@ -1,11 +1,13 @@
 """The audit of a suite: its root, every run that the root names, and that they are still the runs it names.
 
 Covered: everything that the audit of a run covers, for each; a run that was exchanged, removed, cut or gone on with since;
-outcomes that do not follow from the run; runs beside them that the root does not know. Not covered: as for a run.
+outcomes that do not follow from the run, or hide what it came to; runs beside them that the root does not know.
+Not covered: as for a run; what the filter said of a problem (its class, its operators, whether its sizes were reduced).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 from kernellab.core.errors import KlabError, UsageError
 from kernellab.ledger.entry import AFTERWARDS, LEDGER_FILE
 from kernellab.ledger.run import Run
-from kernellab.ledger.suite_records import RAN, RUNS, SuiteTask
+from kernellab.ledger.suite_records import RAN, RUNS, SUITE_TASK, SuiteTask
 from kernellab.report.audit import Audit, audit
 from kernellab.report.audit_origin import NOBODY, Witnesses
 from kernellab.suite.folder import SuiteFolder
@@ -63,6 +65,9 @@ def audit_suite(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> 
         named = known.tasks
         for name in named.keys() - {item.name for item in known.plan.tasks}:
             report.problems.append(f"{name}: the suite was not asked for this task")
+        for name, count in Counter(task.task for task in known.run.records(SUITE_TASK)).items():
+            if count > 1:
+                report.problems.append(f"{name}: the suite says {count} times what came of it")
         for task in named.values():
             report.problems += [f"{task.task}: {p}" for p in _run(known, task, report)]
         report.problems += _unnamed(known, report)
@@ -99,7 +104,11 @@ def _run(known: SuiteFolder, task: SuiteTask, report: SuiteAudit) -> Iterator[st
         yield "its run is of another task than the one that the filter looked at"
     if found.public_key != report.root.public_key:
         yield "its run was signed with another key than the suite"
+    if (device := Run(folder).genesis.settings.device) != known.plan.device:
+        yield f"its run is on {device}, the suite was asked for {known.plan.device}"
     yield from _since(folder, task, found, report)
+    if task.outcome not in RAN and (task.outcome != "failed" or found.ended):
+        yield f"is '{task.outcome}', and its run came to '{_outcome(Run(folder))}'"
     if task.outcome in RAN and task.outcome != _outcome(Run(folder)):
         yield f"says '{task.outcome}', its run says '{_outcome(Run(folder))}'"
 

@@ -203,3 +203,51 @@ def test_a_signed_record_that_is_not_well_formed_is_refused_in_words(tmp_path: P
     with pytest.raises(LedgerFault, match="holds a record that is not well-formed") as fault:
         prove_trial(folder, 0)
     assert fault.value.fix == f"see what was changed: klab audit {folder}"
+
+
+def _confirmed(entries: Bodies) -> dict[str, Any]:
+    return next(body for kind, body in entries if kind == "confirmation")
+
+
+def confirmed_until_it_won(entries: Bodies) -> None:
+    place = next(n for n, (kind, _) in enumerate(entries) if kind == "confirmation")
+    entries.insert(place, ("confirmation", dict(entries[place][1])))
+
+
+def another_machine(entries: Bodies) -> None:
+    entries[0][1]["environment"]["device"] = "NVIDIA H200"
+
+
+def another_task(entries: Bodies) -> None:
+    entries[0][1]["task"]["name"] = "matmul"
+
+
+def a_latency(entries: Bodies) -> None:
+    _confirmed(entries)["timing"]["latency_s"] /= 2
+
+
+def a_weaker_baseline(entries: Bodies) -> None:
+    _confirmed(entries)["timing"]["baseline"] = "a slow one"
+
+
+def a_screening(entries: Bodies) -> None:
+    _confirmed(entries)["verdict"]["level"] = "screen"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (confirmed_until_it_won, "trial 0 was confirmed 2 times"),
+        (another_machine, "of another task or machine than its run names"),
+        (another_task, "of another task or machine than its run names"),
+        (a_latency, "do not follow from its samples: latency_s is "),
+        (a_weaker_baseline, "is measured against a slow one, the fastest baseline is numpy"),
+        (a_screening, "passes on level 'screen'"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_an_audit_would_not_pass_is_not_certified(
+    change: Callable[[Bodies], None], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(LedgerFault, match=words):
+        prove_trial(signed_anew(CUBE, tmp_path / "run", change), 0)

@@ -110,3 +110,38 @@ def test_another_reply_in_the_store_is_noticed(run: Path, tmp_path: Path) -> Non
         reward(entries, "s2")["reply"] = sha256_hex(b"something else")
 
     assert "reply: blob" in said(run, tmp_path, exchanged)
+
+
+def test_one_ledger_has_one_plan(run: Path, tmp_path: Path) -> None:
+    def replanned(entries: Bodies) -> None:
+        entries.append(("reward-plan", {**bodies(entries, "reward-plan")[0], "form": "seed"}))
+
+    assert "is a second plan: one ledger has one kind of reward" in said(run, tmp_path, replanned)
+
+
+def test_a_batch_cannot_look_after_trials_from_before_it(run: Path, tmp_path: Path) -> None:
+    def earlier(entries: Bodies) -> None:
+        bodies(entries, "reward-batch")[1]["first"] = 0
+
+    assert "counts from trial 0 on, and " in said(run, tmp_path, earlier)
+
+
+def test_a_trial_is_not_counted_from_the_end(run: Path, tmp_path: Path) -> None:
+    words = said(run, tmp_path, lambda entries: reward(entries, "s1").update(trials=[-1]))
+    assert "is not a well-formed record: trials.0: Input should be greater than or equal to 0" in words
+
+
+def test_a_disturbed_timing_that_calls_itself_undisturbed_pays_nothing(run: Path, tmp_path: Path) -> None:
+    def flattering(entries: Bodies) -> None:
+        timing = next(b["timing"] for b in bodies(entries, "trial") if b["status"] == "measured")
+        timing |= {"disturbed": False, "dropped": [[1.0, 0.1]] * len(timing["candidate_s"])}
+
+    assert "calls itself undisturbed with " in said(run, tmp_path, flattering)
+
+
+def test_a_trial_at_a_shape_that_is_not_rewarded_is_told(run: Path, tmp_path: Path) -> None:
+    def elsewhere(entries: Bodies) -> None:
+        for plan in bodies(entries, "reward-plan"):
+            plan["tasks"][0]["shapes"] = [{"N": 5003}]
+
+    assert "which the run was not asked for" in said(run, tmp_path, elsewhere)

@@ -13,8 +13,10 @@ import pytest
 from tests.unit.learn.kernels import ALSO_HONEST, HONEST, UNBUILT, WRONG, code, reply
 
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.events import Event
 from kernellab.core.settings import Settings
 from kernellab.learn import RewardTerms, Sample, open_service
+from kernellab.learn.book import UNSEEN
 from kernellab.ledger import kinds
 from kernellab.ledger.reward_records import REWARD
 from kernellab.ledger.run import Run
@@ -142,3 +144,23 @@ def test_what_cannot_be_opened_is_told_before_anything_is_written(
     with pytest.raises(UsageError, match=words):
         open_service(replace(terms, **change), tmp_path / "run")  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
+
+
+def test_trials_of_a_batch_that_broke_off_do_not_stand_in_for_what_comes_again(
+    terms: RewardTerms, tmp_path: Path
+) -> None:
+    """Whoever listens fails once, in the middle of a batch: nobody looked after its trial, so the kernel is tried anew."""
+    failures = ["the screen is gone"]
+
+    def listener(event: Event) -> None:
+        if event.kind == "trial" and failures:
+            raise RuntimeError(failures.pop())
+
+    with open_service(terms, tmp_path / "run", listener) as service:
+        with pytest.raises(RuntimeError, match="the screen is gone"):
+            service.score([Sample("a", HONEST)])
+        before = len(Run(tmp_path / "run").trials)
+        (scored,) = service.score([Sample("a", HONEST)])
+        assert scored.why != UNSEEN
+        assert [trial.status for trial in Run(tmp_path / "run").trials[before:]][:1] != ["duplicate"]
+    assert audit(tmp_path / "run").problems == []

@@ -122,3 +122,12 @@ def test_a_device_that_others_use_is_seen_by_a_thing_timed_against_itself(
 ) -> None:
     said = RewardRule().used_by_others([[1.0] * 6, second], disturbed)
     assert (words in said) if words else said == ""
+
+
+def test_what_the_pairs_set_aside_contradict_is_not_paid_and_older_ledgers_stay_what_they_are() -> None:
+    """Fewer than half were set aside, so it is not disturbed; with them it is slower than it says."""
+    chosen = measured(3.2, 3.2, 3.2, dropped=[(1.0, 0.1)] * 5)
+    why = "counted with the pairs that were set aside, it is slower"
+    assert RewardRule().unclear(chosen) == why
+    assert RewardRule().of_trial(chosen) == Reward(format=1, accuracy=1, reward=None, why=why)
+    assert RewardRule(version=1).unclear(chosen) == ""

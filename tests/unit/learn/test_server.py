@@ -198,3 +198,18 @@ def test_prompts_name_what_is_rewarded_and_nothing_that_is_kept_back(client: Rew
         assert row["shape"] in user["content"]
         assert "5003" not in user["content"]
     assert client.prompts() == rows
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Length": "\u00b2"}, 411),
+        ({"Content-Length": "-1"}, 411),
+        ({"Content-Length": "9" * 5000}, 413),
+        ({"Content-Length": "2", "Transfer-Encoding": "chunked"}, 411),
+    ],
+    ids=["superscript", "negative", "five thousand digits", "chunked"],
+)
+def test_a_length_that_is_none_is_refused_in_words(ask: Ask, headers: dict[str, str], status: int) -> None:
+    assert ask(**headers)[0] == status
+    assert ask("GET", "/", b"")[0] == 200

@@ -43,6 +43,17 @@ def test_nothing_is_won_by_setting_slow_samples_aside(aside: float, busy: bool) 
     assert wins(measured, calibration(), 1.01) is not busy
 
 
+def test_a_win_holds_with_the_pairs_that_were_set_aside_by_its_interval_not_its_median_alone() -> None:
+    """Of 200 calls 105 are fast: by luck the median over all of them is, and half of the slow ones were set aside."""
+    kept, aside = [0.8] * 105 + [1.5] * 48, [(1.5, 1.0)] * 47
+    measured = timing(1.25, candidate_s=kept, baseline_s=[1.0] * len(kept), dropped=aside)
+    assert not too_busy(measured, calibration())
+    assert not wins(measured, calibration(), 1.01)
+    words = "counted with the 47 pairs that were set aside, its lower end is 0.667"
+    assert why_no_win(measured, calibration(), 1.01) == words
+    assert wins(measured.model_copy(update={"dropped": []}), calibration(), 1.01)
+
+
 @pytest.mark.parametrize(("seen", "busy"), [(1.9, True), (2.0, False), (2.1, False)])
 def test_a_disturbed_baseline_that_was_once_faster_than_the_chosen_one_may_be_the_fastest(
     seen: float, busy: bool

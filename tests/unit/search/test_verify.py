@@ -90,7 +90,7 @@ def test_edge_cases_come_before_the_others(right: tuple[Outcome, list[Event]]) -
 @pytest.mark.parametrize(
     ("entry", "change", "said"),
     [
-        ("trial", {"verdict.level": "screen"}, "is verified on level 'screen'"),
+        ("trial", {"verdict.level": "screen"}, "passes on level 'screen'"),
         ("trial", {"verdict.max_ulp": 99.0}, "with 99.0 ULP of"),
         ("trial", {"status": "busy"}, "calls trial 0 verified, which it is not"),
         ("result", {"dims": {"N": 8}}, "calls trial 0 verified at another shape than it was judged at"),

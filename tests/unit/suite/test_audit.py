@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.resign import resigned
+from tests.support.resign import Bodies, resigned
 
 from kernellab.ledger import kinds
 from kernellab.ledger.journal import Ledger
@@ -98,6 +98,41 @@ def test_an_outcome_that_does_not_follow_from_its_run_is_named_whoever_signed_it
         shutil.copytree(ran.folder / "runs", folder / "runs")
     problems = audit_suite(folder).problems
     assert "2_sorted: says 'better', its run says 'no-candidates'" in problems
+
+
+def hidden(outcome: str) -> Callable[[Bodies], None]:
+    def change(entries: Bodies) -> None:
+        next(b for kind, b in entries if kind == "suite-task" and b["task"] == "1_scaled")["outcome"] = outcome
+
+    return change
+
+
+def told_twice(entries: Bodies) -> None:
+    entries.append(next((kind, b) for kind, b in entries if kind == "suite-task" and b["task"] == "1_scaled"))
+
+
+def on_another_device(entries: Bodies) -> None:
+    next(b for kind, b in entries if kind == "suite")["device"] = "cuda"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (hidden("failed"), "1_scaled: is 'failed', and its run came to "),
+        (hidden("left-out"), "1_scaled: is 'left-out', and its run came to "),
+        (told_twice, "1_scaled: the suite says 2 times what came of it"),
+        (on_another_device, "1_scaled: its run is on cpu, the suite was asked for cuda"),
+    ],
+    ids=["failed", "left-out", "twice", "device"],
+)
+def test_a_root_that_does_not_count_what_a_run_came_to_is_named(
+    ran: SuiteOutcome, tmp_path: Path, change: Callable[[Bodies], None], words: str
+) -> None:
+    """What is not counted is not in the mean: a lost task must not be called something else."""
+    folder = resigned(ran.folder, tmp_path / "claimed", change, load_or_create_key())
+    shutil.copytree(ran.folder / "runs", folder / "runs", dirs_exist_ok=True)
+    problems = audit_suite(folder).problems
+    assert any(problem.startswith(words) for problem in problems), problems
 
 
 def test_a_root_signed_by_somebody_else_is_not_that_of_its_runs(ran: SuiteOutcome, tmp_path: Path) -> None:

@@ -59,9 +59,11 @@ class ModuleRecord(Record):
 
     @property
     def digest(self) -> str:
-        """Covers what is computed, on what inputs, how exactly; not names, nor where it came from."""
+        """Covers what is computed, on what inputs, how exactly, and what the baselines call for it; not names, nor where it
+        came from."""
         seen = [i.seen.model_dump(exclude_defaults=True) if i.seen else None for i in self.graph.inputs]
-        return digest([self.graph.digest, self.precision, list(self.distributions), seen])
+        written = [self.graph.written.digest] if self.graph.written else []
+        return digest([self.graph.digest, self.precision, list(self.distributions), seen, *written])
 
     def text(self) -> bytes:
         return canonical_json(self.model_dump(mode="json")) + b"\n"
