@@ -64,8 +64,9 @@ def _certain(timing: Timing) -> float:
 
 
 def _of_all(timing: Timing) -> Estimate:
-    """The speed-up with the pairs that were set aside, as they were measured. By their median alone, a kernel that has every
-    second slow sample set aside would win a false claim in twenty; by their interval, one in two hundred."""
+    """The speed-up with the pairs that were set aside, as they were measured. In simulation, with their median alone to hold
+    against, 6 % of the claims of a kernel that has slow samples set aside were false (one with two speeds: up to 14 %);
+    with their interval 0.3 to 0.7 % (at most 2 %)."""
     first, second = [pair[0] for pair in timing.dropped], [pair[1] for pair in timing.dropped]
     return paired_speedup([*timing.candidate_s, *first], [*timing.baseline_s, *second])
 
