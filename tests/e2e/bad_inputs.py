@@ -180,7 +180,7 @@ JUST = [
     Bad(("replay", "{run}", "99"), USAGE, ("no trial 99",)),
     Bad(("replay", "{run}", "--", "-1"), USAGE, ("no trial -1",)),
     Bad(("certify", "{run}", "99"), USAGE, ("no trial 99",)),
-    Bad(("certify", "{run}", "0"), MACHINE, ("do not follow from its samples", "{run}")),
+    Bad(("certify", "{run}", "0"), USAGE, ("is a foreign run", "{run}")),
     Bad(("prove", "{run}", "99", "--out", "{out}"), USAGE, ("no trial 99",)),
     Bad(("prove",), USAGE, ()),
     Bad(("prove", "--check", "{file}"), (2, 5), ()),
