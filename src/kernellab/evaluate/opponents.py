@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
@@ -24,10 +24,9 @@ class Opponents:
 
     def __init__(self, rig: Rig, task: Task, locator: str, ring: Slots, emit: Listener) -> None:
         self._rig, self._task, self._locator, self._ring, self._emit = rig, task, locator, ring, emit
-        count = max(1, rig.baselines_at_once(task, ring.dims))
-        self._groups = [rig.names[n : n + count] for n in range(0, len(rig.names), count)] or [()]
+        self._room = max(1, rig.baselines_at_once(task, ring.dims))
         self._open: list[Runner] = []
-        self._coming: Mapping[str, Runner] = self._start(self._groups[0])
+        self._coming: Mapping[str, Runner] | None = self._start(self._groups(rig.names)[0])
         self.fastest: Arm | None = None
         self.seconds: dict[str, float] = {}
         self.samples: dict[str, list[list[float]]] = {}
@@ -37,10 +36,8 @@ class Opponents:
 
     def meet(self, bench: Bench) -> Arm:
         """The fastest of all, still open."""
-        for number, group in enumerate(self._groups):
-            coming = self._start(group) if number else self._coming
-            for arm in self._proved(bench, self._loaded(coming)):
-                self._time(bench, arm)
+        while not self._met(bench):
+            self._begin_again()
         for name, why in self.failed.items():
             self._emit(Event("note", f"baseline {name} is left out: {why}"))
         if self.fastest is None:
@@ -49,6 +46,24 @@ class Opponents:
             )
         self._open.remove(self.fastest.worker)
         return self.fastest
+
+    def _groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return [tuple(names[n : n + self._room]) for n in range(0, len(names), self._room)] or [()]
+
+    def _met(self, bench: Bench) -> bool:
+        """False where the fastest so far broke off: those that had lost to it alone are closed."""
+        for group in self._groups([name for name in self._rig.names if name not in self.failed]):
+            coming, self._coming = self._coming if self._coming is not None else self._start(group), None
+            for arm in self._proved(bench, self._loaded(coming)):
+                if not self._time(bench, arm):
+                    return False
+        return True
+
+    def _begin_again(self) -> None:
+        """Without whoever broke off."""
+        self.close()
+        self.fastest = None
+        self.samples, self.seconds, self.disturbed, self.rough = {}, {}, [], {}
 
     def close(self) -> None:
         """All but the one that was handed out."""
@@ -88,16 +103,13 @@ class Opponents:
                 self._emit(Event("note", f"baseline {arm.name} is rough: {wrong}"))
         return kept
 
-    def _time(self, bench: Bench, arm: Arm) -> None:
-        """Paired with the fastest so far. The slower of the two is closed."""
+    def _time(self, bench: Bench, arm: Arm) -> bool:
+        """Paired with the fastest so far. The slower of the two is closed. False where the fastest broke off."""
         try:
             pairs, _ = bench.compare(arm, self.fastest or arm, _PAIRS)
         except Unfit as unfit:  # out of memory, say: whoever broke off is out
             self._leave_out(unfit.arm, unfit.rejected.reason)
-            if unfit.arm is not arm:
-                self.fastest = None
-                self._time(bench, arm)
-            return
+            return unfit.arm is arm
         self.samples[arm.name] = [pairs.first, pairs.second]
         self.seconds[arm.name] = seconds = median(pairs.first)
         self.disturbed += [arm.name] * pairs.disturbed
@@ -107,6 +119,7 @@ class Opponents:
             arm, self.fastest = self.fastest or arm, arm
         if arm is not self.fastest:
             self._shut(arm.worker)
+        return True
 
     def _leave_out(self, arm: Arm, why: str) -> None:
         self._shut(arm.worker)

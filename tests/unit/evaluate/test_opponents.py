@@ -46,6 +46,8 @@ class FewAtOnce:
 
     def start_baselines(self, task: Task, locator: str, names: Sequence[str], ring: Any) -> dict[str, Baseline]:
         started = {name: self.runners[name] for name in names}
+        for runner in started.values():
+            runner.closed = False
         self._open = [*(r for r in getattr(self, "_open", []) if not r.closed), *started.values()]
         self.most = max(self.most, len(self._open))
         return started
@@ -96,6 +98,16 @@ def test_the_fastest_may_break_off_while_the_next_is_timed(double_task: Task) ->
     assert opponents.fastest.name == "graph"
     assert set(opponents.failed) == {"eager"}
     assert set(opponents.seconds) == {"graph", "compiled"}
+
+
+def test_what_lost_to_one_that_breaks_off_later_is_met_again(double_task: Task) -> None:
+    """The second fastest was closed when the fastest had beaten it, and would have been passed over for the slowest."""
+    opponents, rig, _ = meet(double_task, 1, eager=2e-3, graph=(1e-3, 8), compiled=3e-3)
+    assert opponents.fastest is not None
+    assert opponents.fastest.name == "eager"
+    assert set(opponents.failed) == {"graph"}
+    assert opponents.seconds == pytest.approx({"eager": 2e-3, "compiled": 3e-3})
+    assert [n for n, r in rig.runners.items() if not r.closed] == ["eager"]
 
 
 def test_without_any_there_is_nothing_to_beat(double_task: Task) -> None:
