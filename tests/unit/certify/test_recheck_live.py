@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from tests.conftest import TASK_FILE
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.issue import certify
 from kernellab.certify.recheck import Recheck, recheck
+from kernellab.core.ids import digest
 from kernellab.core.records import Confirmation
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
+from kernellab.ledger.records import Environment
 from kernellab.search.runs import run_search
 
 from .conftest import resigned
@@ -45,6 +48,23 @@ def copied(cube_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(cube_run, tmp_path / "run"))
 
 
+def told_as(copied: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """The run as if it had been made so, its trials on that machine."""
+    place: dict[str, str] = {}
+
+    def changed(kind: str, body: dict[str, Any]) -> None:
+        if kind == "run":
+            change(body)
+            facts = Environment.model_validate(body["environment"]).facts
+            facts.pop("digest", "")
+            body["environment"]["digest"] = digest(facts)
+            place.update(device=facts["device"], environment=digest(facts))
+        elif kind == "trial":
+            body.update(place)
+
+    return resigned(copied, changed)
+
+
 def statuses(report: Recheck) -> dict[str, str]:
     return {f.part: f.status for f in report.findings}
 
@@ -61,12 +81,11 @@ def test_everything_is_looked_at_again_on_the_same_machine(issued: tuple[Certifi
 
 
 def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(copied: Path, confirmed: int) -> None:
-    def elsewhere(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["environment"] |= {"device": "Another CPU", "compiler": "cc 1.0"}
-            body["environment"]["packages"]["numpy"] = "1.0"
+    def elsewhere(body: dict[str, Any]) -> None:
+        body["environment"] |= {"device": "Another CPU", "compiler": "cc 1.0"}
+        body["environment"]["packages"]["numpy"] = "1.0"
 
-    report = recheck(certify(resigned(copied, elsewhere), confirmed)[1])
+    report = recheck(certify(told_as(copied, elsewhere), confirmed)[1])
     found = statuses(report)
     assert (found["device"], found["compiler"], found["numpy"]) == ("drifted", "drifted", "drifted")
     assert (found["verdict"], found["timing"]) == ("same", "unchecked")
@@ -78,12 +97,11 @@ def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(copied: Pat
 def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
     target: str, copied: Path, confirmed: int
 ) -> None:
-    def aimed(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["settings"]["target"] = target
-            body["environment"]["device"] += f", built for {target}"
+    def aimed(body: dict[str, Any]) -> None:
+        body["settings"]["target"] = target
+        body["environment"]["device"] += f", built for {target}"
 
-    report = recheck(certify(resigned(copied, aimed), confirmed)[1])
+    report = recheck(certify(told_as(copied, aimed), confirmed)[1])
     found = statuses(report)
     assert (found["device"], found["verdict"]) == ("same", "same"), report.findings
     assert found["timing"] != "unchecked"
@@ -92,11 +110,10 @@ def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
 
 
 def test_a_target_that_is_none_here_is_another_device(copied: Path, confirmed: int) -> None:
-    def foreign(kind: str, body: dict[str, Any]) -> None:
-        if kind == "run":
-            body["settings"]["target"] = "z-architecture"
-            body["environment"]["device"] += ", built for z-architecture"
+    def foreign(body: dict[str, Any]) -> None:
+        body["settings"]["target"] = "z-architecture"
+        body["environment"]["device"] += ", built for z-architecture"
 
-    report = recheck(certify(resigned(copied, foreign), confirmed)[1])
+    report = recheck(certify(told_as(copied, foreign), confirmed)[1])
     assert (statuses(report)["device"], statuses(report)["timing"]) == ("drifted", "unchecked")
     assert report.verdict == "unchecked"
