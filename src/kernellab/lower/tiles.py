@@ -6,6 +6,7 @@ channels for rows and places for columns. Not covered: factors that depend on bo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce as folded
@@ -31,7 +32,7 @@ class Product:
     @property
     def inner(self) -> int:
         """Terms for each step of the long axis."""
-        return folded(lambda a, b: a * b, [a.extent.number or 1 for a in self.axes[1:]], 1)
+        return _terms(self.axes[1:])
 
 
 @dataclass(frozen=True)
@@ -87,5 +88,8 @@ def _long_first(axes: Sequence[Axis]) -> tuple[Axis, ...] | None:
     others = tuple(a for a in axes if a is not longest)
     if any(a.extent.number is None for a in others):
         return None
-    terms = folded(lambda a, b: a * b, [a.extent.number or 1 for a in others], 1)
-    return (longest, *others) if terms <= STEPS else None
+    return (longest, *others) if _terms(others) <= STEPS else None
+
+
+def _terms(axes: Sequence[Axis]) -> int:
+    return math.prod(a.extent.number or 1 for a in axes)

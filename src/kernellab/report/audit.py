@@ -204,7 +204,7 @@ class _Reader:
         self._artifacts: set[str] = set()
         self._study = StudyAudit(folder)
         self._rewards = RewardAudit(self._store, self._trials, self._blob)
-        self._places, self._outcomes = PlaceAudit(folder), OutcomeAudit(self._trials)
+        self._places, self._outcomes = PlaceAudit(folder), OutcomeAudit(self._trials, self._calibrations)
 
     def problems(self) -> Iterator[str]:
         unknown: Counter[str] = Counter()

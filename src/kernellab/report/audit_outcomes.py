@@ -8,7 +8,7 @@ a sanitizer found fault with. Not covered: the words of a result beyond their fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernellab.core.records import AnyTrial, Confirmation, FailedTrial, Timing
 from kernellab.evaluate.one_timing import figure_problem
@@ -32,11 +32,10 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 class OutcomeAudit:
-    """`trials`: the auditor's own list, which grows as it reads."""
+    """`trials`, `stages`: the auditor's own trials, and calibrations by place, which grow as it reads."""
 
-    def __init__(self, trials: list[AnyTrial]) -> None:
-        self._trials = trials
-        self._stages: dict[str, Calibration] = {}
+    def __init__(self, trials: Sequence[AnyTrial], stages: Mapping[str, Calibration]) -> None:
+        self._trials, self._stages = trials, stages
         self._confirmed: dict[int, Confirmation] = {}
         self._since: dict[str, list[Confirmation]] = {}
         """By place, confirmations that its result has to reckon with: those since the last one, or since the run went on."""
@@ -45,8 +44,6 @@ class OutcomeAudit:
 
     def problems(self, record: object) -> Iterator[str]:
         match record:
-            case Calibration():
-                self._stages[place_of(record.task, record.dims)] = record
             case Confirmation():
                 self._confirmed[record.trial] = record
                 self._since.setdefault(place_of(record.task, record.dims), []).append(record)

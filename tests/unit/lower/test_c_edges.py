@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,23 +9,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.unit.tasks.modules import graphs  # noqa: E402
+from tests.unit.lower.judged import assert_passes, processor, task_of  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from kernellab.build.base import Candidate, NotBuilt  # noqa: E402
-from kernellab.core.settings import Settings  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.lower.axes import Axis, Index, Looked  # noqa: E402
 from kernellab.lower.c_edges import Edges  # noqa: E402
 from kernellab.lower.candidates import written  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
 from kernellab.lower.values import load  # noqa: E402
-from kernellab.targets.base import DeviceSetup, platform  # noqa: E402
-from kernellab.tasks.modules.importing import Wishes  # noqa: E402
-from kernellab.tasks.modules.task import module_task  # noqa: E402
-from kernellab.verdict.cases import CaseTable, screen_cases, shapes_of  # noqa: E402
-from kernellab.verdict.judge import Judge  # noqa: E402
+from kernellab.targets.base import DeviceSetup  # noqa: E402
 
 LANE, AROUND, WITHIN = Axis("i1", Size.of("d1")), Axis("i0", Size.of("d0")), Axis("r0", Size.of(3))
 WIDTH = Size.of("d1")
@@ -62,10 +55,8 @@ def test_elements_are_asked_where_a_block_says_nothing(index: Index) -> None:
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[DeviceSetup]:
-    task = module_task(graphs.module_record(capture_object(lambda x: x + 1, (torch.rand(3, 5),), "any"), Wishes()))
-    opened = platform("cpu").open(Settings(effort="quick"), task, torch=False)
-    yield opened
-    opened.close()
+    with processor() as opened:
+        yield opened
 
 
 def _pooled(x: Any) -> Any:
@@ -82,12 +73,7 @@ EACH_CHANNEL = nn.Sequential(nn.Unflatten(1, (3, 6, 40)), nn.Conv2d(3, 3, 7, pad
 )
 def test_wide_rows_have_both_and_pass(subject: Any, given: tuple[Any, ...], device: DeviceSetup) -> None:
     record = capture_object(subject, given, "wide")
-    task = module_task(graphs.module_record(record, Wishes()))
+    task = task_of(record)
     (text,) = [w for w in written(record, "c", task.tune[0]) if w.name.startswith("lanes")]
     assert ", LANES, 1);" in text.text
-    cases = screen_cases(task)
-    built = device.builder.build(task, Candidate(text.text, text.name), {"LANES": 8}, shapes_of(cases, cases[0].dims))
-    assert not isinstance(built, NotBuilt), (built.reason, built.log, text.text)
-    with CaseTable(task, cases, os.urandom(32)) as table:
-        verdict = Judge(device.rig.device).verify(built, table, "screen")
-    assert verdict.status == "passed", (verdict, text.text)
+    assert_passes(device, task, text, {"LANES": 8})

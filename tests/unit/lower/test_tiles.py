@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -10,21 +9,15 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.unit.tasks.modules import graphs  # noqa: E402
+from tests.unit.lower.judged import assert_passes, processor, task_of  # noqa: E402
 from torch import nn  # noqa: E402
 
-from kernellab.build.base import Candidate, NotBuilt  # noqa: E402
-from kernellab.core.settings import Settings  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord  # noqa: E402
 from kernellab.lower.candidates import written  # noqa: E402
 from kernellab.lower.fusion import fuse  # noqa: E402
 from kernellab.lower.tiles import Tile, tile_of  # noqa: E402
-from kernellab.targets.base import DeviceSetup, platform  # noqa: E402
-from kernellab.tasks.modules.importing import Wishes  # noqa: E402
-from kernellab.tasks.modules.task import module_task  # noqa: E402
-from kernellab.verdict.cases import CaseTable, screen_cases, shapes_of  # noqa: E402
-from kernellab.verdict.judge import Judge  # noqa: E402
+from kernellab.targets.base import DeviceSetup  # noqa: E402
 
 
 @cache
@@ -84,10 +77,8 @@ def test_what_has_no_tiles(subject: Any, shapes: list[tuple[int, ...]]) -> None:
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[DeviceSetup]:
-    task = module_task(graphs.module_record(captured(lambda x: x + 1, torch.rand(3, 5)), Wishes()))
-    opened = platform("cpu").open(Settings(effort="quick"), task, torch=False)
-    yield opened
-    opened.close()
+    with processor() as opened:
+        yield opened
 
 
 def _gated(x: Any, panel: Any, in_band: Any) -> Any:
@@ -116,11 +107,6 @@ ODD: dict[str, tuple[Any, tuple[Any, ...]]] = {
 )
 def test_odd_ones_pass_every_case(name: str, params: dict[str, Any], device: DeviceSetup) -> None:
     record = odd(name)
-    task = module_task(graphs.module_record(record, Wishes()))
+    task = task_of(record)
     (text,) = [w for w in written(record, "c", task.tune[0]) if w.name.startswith("tile")]
-    cases = screen_cases(task)
-    built = device.builder.build(task, Candidate(text.text, text.name), {"LANES": 16, "ROWS": 4, **params}, shapes_of(cases, cases[0].dims))  # fmt: skip
-    assert not isinstance(built, NotBuilt), (built.reason, built.log, text.text)
-    with CaseTable(task, cases, os.urandom(32)) as table:
-        verdict = Judge(device.rig.device).verify(built, table, "screen")
-    assert verdict.status == "passed", (verdict, text.text)
+    assert_passes(device, task, text, params)
