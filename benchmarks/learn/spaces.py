@@ -74,7 +74,9 @@ def import_all(options: argparse.Namespace) -> None:
 
 
 def record_all(options: argparse.Namespace) -> None:
-    settings = Settings(effort="quick", device=options.device, sampler="random", trials=options.trials, seed=options.seed)
+    settings = Settings(
+        effort="quick", device=options.device, sampler="random", trials=options.trials, seed=options.seed
+    )
     began = time.monotonic()
     evaluator = LocalEvaluator(settings)
     try:
@@ -99,7 +101,9 @@ def record_all(options: argparse.Namespace) -> None:
 def record_one(evaluator: LocalEvaluator, settings: Settings, record: str, folder: Path) -> collections.Counter[str]:
     task = load_task(record).on(settings.device)
     candidates = list(generated_candidates(task, settings.device).candidates)
-    compiled = not platform(settings.device).accelerator  # a processor has eager torch alone; elsewhere compiling takes long
+    compiled = not platform(
+        settings.device
+    ).accelerator  # a processor has eager torch alone; elsewhere compiling takes long
     opened = OpenTask(settings, task, record, torch=compiled, evaluator=evaluator)
     dims = task.tune[0]
     recipes, _ = load_recipes(opened.builder, candidates)

@@ -22,10 +22,10 @@ from kernellab.tasks.oracle import run_trusted  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 SLOTS = 2
-GRAPHS = [graphs.linear(), graphs.maximum(), graphs.masked()]
+GRAPHS = [graphs.linear(), graphs.maximum(), graphs.masked(), graphs.roots()]
 
 
-@pytest.fixture(params=GRAPHS, ids=["linear", "maximum", "masked"])
+@pytest.fixture(params=GRAPHS, ids=["linear", "maximum", "masked", "roots"])
 def ring(request: pytest.FixtureRequest, gpu: CudaDevice, crew: Crew) -> Iterator[DeviceRing]:
     record: GraphRecord = request.param
     task = replace(module_task(graphs.module_record(record, Wishes())), sizes={}).on("cuda")
@@ -51,12 +51,33 @@ def test_honest_results_pass_and_every_call_is_judged(ring: DeviceRing) -> None:
         assert ring.check(number, filling) == (None, SLOTS)
 
 
+def test_no_number_is_told_on_the_device_where_it_is_asked_for(
+    gpu: CudaDevice, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = replace(module_task(graphs.module_record(graphs.roots(), Wishes())), sizes={}).on("cuda")
+    ring = DeviceRing(gpu, task, {"d0": 129}, SLOTS, bytes(range(32)), SLOTS, crew)
+    asked: list[list[int]] = []
+    explain = ring._explain
+    monkeypatch.setattr(ring, "_explain", lambda n, f, slots: (asked.append(slots), explain(n, f, slots))[1])
+    filling = ring.fill(0, SLOTS, 0)
+    answer(ring, 0)
+    assert ring.check(0, filling) == (None, SLOTS)
+    assert asked == [[]]
+    region = ring.calls[1].outputs[0]
+    values = np.array(ring.sides[0].read(region))
+    values.reshape(-1)[np.flatnonzero(~np.isnan(values))[-1]] = np.nan
+    ring.sides[0].write(region, values)
+    fault, _ = ring.check(0, filling)
+    assert fault is not None
+    ring.close()
+
+
 def test_one_wrong_element_is_told(ring: DeviceRing) -> None:
     filling = ring.fill(0, SLOTS, 0)
     answer(ring, 0)
     region = ring.calls[1].outputs[0]
     values = np.array(ring.sides[0].read(region))
-    values.reshape(-1)[-1] += values.dtype.type(3)
+    values.reshape(-1)[np.flatnonzero(values == values)[-1]] += values.dtype.type(3)
     ring.sides[0].write(region, values)
     fault, _ = ring.check(0, filling)
     assert fault is not None

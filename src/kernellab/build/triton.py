@@ -16,6 +16,7 @@ import re
 import struct
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,15 +214,18 @@ def _resources(plan: Plan, bundle: Bundle, facts: tuple[CubinFacts, ...]) -> dic
 
 
 def sass_of(sandbox: Sandbox, codes: Sequence[bytes], limits: Limits | None = None) -> str:
-    """The instructions of packed machine code as text, each module once, made in jobs: nvdisasm is not built for
-    hostile files.
+    """The instructions of packed machine code as text, each module once, made in jobs side by side: nvdisasm is not built
+    for hostile files.
 
     '' where there is no nvdisasm or it cannot read a module. On demand only: a listing costs more than a build.
     """
-    texts = []
-    for module in dict.fromkeys(module for code in codes for module in unpack(code).modules):
+
+    def listed(module: bytes) -> str:
         with exchange.Exchange(module, 1) as files:
             with sandbox.spawn("kernellab.build.cubin:main", "build", limits or Limits(), files.fds) as job:
                 job.wait()
-            texts.append(os.pread(files.fds[1], 16 << 20, 0).decode(errors="replace"))
-    return "\n".join(text for text in texts if text)
+            return os.pread(files.fds[1], 16 << 20, 0).decode(errors="replace")
+
+    modules = list(dict.fromkeys(module for code in codes for module in unpack(code).modules))
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2), "nvdisasm") as jobs:
+        return "\n".join(text for text in jobs.map(listed, modules) if text)

@@ -300,16 +300,24 @@ class LocalEvaluator:
             return answer(status="rejected", verdict=other, reason=other.reason, **kept)
         if time.monotonic() > deadline:
             return answer(status="out-of-time", reason=f"built only after {request.deadline_s:g} s", **kept)
-        if request.judging.level == "full" and built.listing:
-            words = platform(request.place.device).disassembly(opened.device.sandbox, built)
-            kept["listing"] = f"{built.listing}\n{words}"
-        verdict, timing, seed = found_twice(partial(_examined, request, opened, stage, built, self._emit), self._emit)
-        kept |= {"verdict": verdict, "inputs_seed": seed}
+        with ThreadPoolExecutor(1, "listing") as beside:  # it takes as long as all the rest
+            words = beside.submit(_in_words, request, opened, built)
+            examine = partial(_examined, request, opened, stage, built, self._emit)
+            verdict, timing, seed = found_twice(examine, self._emit)
+            kept |= {"verdict": verdict, "inputs_seed": seed, "listing": words.result()}
         if isinstance(verdict, Rejected):
             return answer(status="rejected", reason=verdict.reason, **kept)
         if isinstance(timing, Busy):
             return answer(status="busy", reason=timing.reason, **kept)
         return answer(status="passed" if timing is None else "measured", timing=timing, **kept)
+
+
+def _in_words(request: TrialRequest, opened: _Opened, built: Built) -> str:
+    """The machine code as text, where a record keeps it: a GPU's, and of a full judgement alone."""
+    if request.judging.level != "full" or not built.listing:
+        return ""
+    words = platform(request.place.device).disassembly(opened.device.sandbox, built)
+    return f"{built.listing}\n{words}"
 
 
 def found_twice(examine: Callable[[], Found], emit: Listener) -> Found:

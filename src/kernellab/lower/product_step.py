@@ -65,7 +65,7 @@ def product_steps(
         first, second, between = parted(product, shape, fusion.sizes, f"part{number}")
         names.add(between)
         step = work.step(f"step{number}", first)
-        return [step, plain_step(f"step{number + 1}", names.flat([second]), names, "flat", "4")]
+        return [step, plain_step(f"step{number + 1}", names.flat([second]), names, "flat", fusion.sizes, "4")]
     product = phased(product) or product
     found = _packed(product, names, fusion, precision) if kind == "packed" else None
     if found is not None:

@@ -112,7 +112,8 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
             suited = _forms(each)
             preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
             form = next((f for f in preferred if f in suited), suited[-1])
-            steps.append(plain_step(f"step{len(steps)}", each, names, form, "4" if plan.products else "WARPS"))
+            warps = "4" if plan.products else "WARPS"
+            steps.append(plain_step(f"step{len(steps)}", each, names, form, fusion.sizes, warps))
     body = "\n\n\n".join(s.text.text for s in steps)
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]

@@ -19,6 +19,8 @@ _CHOICES: dict[str, list[int]] = {
     "PARTS": [512, 1024, 128, 2048, 64], "BLOCK": [1024, 2048, 512, 4096, 256], "LANES": [32, 64, 16, 128, 256],
     "PIECE": [16, 32, 8, 64, 4], "WARPS": [4, 8, 2, 16, 1],
 }  # fmt: skip
+_EACH, _LEAST_EACH, _MOST_EACH = 16, 4, 128
+"""Elements of a row that a thread has best, at least and at most, where one program holds the row whole."""
 _FORM_CHOICES: dict[Form, list[str]] = {
     "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
     "tile_loop": ["LANES", "PIECE", "WARPS"], "scan": ["BLOCK", "WARPS"], "scan_tile": ["LANES", "PIECE", "WARPS"],
@@ -34,12 +36,16 @@ def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
     return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
 
 
-def plain_step(name: str, stores: list[Store], names: FusionNames, form: Form, warps: str = "WARPS") -> KernelStep:
-    """`warps`: a number, where there are more important things to choose."""
+def plain_step(
+    name: str, stores: list[Store], names: FusionNames, form: Form, sizes: Mapping[str, int], warps: str = "WARPS"
+) -> KernelStep:
+    """`sizes`: those that it will be timed at. `warps`: a number, where there are more important things to choose."""
     rows = _along_scan(stores) or rows_of(stores)
     text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
     chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
     space = {n: _CHOICES[n] for n in chosen} | ({"PARTS": _CHOICES["PARTS"]} if "PARTS" in text.sizes else {})
+    if form == "row" and rows is not None and "WARPS" in space:
+        space["WARPS"] = _warps_for(math.prod(a.extent.at(sizes) for a in rows.along))
     given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
     lines: list[str] = []
     if form == "flat" or rows is None:
@@ -58,6 +64,13 @@ def plain_step(name: str, stores: list[Store], names: FusionNames, form: Form, w
             ]
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
     return KernelStep(text, tuple(lines), space)
+
+
+def _warps_for(length: int) -> list[int]:
+    """For a row that one program holds: those that leave a thread a fair share of it come first."""
+    shares = {warps: length / (32 * warps) for warps in (1, 2, 4, 8, 16, 32)}
+    fair = [w for w, share in shares.items() if _LEAST_EACH <= share <= _MOST_EACH] or [1 if length < _MOST else 32]
+    return sorted(fair, key=lambda w: abs(math.log2(shares[w] / _EACH)))[: len(_CHOICES["WARPS"])]
 
 
 def _along_scan(stores: list[Store]) -> Rows | None:

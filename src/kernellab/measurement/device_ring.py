@@ -90,7 +90,7 @@ class DeviceRing(Slots):
         drawn = [hands.submit(made, s) for s in own]
         answers = [self._crew.leads.submit(self._answer, s, drawn[0]) for s in known]
         pairs = zip(self.task.inputs, drawn[0].result(), strict=True)
-        self._constant = [self._keep(v) if b.constant else 0 for b, v in pairs]
+        self._constant = [self._keep(v, b.nbytes(self.dims)) if b.constant else 0 for b, v in pairs]
         self._bases = [self._base(f.result()) for f in drawn[1:]] if self._mixes else []
         return answers
 
@@ -247,20 +247,24 @@ class DeviceRing(Slots):
         return draw_inputs(self.task, self.dims, self._distribution, np.random.default_rng(seed))
 
     def _draw_repeated(self, seed: int) -> list[Array]:
-        """Where nothing is judged: a block of numbers again and again, since drawing gigabytes takes seconds."""
+        """Where nothing is judged: a block of numbers, kept again and again, since drawing gigabytes takes seconds."""
         small = {name: min(size, _BLOCK) for name, size in self.dims.items()}
-        blocks = draw_inputs(self.task, small, self._distribution, np.random.default_rng(seed))
-        shapes = [b.shape(self.dims) for b in self.task.inputs]
-        return [np.resize(block, shape) for block, shape in zip(blocks, shapes, strict=True)]
+        return draw_inputs(self.task, small, self._distribution, np.random.default_rng(seed))
 
     def _base(self, values: list[Array]) -> list[int]:
-        return [self._keep(v) for v in _halved(values)]
+        sizes = [b.nbytes(self.dims) for b in self.task.inputs]
+        return [self._keep(v, size) for v, size in zip(_halved(values), sizes, strict=True)]
 
-    def _keep(self, values: Array) -> int:
-        """Device memory of our own with these contents."""
-        address = self._keeper.context.allocate(values.nbytes)
+    def _keep(self, values: Array, nbytes: int = 0) -> int:
+        """Device memory of our own with these contents, again and again where it is to be so much larger."""
+        context, size = self._keeper.context, max(nbytes, values.nbytes)
+        address = context.allocate(size)
         self._owned.append(address)
-        self._keeper.context.upload(address, values)
+        context.upload(address, values)
+        there = values.nbytes
+        while there < size:
+            context.copy(address + there, address, min(there, size - there))
+            there *= 2
         return address
 
     def _refresh(self, call: Call) -> None:

@@ -36,10 +36,11 @@ __device__ void tally(u64 bad, u64 *count) {
     for (int k = 16; k; k >>= 1) bad += __shfl_xor_sync(~0u, bad, k);
     if ((threadIdx.x & 31) == 0 && bad) atomicAdd(count, bad);
 }
-/* how many elements lie outside their interval; NaN is outside */
+/* how many elements lie outside their interval; NaN is outside, unless the ends of its interval are */
 #define OUTSIDE(NAME, T, IN) \
 extern "C" __global__ void outside_##NAME(const T *y, const T *low, const T *high, u64 n, u64 *count) { \
-    u64 bad = 0; EACH(n) bad += !(IN(y[i]) >= IN(low[i]) && IN(y[i]) <= IN(high[i])); tally(bad, count); }
+    u64 bad = 0; EACH(n) { auto v = IN(y[i]), from = IN(low[i]), to = IN(high[i]); \
+        bad += !(v >= from && v <= to) && !(v != v && from != from); } tally(bad, count); }
 OUTSIDE(float32, float, same) OUTSIDE(float64, double, same) OUTSIDE(bfloat16, u16, from_bf16)
 OUTSIDE(float16, u16, from_f16)
 

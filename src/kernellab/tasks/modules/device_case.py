@@ -72,7 +72,7 @@ def _compared(judged: Judged, got: Any) -> Compared:
         return Compared(0.0, 0.0, 0.0, None if same else (expected_of(judged), array(got)))
     scale = owed(judged)
     low, high = bounds(value, scale, judged.budget_ulp, judged.dtype)
-    inside = bool(((got >= low) & (got <= high)).all())
+    inside = bool(((got >= low) & (got <= high) | got.isnan() & low.isnan()).all())
     del low, high
     absolute, ulps, mean = errors(got, value, scale, judged.dtype)
     suspect = not inside or mean > judged.most_rms_ulp
@@ -82,13 +82,15 @@ def _compared(judged: Judged, got: Any) -> Compared:
 
 def errors(got: Any, value: Any, scale: Any, dtype: str) -> tuple[float, float, float]:
     """The largest error, absolute and in ULPs of the scale, and the largest root mean square of a block's: what
-    tasks/oracle.error_ulp and rms_ulp give. NaN counts as wrong even where it is asked for: the host decides."""
+    tasks/oracle.error_ulp and rms_ulp give."""
     info, worst = limits(dtype), (0.0, 0.0, 0.0)
     flat = [one.expand(value.shape).reshape(-1) for one in (got, value, scale)]
     for first in range(0, value.numel(), _AT_ONCE):
         wide, wanted, unit = (one[first : first + _AT_ONCE].double() for one in flat)
-        difference = (wide - wanted).abs_().nan_to_num_(math.inf, math.inf).masked_fill_(wide == wanted, 0.0)
+        same = (wide == wanted) | wide.isnan() & wanted.isnan()
+        difference = (wide - wanted).abs_().nan_to_num_(math.inf, math.inf).masked_fill_(same, 0.0)
         ulps = (difference - info.quiet).clamp_(min=0.0).div_(unit.clamp(min=info.tiny).mul_(info.eps))
+        ulps = ulps.nan_to_num_(math.inf, math.inf).masked_fill_(same, 0.0)  # the scale of no number is none either
         here = float(difference.max()), float(ulps.max()), rms(ulps)
         worst = (max(worst[0], here[0]), max(worst[1], here[1]), max(worst[2], here[2]))
     return worst

@@ -193,9 +193,21 @@ def _usable(record: ModuleRecord) -> tuple[str, ...]:
     instead of one."""
     task = module_task(record.model_copy(update={"distributions": (*KINDS, *INSTEAD.values())}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
+    _refuse_unknown_range(task, record.graph, dims)
     tries = [(kind, INSTEAD[kind]) if kind in INSTEAD else (kind,) for kind in KINDS]
     found = [next((kind for kind in either if kind == OWN or _finite(task, dims, kind)), "") for either in tries]
     return tuple(kind for kind in found if kind)
+
+
+def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
+    """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no task."""
+    unseen = [i.name for i in graph.inputs if i.role == "input" and i.type.is_float and i.seen is None]
+    if unseen and not _finite(task, dims, OWN):
+        raise TaskRefused(
+            f"{task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of any size and "
+            "sign give outputs that are not finite",
+            "write its sizes as numbers at the top of the file, so that a smaller example can be made, or give one",
+        )
 
 
 def _finite(task: Task, dims: Dims, kind: str) -> bool:

@@ -1,19 +1,27 @@
 """A problem at reduced sizes, for devices that its own are too large for: numbers made smaller, everything else as it is.
 
 A file's text is changed in memory and handed to the capture process; nothing of a suite is written anywhere. A number is
-shrunk when it is assigned at the top level, by itself or in a tuple of numbers, or when it is a setting of a folder. Which
-of the attempts runs is found out in the sandbox: some sizes must divide others, and kernels must fit into images.
+shrunk when it is assigned at the top level, by itself, computed from numbers (1 << 20) or in a tuple of numbers, or when it
+is a setting of a folder. Which of the attempts runs is found out in the sandbox: some sizes must divide others, and kernels
+must fit into images.
 """
 
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from kernellab.graph.source import Request
 
 LIMITS = (64, 48, 32, 24, 16, 24, 32, 48, 64, 96, 128, 256, 512, 10**9)
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift, ast.Pow: operator.pow,
+}  # fmt: skip
+_MOST_SHIFTED = 64
 MOST = (1 << 18,) * 4 + (1 << 22,) * 5 + (1 << 23,) * 5
 """The limits in the order in which they are tried, and the elements of inputs and weights that each may have: first the
 largest sizes that are quick, then the smallest that run. Very small sizes hide things: groups of one are constant."""
@@ -48,7 +56,7 @@ def small_batch(text: str) -> str:
     """Only the first size cut, which is the batch: for problems whose other sizes depend on each other."""
     tree = ast.parse(text)
     for statement in tree.body:
-        if isinstance(statement, ast.Assign) and _product(statement.value) is not None:
+        if isinstance(statement, ast.Assign) and _number(statement.value) is not None:
             statement.value = ast.Constant(2)
             break
     return ast.unparse(ast.fix_missing_locations(tree))
@@ -74,7 +82,7 @@ def _apart(numbers: set[int], limit: int) -> dict[int, int]:
 def _numbers(node: ast.expr) -> list[int]:
     if isinstance(node, ast.Tuple | ast.List):
         return [n for e in node.elts for n in _numbers(e)]
-    value = _product(node)
+    value = _number(node)
     return [] if value is None else [value]
 
 
@@ -82,17 +90,22 @@ def _cut(node: ast.expr, sizes: dict[int, int]) -> ast.expr:
     if isinstance(node, ast.Tuple | ast.List):
         node.elts = [_cut(e, sizes) for e in node.elts]
         return node
-    value = _product(node)
+    value = _number(node)
     return node if value is None else ast.Constant(sizes[value])
 
 
-def _product(node: ast.expr) -> int | None:
+def _number(node: ast.expr) -> int | None:
+    """The integer that an expression of nothing but integers gives."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _product(node.left), _product(node.right)
-        return left * right if left is not None and right is not None else None
-    return None
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
+        return None
+    left, right = _number(node.left), _number(node.right)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.LShift | ast.Pow) and not (0 <= right <= _MOST_SHIFTED and abs(left) < 1 << 16):
+        return None
+    return None if isinstance(node.op, ast.FloorDiv) and not right else _OPERATORS[type(node.op)](left, right)
 
 
 def _smaller(value: int, limit: int) -> int:

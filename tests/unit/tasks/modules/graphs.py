@@ -71,6 +71,12 @@ def masked() -> GraphRecord:
     return graph(inputs, [zero, kept, times], {"d0": 16})
 
 
+def roots(seen: Seen | None = NORMAL) -> GraphRecord:
+    """Half of the inputs have none."""
+    made = tensor("d0", 24)
+    return graph([given("x", made, seen=seen)], [node("y", "aten.sqrt.default", [Ref(ref="x")], made)], {"d0": 40})
+
+
 def fixed() -> GraphRecord:
     """No free size at all."""
     return graph([given("x", tensor(6, 5))], [node("y", "aten.exp.default", [Ref(ref="x")], tensor(6, 5))], {})

@@ -17,7 +17,8 @@ from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.oracle import error_ulp, rms_ulp
 
 torch = pytest.importorskip("torch")
-GRAPHS = {"linear": graphs.linear(), "maximum": graphs.maximum(), "masked": graphs.masked(), "total": graphs.total()}
+GRAPHS = {"linear": graphs.linear(), "maximum": graphs.maximum(), "masked": graphs.masked(), "total": graphs.total(),
+          "roots": graphs.roots()}  # fmt: skip
 
 
 def outputs(record: GraphRecord, case: Any) -> list[Any]:
@@ -35,11 +36,34 @@ def test_honest_results_pass_with_the_errors_that_the_host_finds(record: GraphRe
     got = outputs(record, case)
     wanted = oracle.expect(dims, [array_of_dtype(t) if t.is_floating_point() else array(t) for t in case.inputs])
     for compared, one, expected in zip(case.compare(got), got, wanted, strict=True):
-        assert compared.suspect is None or np.isnan(expected.value).any()
-        if not expected.exact and compared.suspect is None:
+        assert compared.suspect is None or expected.exact and np.isnan(expected.value).any()
+        if not expected.exact:
             absolute, ulps, _ = error_ulp(array_of_dtype(one), expected.value, expected.scale)
             assert (compared.absolute, compared.ulps) == pytest.approx((absolute, ulps), rel=1e-9)
             assert compared.budget_ulp == expected.budget_ulp
+
+
+def test_no_number_is_right_only_where_it_is_asked_for() -> None:
+    record = graphs.roots()
+    case = TorchOracle(record, "ieee").case({"d0": 37}, "normal", 3)
+    assert case is not None
+    (got,) = outputs(record, case)
+    assert got.isnan().any()
+    assert case.compare([got])[0].suspect is None
+    for where, instead in ((got.isnan(), 0.0), (~got.isnan(), torch.nan), (~got.isnan(), torch.inf)):
+        wrong = got.clone()
+        wrong.view(-1)[where.view(-1).nonzero()[-1]] = instead
+        assert case.compare([wrong])[0].suspect is not None
+
+
+def test_what_stands_beside_no_number_is_judged_in_the_mean_too() -> None:
+    value = torch.linspace(1, 2, 2000, dtype=torch.float64)
+    value[::2] = torch.nan
+    got = (value * (1 + 2.0**-21)).float()
+    absolute, ulps, mean = device_case.errors(got, value, value.abs(), "float32")
+    assert (absolute, ulps) == pytest.approx(error_ulp(got.numpy(), value.numpy(), value.abs().numpy())[:2], rel=1e-12)
+    assert mean == pytest.approx(rms_ulp(got.numpy(), value.numpy(), value.abs().numpy()), rel=1e-12)
+    assert mean > 1
 
 
 @pytest.mark.parametrize("count", [1, 3, 64])

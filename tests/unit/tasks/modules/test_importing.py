@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.unit.tasks.modules import graphs
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -124,6 +125,13 @@ def test_what_a_large_example_would_hold_is_looked_up_at_a_smaller_size(files: F
     assert 3 <= x.seen.low < x.seen.high <= 4
     assert x.type.shape({"d0": 150_000_000}) == (150_000_000,)
     assert record.device_shapes.tune == ({"d0": 150_000_000},)
+
+
+def test_a_large_example_that_cannot_be_made_smaller_is_no_guess() -> None:
+    with pytest.raises(TaskRefused, match="too large to be looked at") as caught:
+        graphs.module_record(graphs.roots(seen=None))
+    assert "smaller example" in caught.value.fix
+    assert graphs.module_record(graphs.roots()).distributions[0] == "own"
 
 
 def test_a_built_in_name_does_not_bring_its_kernels() -> None:

@@ -56,3 +56,10 @@ def test_the_attempts_begin_small_and_end_with_the_file_as_it_is() -> None:
 
 def test_a_file_that_is_no_python_has_none() -> None:
     assert attempts(Request("a.py"), "def (:") == []
+
+
+def test_a_size_may_be_computed_from_numbers() -> None:
+    text = "N = 1 << 26\nM = 2**20 + 1\nK = 4096 // 2 - 8\nhuge = 1 << 10**9\nnone = 1 // 0\nother = N * 2\n"
+    cut = shrunk(text, 64)
+    assert assigned(cut.split("huge")[0]) == {"N": 64, "M": 33, "K": 8}
+    assert cut.splitlines()[3:] == ["huge = 1 << 10 ** 9", "none = 1 // 0", "other = N * 2"]
