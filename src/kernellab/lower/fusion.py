@@ -1,7 +1,8 @@
 """Which nodes of a graph are stored, and which are written into the kernels that use them.
 
 Everything is written in its place at first. A node whose work would then be done much more often than it has elements is
-stored instead, the most wasteful first, until there is none. Each stored node and each output is a kernel.
+stored instead, the most wasteful first, until there is none. What is stored and need not be, now that others are, is written
+in its place again. Each stored node and each output is a kernel.
 """
 
 from __future__ import annotations
@@ -55,14 +56,45 @@ def fuse(record: GraphRecord, sizes: Mapping[str, int], model: Model | None = No
         raise NotLowered(f"a graph of {len(record.nodes)} operations; {_MOST_NODES} is the most so far")
     graph = Graph(record)
     outputs = [(o.ref.ref, o.ref.part) for o in record.outputs]
-    cuts = frozenset(k for k in outputs if k[0] in graph.nodes) | _deep(record)
+    needed = frozenset(k for k in outputs if k[0] in graph.nodes) | _deep(record)
+    cuts = needed
     for _ in range(_MOST_CUTS):
-        found, waste, work = _kernels(graph, cuts, sizes, model)
-        worst = max(waste, key=lambda k: waste[k], default=None)
-        if worst is None or waste[worst] < _NOTICED * work:
-            return Fusion(graph, tuple(found), sizes, work)
-        cuts |= {worst}
+        plan = _kernels(graph, cuts, sizes, model)
+        if plan.worst is None:
+            plan = _fewer(plan, needed, lambda fewer: _kernels(graph, fewer, sizes, model))
+            return Fusion(graph, tuple(plan.kernels), sizes, plan.work)
+        cuts |= {plan.worst}
     raise NotLowered("a graph whose work cannot be kept from being done again and again")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Kernels that store these nodes. `waste`: for each node that is not stored how much work is done more than once."""
+
+    stored: Mapping[Key, int]
+    """With their numbers of elements."""
+    kernels: Sequence[tuple[Store, ...]]
+    waste: Mapping[Key, float]
+    work: float
+
+    @property
+    def worst(self) -> Key | None:
+        """The most wasteful node, where it is worth a kernel of its own."""
+        found = max(self.waste, key=lambda k: self.waste[k], default=None)
+        return None if found is None or self.waste[found] < _NOTICED * self.work else found
+
+    @property
+    def cost(self) -> float:
+        return self.work + _WASTE * sum(self.stored.values())
+
+
+def _fewer(plan: _Plan, needed: frozenset[Key], replanned: Callable[[frozenset[Key]], _Plan]) -> _Plan:
+    """Without those that were stored before others made it needless, the largest first."""
+    for key in sorted(plan.stored, key=lambda k: (-plan.stored[k], k)):
+        if key not in needed:
+            other = replanned(frozenset(plan.stored) - {key})
+            plan = other if other.worst is None and other.cost <= plan.cost else plan
+    return plan
 
 
 def _deep(record: GraphRecord) -> frozenset[Key]:
@@ -78,10 +110,7 @@ def _deep(record: GraphRecord) -> frozenset[Key]:
     return frozenset(found)
 
 
-def _kernels(
-    graph: Graph, cuts: frozenset[Key], sizes: Mapping[str, int], model: Model
-) -> tuple[list[tuple[Store, ...]], dict[Key, float], float]:
-    """The kernels, and for each node that is not stored how much work is done more than once."""
+def _kernels(graph: Graph, cuts: frozenset[Key], sizes: Mapping[str, int], model: Model) -> _Plan:
     order = {n.name: i for i, n in enumerate(graph.record.nodes)}
     found = []
     spent: dict[Key, float] = defaultdict(float)
@@ -100,11 +129,13 @@ def _kernels(
                 cost = _cost(value, sizes)
                 spent[node] += math.ceil(times[value] * cost)
                 once[node] = min(once.get(node, math.inf), cost)
-    waste = {}
-    for node, whole in spent.items():
-        elements = math.prod(e.at(sizes) for e in graph.shape(node))
-        waste[node] = whole - (once[node] + _WASTE) * elements
-    return found, {k: w for k, w in waste.items() if w > 0}, work
+    waste = {node: whole - (once[node] + _WASTE) * _elements(graph, node, sizes) for node, whole in spent.items()}
+    stored = {key: _elements(graph, key, sizes) for key in cuts}
+    return _Plan(stored, found, {k: w for k, w in waste.items() if w > 0}, work)
+
+
+def _elements(graph: Graph, node: Key, sizes: Mapping[str, int]) -> int:
+    return math.prod(e.at(sizes) for e in graph.shape(node))
 
 
 def evaluated(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value]:

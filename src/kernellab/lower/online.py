@@ -7,6 +7,7 @@ smaller by as much. A sum and the squares of the distances from its mean: by Wel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +15,7 @@ from typing import Literal
 from kernellab.lower.axes import Index
 from kernellab.lower.inline import Store
 from kernellab.lower.sizes import product_of
-from kernellab.lower.values import Apply, Reduce, Value, apply, place, walk
+from kernellab.lower.values import Apply, Reduce, Value, apply, number, place, reduce, walk
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,24 @@ class Online:
     kind: Literal["exponentials", "moments"]
     first: Reduce
     second: Reduce
+
+
+def tamed(total: Value) -> Value:
+    """sum(exp(x - t)), where t is the maximum m of x, or 0 where m is infinite (as logsumexp has it), as the same sum below
+    m itself, and what it comes to where m is infinite: that is known without a sum."""
+    body = total.body if isinstance(total, Reduce) and total.how == "sum" else None
+    below = body.children()[0] if isinstance(body, Apply) and body.function == "exp" else None
+    if not isinstance(total, Reduce) or not isinstance(below, Apply) or below.function != "sub":
+        return total
+    element, top = below.children()
+    most = top.children()[-1] if isinstance(top, Apply) and top.function == "where" else None
+    if not isinstance(most, Reduce) or (most.how, most.axes, most.body) != ("max", total.axes, element):
+        return total
+    infinite = apply("eq", apply("abs", most), number(math.inf))
+    if top is not apply("where", infinite, number(0.0), most):
+        return total
+    known = apply("where", apply("gt", most, number(0.0)), number(math.inf), number(0.0))
+    return apply("where", infinite, known, reduce("sum", total.axes, apply("exp", apply("sub", element, most))))
 
 
 def online_of(stores: Sequence[Store]) -> list[Online]:

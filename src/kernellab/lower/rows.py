@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from kernellab.lower.axes import Axis
 from kernellab.lower.inline import Store
+from kernellab.lower.online import tamed
 from kernellab.lower.rebuild import Axes, Change, rebuilt
 from kernellab.lower.values import Reduce, Value, reduce, walk
 
@@ -47,4 +48,4 @@ class _Along(Change):
         self._along = along
 
     def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
-        return reduce(how, self._along, rebuilt(body, Axes(dict(zip(axes, self._along, strict=True)))))
+        return tamed(reduce(how, self._along, rebuilt(body, Axes(dict(zip(axes, self._along, strict=True))))))

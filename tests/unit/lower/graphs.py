@@ -24,6 +24,12 @@ def shares(x: Any) -> Any:
     return torch.softmax(x * 0.5, -1) + 1
 
 
+def summed(x: Any) -> Any:
+    low = torch.where(x > 0.5, x, -torch.inf)
+    low = torch.where(torch.arange(7)[:, None] == 3, -torch.inf, low)  # a row of nothing else
+    return torch.logsumexp(torch.where(x > 2.5, torch.inf, low), -1)
+
+
 def columns(x: Any) -> Any:
     return x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)
 
@@ -88,6 +94,7 @@ def attended(q: Any, k: Any, v: Any) -> Any:
 
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
+    "summed": (summed, ((7, 100),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
     "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "counted": (counted, ((5, 24),)), "sent_rows": (sent_rows, ((9, 21),)), "resized": (resized, ((2, 3, 6, 5),)),

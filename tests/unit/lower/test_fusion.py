@@ -94,6 +94,21 @@ def test_a_loss_of_rows_is_made_of_rows_first_where_one_program_would_do_all_of_
     assert len(fuse(record, record.example, evaluated).kernels) == 1
 
 
+def test_what_is_stored_before_others_make_it_needless_is_written_in_its_place() -> None:
+    """A loss of rows is stored row by row; then nothing as long as all rows is."""
+
+    def loss(logits: Any, target: Any) -> Any:
+        top = torch.logsumexp(logits, 1) - logits.gather(1, target.clamp(min=0)[:, None])[:, 0]
+        kept = target >= 0
+        return (top * kept).sum() / kept.sum().clamp(min=1)
+
+    record = capture_object(loss, (torch.rand(40, 300), torch.randint(0, 300, (40,))), "loss")
+    found = fuse(record, {s.name: n for s, n in zip(record.symbols, (8192, 128256), strict=True)}, evaluated_apart)
+    sizes = found.sizes
+    assert [[a.extent.at(sizes) for a in kernel[0].axes] for kernel in found.kernels] == [[8192], []]
+    assert rows_of(found.kernels[0]) is not None
+
+
 def test_reshapes_that_cut_through_axes_split_them() -> None:
     """Group norm sees channels as groups; a view of it as something else again."""
     layer = nn.GroupNorm(4, 16)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.inline import Store
-from kernellab.lower.online import Online, online_of
+from kernellab.lower.online import Online, online_of, tamed
 from kernellab.lower.sizes import Size
 from kernellab.lower.values import Reduce, Value, apply, load, number, reduce, size_value
 
@@ -30,6 +32,17 @@ TOP = reduce("max", (R,), x())
 def test_a_maximum_goes_with_the_sum_of_exponentials_below_it() -> None:
     whole = total(x(), TOP)
     assert found(apply("add", apply("log", whole), TOP)) == [Online("exponentials", TOP, whole)]
+
+
+def test_a_sum_as_logsumexp_writes_it_is_made_below_the_maximum_itself() -> None:
+    assert isinstance(TOP, Reduce)
+    infinite = apply("eq", apply("abs", TOP), number(math.inf))
+    written = total(x(), apply("where", infinite, number(0.0), TOP))
+    known = apply("where", apply("gt", TOP, number(0.0)), number(math.inf), number(0.0))
+    assert tamed(written) is apply("where", infinite, known, total(x(), TOP))
+    assert found(tamed(written)) == [Online("exponentials", TOP, total(x(), TOP))]
+    for other in (total(x(), TOP), total(x(), apply("where", infinite, number(1.0), TOP)), total(x("z"), TOP), TOP):
+        assert tamed(other) is other
 
 
 def squares(element: Value, mean: Value) -> Value:

@@ -26,6 +26,7 @@ from kernellab.tasks.modules.task import module_task
 
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "shares": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
+    "summed": ["flat", "tile", "tile_loop", "row", "row_loop"],
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
     "ordered": ["flat"], "resized": ["flat"], "packed": ["flat"],
     "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],

@@ -204,8 +204,8 @@ def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
     unseen = [i.name for i in graph.inputs if i.role == "input" and i.type.is_float and i.seen is None]
     if unseen and not _finite(task, dims, OWN):
         raise TaskRefused(
-            f"{task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of any size and "
-            "sign give outputs that are not finite",
+            f"{task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of any size "
+            "and sign give outputs that are not finite",
             "write its sizes as numbers at the top of the file, so that a smaller example can be made, or give one",
         )
 

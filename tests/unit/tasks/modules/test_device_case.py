@@ -36,7 +36,7 @@ def test_honest_results_pass_with_the_errors_that_the_host_finds(record: GraphRe
     got = outputs(record, case)
     wanted = oracle.expect(dims, [array_of_dtype(t) if t.is_floating_point() else array(t) for t in case.inputs])
     for compared, one, expected in zip(case.compare(got), got, wanted, strict=True):
-        assert compared.suspect is None or expected.exact and np.isnan(expected.value).any()
+        assert compared.suspect is None or (expected.exact and np.isnan(expected.value).any())
         if not expected.exact:
             absolute, ulps, _ = error_ulp(array_of_dtype(one), expected.value, expected.scale)
             assert (compared.absolute, compared.ulps) == pytest.approx((absolute, ulps), rel=1e-9)
