@@ -21,6 +21,10 @@ _CHOICES: dict[str, list[int]] = {
 }  # fmt: skip
 _EACH, _LEAST_EACH, _MOST_EACH = 16, 4, 128
 """Elements of a row that a thread has best, at least and at most, where one program holds the row whole."""
+_LONG = 16_384
+_LONG_CHOICES = {"BLOCK": [1024, 4096, 2048, 8192, 16_384], "WARPS": [4, 8, 16, 1, 32]}
+"""Of a loop over rows from `_LONG` elements on: large pieces, so that few rows are under way and the second look finds them
+in a cache; or small programs, so that many are."""
 _FORM_CHOICES: dict[Form, list[str]] = {
     "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
     "tile_loop": ["LANES", "PIECE", "WARPS"], "scan": ["BLOCK", "WARPS"], "scan_tile": ["LANES", "PIECE", "WARPS"],
@@ -43,9 +47,8 @@ def plain_step(
     rows = _along_scan(stores) or rows_of(stores)
     text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
     chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
-    space = {n: _CHOICES[n] for n in chosen} | ({"PARTS": _CHOICES["PARTS"]} if "PARTS" in text.sizes else {})
-    if form == "row" and rows is not None and "WARPS" in space:
-        space["WARPS"] = _warps_for(math.prod(a.extent.at(sizes) for a in rows.along))
+    known = _choices(form, math.prod(a.extent.at(sizes) for a in rows.along) if rows else 0)
+    space = {n: known[n] for n in [*chosen, *(["PARTS"] if "PARTS" in text.sizes else [])]}
     given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
     lines: list[str] = []
     if form == "flat" or rows is None:
@@ -64,6 +67,13 @@ def plain_step(
             ]
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
     return KernelStep(text, tuple(lines), space)
+
+
+def _choices(form: Form, length: int) -> dict[str, list[int]]:
+    """`length`: of a row, where there are rows."""
+    if form == "row":
+        return {**_CHOICES, "WARPS": _warps_for(length)}
+    return {**_CHOICES, **_LONG_CHOICES} if form == "row_loop" and length >= _LONG else _CHOICES
 
 
 def _warps_for(length: int) -> list[int]:

@@ -90,3 +90,25 @@ def test_interpreted_it_is_right(name: str, tmp_path: object) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.count("right") == len(FORMS[name]), done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("length", "row", "loop"),
+    [
+        (100, [1], [1024, 2048, 512, 4096, 256]),
+        (4096, [8, 4, 16, 2, 32], [1024, 2048, 512, 4096, 256]),
+        (65_535, [32, 16], [1024, 4096, 2048, 8192, 16_384]),
+    ],
+)
+def test_choices_follow_the_length_of_the_rows_that_are_timed(length: int, row: list[int], loop: list[int]) -> None:
+    record = record_of("rows")
+    sizes = {s.name: n for s, n in zip(record.symbols, (4096, length), strict=True)}
+    first, second = (_space(w.text) for w in written(record, "triton", sizes))
+    assert (first["WARPS"], second["BLOCK"]) == (row, loop)
+
+
+def _space(text: str) -> dict[str, list[int]]:
+    statements = ast.parse(text).body
+    found = next(s for s in statements if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id == "SPACE")  # fmt: skip
+    space: dict[str, list[int]] = ast.literal_eval(found.value)
+    return space
