@@ -98,6 +98,10 @@ def test_a_program_is_told_what_is_waited_for_and_how_long_it_may_take(
     assert (second["trials"], second["trials_at_most"]) == (2, 3)
     assert second["left_s"] >= 0
     assert all(e["left_s"] is None for e in events if e["event"] in ("start", "stage"))
+    more = klab("resume", tmp_path / "run", "--more", "1", "--events", "--json")
+    told = [json.loads(line) for line in more.err.splitlines()]
+    assert told[-1]["event"] == "end", more.err
+    assert more.json["run"] == str(tmp_path / "run")
 
 
 def test_a_suite_is_followed_task_by_task() -> None:

@@ -36,6 +36,7 @@ from kernellab.cli.options import (
     Dtype,
     Effort,
     EvalMode,
+    Events,
     ForTask,
     Json,
     OneShape,
@@ -43,6 +44,7 @@ from kernellab.cli.options import (
     Parameter,
     SandboxTier,
     Threads,
+    Track,
     Wait,
     named,
 )
@@ -247,6 +249,8 @@ def bench(
 def resume(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     more: Annotated[int, typer.Option(min=0, help="So many further trials a shape.")] = 0,
+    track: Track = None,
+    events: Events = False,
     as_json: Json = False,
 ) -> None:
     """Continue a run after a crash, a kill or Ctrl-C."""
@@ -261,12 +265,14 @@ def resume(
     if is_suite(run_folder):
         if more:
             raise UsageError("--more is for a single run", f"'klab resume {run_folder}' goes on with the suite")
-        resume_suite(run_folder, as_json)
+        resume_suite(run_folder, as_json, track, events)
     if is_study(run_folder):
-        resume_study(run_folder, as_json)
+        resume_study(run_folder, as_json, track, events)
     if is_tuning(run_folder):
+        if track or events:
+            raise UsageError("--track and --events are for runs, studies and suites", "leave them out")
         resume_verifier(run_folder, as_json)
-    finish(watch(as_json, lambda listener: resume_run(run_folder, listener, more)), as_json)
+    finish(watch(as_json, lambda listener: resume_run(run_folder, listener, more), track, events), as_json)
 
 
 app.command()(audit)

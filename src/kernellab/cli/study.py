@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kernellab.cli.display import make_display
 from kernellab.cli.options import Compiler, Device, Events, Json, Out, SandboxTier, Target, Threads, Track
 from kernellab.cli.pages import existing, not_sound, print_json, soundness
 from kernellab.cli.run import watch
@@ -95,13 +94,11 @@ def run(
     finish(report, as_json)
 
 
-def resume(folder: Path, as_json: bool) -> None:
+def resume(folder: Path, as_json: bool, track: str | None = None, events: bool = False) -> None:
     """Go on with a study that was interrupted: what 'klab resume' does for one."""
     from kernellab.studies.conduct import resume_study
 
-    with make_display(_out, quiet=as_json) as display:
-        report = resume_study(folder, display)
-    finish(report, as_json)
+    finish(watch(as_json, lambda listener: resume_study(folder, listener), track, events), as_json)
 
 
 def is_study(folder: Path) -> bool:

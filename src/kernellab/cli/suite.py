@@ -211,11 +211,11 @@ def brief(folder: Path, as_json: bool) -> None:
     _out.print(f"klab suite report {folder}; a single task: klab show {folder}/runs/NAME", markup=False, soft_wrap=True)
 
 
-def resume(folder: Path, as_json: bool) -> None:
+def resume(folder: Path, as_json: bool, track: str | None = None, events: bool = False) -> None:
     """Go on with a suite that was interrupted: what 'klab resume' does for one."""
     from kernellab.suite.conduct import resume_suite
 
-    outcome = watch(as_json, lambda listener: resume_suite(folder, listener))
+    outcome = watch(as_json, lambda listener: resume_suite(folder, listener), track, events)
     finish(outcome, as_json)
 
 
