@@ -13,6 +13,7 @@ from kernellab.tasks.inputs import (
     draw_large,
     draw_normal,
     draw_offset,
+    numbers,
     sparse,
 )
 from kernellab.tasks.spec import DTYPES, Buffer, Task
@@ -37,20 +38,22 @@ def test_a_draw_is_seeded_and_of_the_declared_shape_and_dtype(name: str, dtype: 
 
 def test_normal_floats_are_standard_normal() -> None:
     x = draw_normal(rng(), Buffer("x", ("M", "N")), DIMS)
-    assert abs(x.mean()) < 0.03
-    assert abs(x.std() - 1) < 0.03
+    assert np.percentile(x, [15.9, 50, 84.1]) == pytest.approx([-1, 0, 1], abs=0.1)
+    plain = numbers(rng(), Buffer("x", ("M", "N")), DIMS)
+    assert abs(plain.mean()) < 0.03
+    assert abs(plain.std() - 1) < 0.03
+    assert np.count_nonzero(x != plain) <= 6 * 256
 
 
 def test_integers_cover_their_documented_range() -> None:
     bytes_ = draw_normal(rng(), Buffer("x", ("M", "N"), "uint8"), DIMS)
     assert (bytes_.min(), bytes_.max()) == (0, 255)
     whole = draw_normal(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)
-    assert -1000 <= whole.min() < -980
-    assert 980 < whole.max() <= 1000
+    assert (whole.min(), whole.max()) == (-1000, 1000)
 
 
 def test_offset_is_normal_moved_by_three() -> None:
-    assert abs(draw_offset(rng(), Buffer("x", ("M", "N")), DIMS).mean() - 3) < 0.03
+    assert abs(np.median(draw_offset(rng(), Buffer("x", ("M", "N")), DIMS)) - 3) < 0.05
 
 
 def test_heavy_tail_has_a_few_dominating_elements_within_bounds() -> None:
@@ -92,10 +95,10 @@ def test_sparse_windows_have_about_four_numbers() -> None:
 
 def test_sparse_leaves_the_other_inputs_and_integers_alone() -> None:
     draw = sparse("x", rest=-40.0, spread=0.5)
-    assert abs(draw(rng(), Buffer("b", ("M", "N")), DIMS).std() - 0.5) < 0.02
+    assert np.percentile(draw(rng(), Buffer("b", ("M", "N")), DIMS), [15.9, 84.1]) == pytest.approx([-0.5, 0.5], abs=0.05)
     assert np.count_nonzero(draw(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)) > 60 * 256
     x = draw(rng(), Buffer("x", ("M", "N")), DIMS)
-    assert np.count_nonzero(x != -40) <= 4 * 64
+    assert np.count_nonzero(x != -40) <= 4 * 64 + 3
     assert np.count_nonzero(sparse()(rng(), Buffer("b", ("M", "N")), DIMS)) <= 4 * 64
 
 
