@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.planted import few_bits, plant, plant_whole, plant_zeros
+from kernellab.tasks.planted import few_bits, in_rows, plant, plant_whole, plant_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
 
 _FEW = 4
@@ -62,20 +62,18 @@ def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 
 def draw_constant_rows(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Every row (last axis) holds one value of few bits: ties everywhere. One row is zero, of both signs, one below, one
-    above it; where there are few rows, the first is below."""
+    """Every row (the last axis that is longer than one) holds one value of few bits: ties everywhere. One row is zero, of
+    both signs, one below, one above it; where there are few rows, the first is below."""
     values = numbers(rng, buffer, dims)
-    first = few_bits(values[..., :1])
-    held = first.reshape(-1)
-    floats, zeros = is_float(buffer.dtype), np.empty(0, np.int64)
-    if floats and held.size >= 4:
-        zeros, below, above = rng.choice(held.size, (3, 1), replace=False)
-        held[zeros], held[below], held[above] = -0.0, -np.abs(held[below]), np.abs(held[above])
-    elif floats and values.size > 1:
-        held[0] = -np.abs(held[0])
-    constant = np.array(np.broadcast_to(first, values.shape), order="C")
-    constant.reshape(held.size, -1)[zeros, 1::2] = 0
-    return constant
+    rows = in_rows(values)
+    rows[:] = few_bits(rows[:, :1])
+    if is_float(buffer.dtype) and len(rows) >= 4:
+        zero, below, above = rng.choice(len(rows), 3, replace=False)
+        rows[zero, 0::2], rows[zero, 1::2] = -0.0, 0.0
+        rows[below], rows[above] = -np.abs(rows[below]), np.abs(rows[above])
+    elif is_float(buffer.dtype) and values.size > 1:
+        rows[0] = -np.abs(rows[0])
+    return values
 
 
 def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: float = 1.0) -> Draw:
@@ -89,9 +87,9 @@ def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: flo
     """
 
     def draw_sparse(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-        if not is_float(buffer.dtype) or (names and buffer.name not in names):
-            if not is_float(buffer.dtype):
-                return _whole(rng, buffer, dims, _SPARSE)
+        if not is_float(buffer.dtype):
+            return _whole(rng, buffer, dims, _SPARSE)
+        if names and buffer.name not in names:
             return plant((numbers(rng, buffer, dims) * spread).astype(buffer.dtype), rng, _SPARSE, spread)
         shape = buffer.shape(dims)
         values = np.full(shape, rest, buffer.dtype).reshape(-1, shape[-1] if shape and among is None else 1)

@@ -72,7 +72,7 @@ def hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Ar
     count, length = math.prod(shape[:-1]), shape[-1]
     found = np.zeros((count, length), bool)
     if length > 1:
-        place, form = np.arange(length), (np.arange(count) + rng.integers(3)) % 3
+        place, form = np.arange(length), np.resize([*rng.permutation([1, 2]), 0], count)
         kept = np.clip(rng.integers(length, size=count), form == 1, length - 1 - (form == 2))[:, None]
         found[form == 0] = rng.random((np.count_nonzero(form == 0), length), dtype=np.float32) < share
         found[form == 1] = place < kept[form == 1]
@@ -137,9 +137,9 @@ def _beside(rows: Array, chosen: Sequence[int], zeros: Sequence[int]) -> list[in
 
 
 def _tie(row: Array, rng: np.random.Generator, taken: Sequence[int] = ()) -> None:
-    """The largest a second time, where there is a place for it."""
+    """The largest a second time; where there are but two places, both would be the same."""
     largest = int(np.argmax(row))
-    for place in rng.choice(len(row), min(len(row), 2 + len(taken)), replace=False).tolist():
+    for place in rng.choice(len(row), 2 + len(taken), replace=False).tolist() if len(row) > 2 else ():
         if place != largest and place not in taken:
             row[place] = row[largest]
             return

@@ -72,10 +72,10 @@ def on_gpu_softmax(x: Any, lw: Any, z: Any) -> tuple[Any, Any]:
 
 
 def draw_far(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Particles far from the observation and log-weights far below zero: of many hundreds, all but a few weights vanish,
-    and all of them where the maximum does not begin below."""
-    far = plant(numbers(rng, buffer, dims) * np.float32(30), rng, 3, spread=30.0)
-    return far - np.float32(400) if buffer.name == "lw" else far
+    """Particles far from the observation, and no log-weight near zero: log-likelihoods of many hundreds, all but a few
+    weights vanish; and all of them where the maximum does not begin below."""
+    far = numbers(rng, buffer, dims) * np.float32(30)
+    return far - np.float32(400) if buffer.name == "lw" else plant(far, rng, 3, spread=30.0)
 
 
 _FEW = sparse("lw", rest=-40.0, spread=0.0625)

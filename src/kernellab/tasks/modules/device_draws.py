@@ -119,7 +119,7 @@ def _hidden(dice: _Dice, share: float) -> Any:
     """As `hidden` of the host's."""
     places, length, whole = dice.places(), dice.shape[-1], dice.torch.int64
     row = dice.torch.arange(math.prod(dice.shape[:-1]), device=places.device).view(*dice.shape[:-1], 1)
-    form = (row + dice.number(3)) % 3
+    form = dice.torch.where(row % 3 == 2, 0, 1 + (row % 3 + dice.number(2)) % 2)
     kept = dice.rows.integers(0, length - 1, whole).clamp_(form.eq(1).to(whole), length - 1 - form.eq(2).to(whole))
     ends = dice.torch.where(form == 1, places < kept, places > kept)
     return dice.torch.where(form == 0, dice.uniform() < share, ends) & (places != kept) & (length > 1)
