@@ -203,6 +203,8 @@ class Browser:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                where = self.run("`${location.href}, ${document.readyState}, focus on ${document.activeElement?.tagName}`")
+                where = self.run(
+                    "`${location.href}, ${document.readyState}, focus on ${document.activeElement?.tagName}`"
+                )
                 raise BrowserFault(f"this did not come about in {seconds:.3g} s at {where}: {self.said}")
             time.sleep(0.02)

@@ -95,7 +95,9 @@ def test_sparse_windows_have_about_four_numbers() -> None:
 
 def test_sparse_leaves_the_other_inputs_and_integers_alone() -> None:
     draw = sparse("x", rest=-40.0, spread=0.5)
-    assert np.percentile(draw(rng(), Buffer("b", ("M", "N")), DIMS), [15.9, 84.1]) == pytest.approx([-0.5, 0.5], abs=0.05)
+    assert np.percentile(draw(rng(), Buffer("b", ("M", "N")), DIMS), [15.9, 84.1]) == pytest.approx(
+        [-0.5, 0.5], abs=0.05
+    )
     assert np.count_nonzero(draw(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)) > 60 * 256
     x = draw(rng(), Buffer("x", ("M", "N")), DIMS)
     assert np.count_nonzero(x != -40) <= 4 * 64 + 3

@@ -186,9 +186,7 @@ def _weights(x: Array, lw: Array, z: Array, top: float | None = None, none: Arra
     ],
     ids=["maximum begins at zero", "no distance", "no log-weight", "no prediction"],
 )
-def test_a_particle_filter_that_is_wrong_in_one_special_case_is_caught(
-    kernel: Callable[..., Array], seed: int
-) -> None:
+def test_a_particle_filter_that_is_wrong_in_one_special_case_is_caught(kernel: Callable[..., Array], seed: int) -> None:
     for name in ("particle_filter", "particle_filter_bf16", "particle_filter_f16"):
         for dims in TASKS[name].edge:
             if dims["N"] > 1:

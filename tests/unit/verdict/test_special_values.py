@@ -16,7 +16,7 @@ from kernellab.verdict.judge import Judge
 pytestmark = pytest.mark.backend_c
 JUDGEMENTS = 12
 TASK = TASKS["softmax"]
-KERNEL = r'''
+KERNEL = r"""
 #include <math.h>
 void softmax(const float *x, float *y, long m, long n) {
     for (long i = 0; i < m; i++) {
@@ -29,7 +29,7 @@ void softmax(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] /= sum;
     }
 }
-'''
+"""
 EXP = "b[j] = expf(a[j] - top)"
 WRONG = {
     "zero adds nothing": (EXP, "b[j] = a[j] == 0.0f ? 0 : expf(a[j] - top)"),
