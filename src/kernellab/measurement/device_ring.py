@@ -247,10 +247,8 @@ class DeviceRing(Slots):
         return self._drawn(self.dims, np.random.default_rng(seed))
 
     def _drawn(self, dims: Dims, rng: np.random.Generator) -> list[Array]:
-        """What is mixed has nothing planted: it would stay in the answers, which mix the same places, and nowhere else."""
-        if self._mixes:
-            return [numbers(rng, buffer, dims) for buffer in self.task.inputs]
-        return draw_inputs(self.task, dims, self._distribution, rng)
+        """With nothing planted: it would stay in the answers, which mix the same places, and nowhere else."""
+        return draw_inputs(self.task, dims, self._distribution, rng, plain=True)
 
     def _draw_repeated(self, seed: int) -> list[Array]:
         """Where nothing is judged: a block of numbers again and again, since drawing gigabytes takes seconds."""
@@ -285,7 +283,7 @@ class DeviceRing(Slots):
             elif self._mixes:
                 self.inputs.write(region, numbers(self._secret, buffer, self.dims))
             else:
-                drawn = drawn or draw_inputs(self.task, self.dims, self._distribution, self._secret)
+                drawn = drawn or self._drawn(self.dims, self._secret)
                 self.inputs.write(region, drawn[index])
 
     def _copy(self, call: Call, tensors: list[Any]) -> None:

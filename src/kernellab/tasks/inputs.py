@@ -41,7 +41,7 @@ def draw_normal(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 def draw_offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Not centred: shows a dropped additive term that mean-zero inputs hide."""
-    moved = _shifted(numbers(rng, buffer, dims), 3)
+    moved = _offset(rng, buffer, dims)
     return plant(moved, rng, 1) if is_float(buffer.dtype) else plant_zeros(moved, rng, 1)
 
 
@@ -49,16 +49,14 @@ def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Arr
     """Student-t with two degrees of freedom: a few elements dominate."""
     if not is_float(buffer.dtype):
         return _whole(rng, buffer, dims, 2)
-    values = np.clip(rng.standard_t(2.0, buffer.shape(dims)), -_MOST_HEAVY, _MOST_HEAVY)
-    return plant(values.astype(buffer.dtype), rng, 2, most=_MOST_HEAVY)
+    return plant(_heavy(rng, buffer, dims), rng, 2, most=_MOST_HEAVY)
 
 
 def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Magnitudes around a thousand: overflows what forgets to subtract a maximum, and vanishes where one begins at zero."""
     if not is_float(buffer.dtype):
         return _whole(rng, buffer, dims, 3)
-    large = (numbers(rng, buffer, dims) * 1000).astype(buffer.dtype, copy=False)
-    return plant(large, rng, 3, spread=1000.0)
+    return plant(_large(rng, buffer, dims), rng, 3, spread=1000.0)
 
 
 def draw_constant_rows(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
@@ -122,9 +120,15 @@ STANDARD: Mapping[str, Draw] = MappingProxyType(
 )
 
 
-def draw_inputs(task: Task, dims: Dims, distribution: str, rng: np.random.Generator) -> list[Array]:
-    """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype."""
+def draw_inputs(
+    task: Task, dims: Dims, distribution: str, rng: np.random.Generator, plain: bool = False
+) -> list[Array]:  # fmt: skip
+    """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype.
+
+    `plain`: with nothing planted, for timed calls, whose inputs are new in every element.
+    """
     draw = task.distributions[distribution]
+    draw = _PLAIN.get(draw, draw) if plain else draw
     arrays = []
     for buffer in task.inputs:
         array = np.ascontiguousarray(draw(rng, buffer, dims), dtype=buffer.dtype)
@@ -136,6 +140,26 @@ def draw_inputs(task: Task, dims: Dims, distribution: str, rng: np.random.Genera
     return arrays
 
 
+def _offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    values = numbers(rng, buffer, dims)
+    return np.asarray(values + values.dtype.type(3))
+
+
+def _heavy(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    if not is_float(buffer.dtype):
+        return numbers(rng, buffer, dims)
+    values = rng.standard_t(2.0, buffer.shape(dims))
+    return np.clip(values, -_MOST_HEAVY, _MOST_HEAVY).astype(buffer.dtype)
+
+
+def _large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    values = numbers(rng, buffer, dims)
+    return (values * 1000).astype(buffer.dtype, copy=False) if is_float(buffer.dtype) else values
+
+
+_PLAIN: dict[Draw, Draw] = {draw_normal: numbers, draw_offset: _offset, draw_heavy_tail: _heavy, draw_large: _large}
+
+
 def _whole(rng: np.random.Generator, buffer: Buffer, dims: Dims, turn: int) -> Array:
     return plant_whole(numbers(rng, buffer, dims), rng, turn, *_range(np.dtype(buffer.dtype)))
 
@@ -143,7 +167,3 @@ def _whole(rng: np.random.Generator, buffer: Buffer, dims: Dims, turn: int) -> A
 def _range(dtype: np.dtype[Any]) -> tuple[int, int]:
     """Of the integers that are drawn, both ends among them."""
     return (0, 255) if dtype.kind == "u" else (-1000, 1000)
-
-
-def _shifted(values: Array, by: int) -> Array:
-    return np.asarray(values + values.dtype.type(by))

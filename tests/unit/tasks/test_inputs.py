@@ -139,6 +139,22 @@ def test_inputs_come_in_the_tasks_order_contiguous_and_cast() -> None:
     assert x.flags["C_CONTIGUOUS"]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("name", ["normal", "offset", "heavy-tail", "large"])
+def test_what_is_timed_has_nothing_planted(name: str, dtype: str) -> None:
+    """And else the same numbers: a task that is timed on one distribution is judged on it too."""
+    task = Task(
+        name="copy", about="", inputs=(Buffer("x", ("M", "N"), dtype),), outputs=(Buffer("y", ("M", "N"), dtype),),
+        reference=lambda x: x, tune=(DIMS,), held_out=({"M": 2, "N": 2},), edge=({"M": 1, "N": 1},),
+        distributions=STANDARD, exact=True,
+    )  # fmt: skip
+    (plain,), (planted,) = (draw_inputs(task, DIMS, name, rng(), plain=p) for p in (True, False))
+    assert not (plain == 0).any() or dtype == "int32"
+    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= 8
+    same = [draw_inputs(task, DIMS, "constant-rows", rng(), plain=p)[0] for p in (True, False)]
+    assert np.array_equal(*same)
+
+
 def test_two_inputs_of_one_draw_differ() -> None:
     x, b = draw_inputs(_task(draw_normal), {"N": 3}, "normal", rng())
     assert not np.allclose(x, b)
