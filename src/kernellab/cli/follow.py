@@ -7,40 +7,19 @@ Not covered: what the run does between two entries, which no ledger says.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 
 from kernellab.cli.display import Display, LiveDisplay, PlainDisplay, Silent
 from kernellab.cli.screen import Screen
-from kernellab.core.events import Event
 from kernellab.core.outlook import Outlook
-from kernellab.ledger import kinds
-from kernellab.ledger.entry import Entry
-from kernellab.ledger.records import Calibration, Genesis
-from kernellab.ledger.suite_records import SUITE, SUITE_TASK
-from kernellab.search.result import plain
-from kernellab.suite.progress import Progress
-from kernellab.tasks.spec import dims_label
+from kernellab.ledger.lock import is_written
 from kernellab.view.live_run import LiveRun
-from kernellab.view.progress import progress_of
+from kernellab.view.retold import RecordedClock, retell
 
 _LOOK_S = 0.5
 _GONE = 6
 """So many looks in a row that find no writer: it has gone, and is not just changing."""
-
-
-class RecordedClock:
-    """Seconds as the entries tell them while they are shown, so that a pace is the run's own; then this machine's."""
-
-    def __init__(self, first: Entry) -> None:
-        self._at: float | None = _seconds(first)
-
-    def __call__(self) -> float:
-        return time.time() if self._at is None else self._at
-
-    def show(self, entry: Entry | None) -> None:
-        self._at = None if entry is None else _seconds(entry)
 
 
 def follow(console: Screen, folder: Path, quiet: bool = False, wait: Callable[[float], None] = time.sleep) -> bool:
@@ -50,18 +29,11 @@ def follow(console: Screen, folder: Path, quiet: bool = False, wait: Callable[[f
     with _display(console, Outlook(clock), quiet) as display:
         while True:
             come = run.entries[told:]
-            for entry in come:
-                clock.show(entry)
-                for event in _events(run, entry, clock):
-                    if event.kind == "stage":  # it began when the entry before was written
-                        clock.show(run.entries[entry.seq - 1])
-                    display(event)
-                    clock.show(entry)
+            retell(run, come, clock, display)
             told += len(come)
-            clock.show(None)
             if run.ended:
                 return True
-            alone = 0 if come or progress_of(run).written else alone + 1
+            alone = 0 if come or is_written(run.folder) else alone + 1
             if alone >= _GONE:
                 return False
             wait(_LOOK_S)
@@ -72,59 +44,3 @@ def _display(console: Screen, outlook: Outlook, quiet: bool) -> Display:
     if quiet:
         return Silent()
     return LiveDisplay(console, outlook) if console.is_terminal else PlainDisplay(console, outlook)
-
-
-def _events(run: LiveRun, entry: Entry, clock: RecordedClock) -> Iterator[Event]:
-    """What whoever ran it was told when this was written."""
-    if entry.kind == kinds.GENESIS.name:
-        yield _start(run)
-    elif entry.kind == kinds.CALIBRATION.name:
-        calibration = kinds.CALIBRATION.read(entry.body)
-        yield _stage(run, entry, calibration)
-        yield Event("calibration", f"fastest baseline {calibration.fastest}", {"floor_s": calibration.floor_s})
-    elif entry.kind == kinds.TRIAL.name:
-        yield Event("trial", "", {"trial": kinds.TRIAL.read(entry.body)})
-    elif entry.kind == kinds.CONFIRMATION.name:
-        yield Event("confirmation", "", {"confirmation": kinds.CONFIRMATION.read(entry.body), "why": ""})
-    elif entry.kind == kinds.RESULT.name:
-        result = kinds.RESULT.read(entry.body)
-        yield Event("result", result.reason, plain(result))
-    elif entry.kind == SUITE_TASK.name:
-        yield _task_done(run, entry, clock)
-
-
-def _start(run: LiveRun) -> Event:
-    start, plan = run.start, run.records(SUITE)
-    name = start.task.name if isinstance(start, Genesis) else f"suite {plan[0].suite}" if plan else start.purpose
-    told = {
-        "folder": str(run.folder),
-        "task": name,
-        "device": start.environment.device,
-        "tier": start.environment.tier or "auto",
-    }
-    return Event("start", f"run {run.run} in {run.folder}", told)
-
-
-def _stage(run: LiveRun, entry: Entry, calibration: Calibration) -> Event:
-    """A shape begins with what was measured of it; only a search says how many trials there will be at most."""
-    start = run.start
-    searched = isinstance(start, Genesis) and run.purpose == "search"
-    before = {dims_label(e.record.dims) for e in run.of(kinds.CALIBRATION) if e.seq < entry.seq}
-    told = {
-        "dims": calibration.dims, "trials": start.settings.max_trials if searched else 0, "number": len(before),
-        "shapes": len(start.shapes) if searched and isinstance(start, Genesis) else 1,
-    }  # fmt: skip
-    return Event("stage", f"{calibration.task} {dims_label(calibration.dims)}", told)
-
-
-def _task_done(run: LiveRun, entry: Entry, clock: RecordedClock) -> Event:
-    done, (plan, *_) = SUITE_TASK.read(entry.body), run.records(SUITE)
-    count = sum(e.seq <= entry.seq for e in run.of(SUITE_TASK))
-    began = _seconds(run.entries[0])
-    progress = Progress(len(plan.tasks), lambda: clock() - began, started=0.0, done=count)
-    text = progress.line(done.task, f"{done.outcome}: {done.reason}")
-    return Event("note", text, {"suite_task": SUITE_TASK.plain(done), "progress": progress.data()})
-
-
-def _seconds(entry: Entry) -> float:
-    return datetime.fromisoformat(entry.time).timestamp()

@@ -107,15 +107,17 @@ class Outlook:
     @property
     def words(self) -> str:
         """ "7 of at most 24 trials, shape 1 of 2, about 3 min left": as much of it as is known."""
-        found = []
-        if self.asked:
-            found.append(f"{self.trials} of at most {self.asked} trials")
-        if self.parts > 1:
-            found.append(f"{self._word} {self.part} of {self.parts}")
+        found = [self.place] if self.place else []
         if (left := self.left_s) is not None:
             unseen = self._word == "shape" and not self._ends
             found.append(f"about {duration(left)} left" + (", confirmations aside" if unseen else ""))
         return ", ".join(found)
+
+    @property
+    def place(self) -> str:
+        """Without the time: for a run that nobody writes to."""
+        trials = [f"{self.trials} of at most {self.asked} trials"] if self.asked else []
+        return ", ".join([*trials, *([f"{self._word} {self.part} of {self.parts}"] if self.parts > 1 else [])])
 
     def data(self) -> dict[str, Any]:
         left = self.left_s

@@ -26,7 +26,7 @@ from kernellab.run.device_arena import DeviceArena
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.dtypes import is_float, widen
 from kernellab.tasks.expected import Expected, Known, Oracle
-from kernellab.tasks.inputs import draw_inputs, draw_normal
+from kernellab.tasks.inputs import draw_inputs, draw_normal, numbers
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task
 from kernellab.verdict.judge import check_outputs, poison_outputs
@@ -244,12 +244,16 @@ class DeviceRing(Slots):
         return drawn, [_bounds(e) for e in expect(self.task, self.dims, drawn, workers=self._crew.hands)]
 
     def _draw(self, seed: int) -> list[Array]:
-        return draw_inputs(self.task, self.dims, self._distribution, np.random.default_rng(seed))
+        return self._drawn(self.dims, np.random.default_rng(seed))
+
+    def _drawn(self, dims: Dims, rng: np.random.Generator) -> list[Array]:
+        """With nothing planted: it would stay in the answers, which mix the same places, and nowhere else."""
+        return draw_inputs(self.task, dims, self._distribution, rng, plain=True)
 
     def _draw_repeated(self, seed: int) -> list[Array]:
         """Where nothing is judged: a block of numbers, kept again and again, since drawing gigabytes takes seconds."""
         small = {name: min(size, _BLOCK) for name, size in self.dims.items()}
-        return draw_inputs(self.task, small, self._distribution, np.random.default_rng(seed))
+        return self._drawn(small, np.random.default_rng(seed))
 
     def _base(self, values: list[Array]) -> list[int]:
         sizes = [b.nbytes(self.dims) for b in self.task.inputs]
@@ -281,9 +285,9 @@ class DeviceRing(Slots):
                 where = self.inputs.at(region)
                 self._keeper.run(f"mix_{region.dtype}", region.count, where, first, second, region.count, a, b)
             elif self._mixes:
-                self.inputs.write(region, draw_normal(self._secret, buffer, self.dims))
+                self.inputs.write(region, numbers(self._secret, buffer, self.dims))
             else:
-                drawn = drawn or draw_inputs(self.task, self.dims, self._distribution, self._secret)
+                drawn = drawn or self._drawn(self.dims, self._secret)
                 self.inputs.write(region, drawn[index])
 
     def _copy(self, call: Call, tensors: list[Any]) -> None:

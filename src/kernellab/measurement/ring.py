@@ -59,7 +59,7 @@ class Ring(Slots):
         super().__init__(task, dims, slots, seed)
         self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
         self._distribution = next(iter(task.distributions))
-        drawn = draw_inputs(task, dims, self._distribution, self._rng)
+        drawn = draw_inputs(task, dims, self._distribution, self._rng, plain=True)
         self._constant: list[Array | None] = [
             v if b.constant else None for b, v in zip(task.inputs, drawn, strict=True)
         ]
@@ -145,7 +145,8 @@ class Ring(Slots):
         return self._pool[entry] if entry < len(self._pool) else self._others[entry - len(self._pool)]
 
     def _known(self, distribution: str) -> Answer:
-        drawn = draw_inputs(self.task, self.dims, distribution, self._rng)
+        plain = distribution == self._distribution
+        drawn = draw_inputs(self.task, self.dims, distribution, self._rng, plain)
         values = [v if c is None else c for v, c in zip(drawn, self._constant, strict=True)]
         return Answer(values, [(e.low, e.high) for e in expect(self.task, self.dims, values)], self.task.exact)
 

@@ -1,59 +1,77 @@
-"""Inputs: seeded draws from several distributions, and the cheap, wholly fresh contents for timed calls."""
+"""Inputs: seeded draws from several distributions.
+
+Each of them holds, besides numbers of its kind, those that chance leaves out: exact zeros, ties, rows of one value or of
+one sign (planted.py). The distributions have numbers, so that small tensors show one thing under each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.planted import few_bits, in_rows, plant, plant_whole, plant_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
 
 _FEW = 4
+_SPARSE = 5
 
 
-def draw_normal(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Standard normal for floats, the whole range -1000..1000 (0..255 for bytes) for integers."""
+_MOST_HEAVY = 80.0
+"""Its exponential is still a float32."""
+
+
+def numbers(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    """Standard normal for floats, the whole range -1000..1000 (0..255 for bytes) for integers; nothing is planted."""
     shape, dtype = buffer.shape(dims), np.dtype(buffer.dtype)
     if is_float(dtype):
         kind = np.float32 if dtype.itemsize <= 4 else np.float64
         return rng.standard_normal(shape, dtype=kind).astype(dtype, copy=False)
-    low, high = (0, 256) if dtype.kind == "u" else (-1000, 1001)
-    return rng.integers(low, high, shape, dtype=dtype)
+    low, high = _range(dtype)
+    return rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+
+
+def draw_normal(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    """Standard normal for floats, the whole range -1000..1000 (0..255 for bytes) for integers."""
+    return plant(numbers(rng, buffer, dims), rng, 0) if is_float(buffer.dtype) else _whole(rng, buffer, dims, 0)
 
 
 def draw_offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Not centred: shows a dropped additive term that mean-zero inputs hide."""
-    return _shifted(draw_normal(rng, buffer, dims), 3)
+    moved = _offset(rng, buffer, dims)
+    return plant(moved, rng, 1) if is_float(buffer.dtype) else plant_zeros(moved, rng, 1)
 
 
 def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """Student-t with two degrees of freedom: a few elements dominate."""
     if not is_float(buffer.dtype):
-        return draw_normal(rng, buffer, dims)
-    values = rng.standard_t(2.0, buffer.shape(dims))
-    return np.clip(values, -80.0, 80.0).astype(buffer.dtype)
+        return _whole(rng, buffer, dims, 2)
+    return plant(_heavy(rng, buffer, dims), rng, 2, most=_MOST_HEAVY)
 
 
 def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Magnitudes around a thousand: overflows what forgets to subtract a maximum."""
+    """Magnitudes around a thousand: overflows what forgets to subtract a maximum, and vanishes where one begins at zero."""
     if not is_float(buffer.dtype):
-        return draw_normal(rng, buffer, dims)
-    return (draw_normal(rng, buffer, dims) * 1000).astype(buffer.dtype, copy=False)
+        return _whole(rng, buffer, dims, 3)
+    return plant(_large(rng, buffer, dims), rng, 3, spread=1000.0)
 
 
 def draw_constant_rows(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Every row (last axis) holds one value: ties everywhere.
-
-    Of seven bits: terms that are all alike round alike too, and a running sum of longer ones drifts by thousands of ULP.
-    """
-    values = draw_normal(rng, buffer, dims)
-    first = values[..., :1]
-    if is_float(buffer.dtype):
-        mantissa, exponent = np.frexp(first.astype(np.float64))
-        first = np.ldexp(np.round(mantissa * 128) / 128, exponent).astype(buffer.dtype)
-    return np.ascontiguousarray(np.broadcast_to(first, values.shape))
+    """Every row (the last axis that is longer than one) holds one value of few bits: ties everywhere. One row is zero, of
+    both signs, one below, one above it; where there are few rows, the first is below."""
+    values = numbers(rng, buffer, dims)
+    rows = in_rows(values)
+    rows[:] = few_bits(rows[:, :1])
+    if is_float(buffer.dtype) and len(rows) >= 4:
+        zero, below, above = rng.choice(len(rows), 3, replace=False)
+        rows[zero, 0::2], rows[zero, 1::2] = -0.0, 0.0
+        rows[below], rows[above] = -np.abs(rows[below]), np.abs(rows[above])
+    elif is_float(buffer.dtype) and values.size > 1:
+        rows[0] = -np.abs(rows[0])
+    return values
 
 
 def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: float = 1.0) -> Draw:
@@ -63,13 +81,14 @@ def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: flo
     every `among` places where a sum runs over a window; elsewhere they hold `rest`: zero, or for sums of exponentials a
     number so low that its exponential adds nothing (-40). Other inputs are normal. `spread` is the standard deviation.
     Places come in neighbouring pairs: one alone in its part of a sum that is made in parts would be the part's maximum,
-    and exact in any precision.
+    and exact in any precision. Only zeros are planted: whole rows would make long sums of them.
     """
 
     def draw_sparse(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-        if not is_float(buffer.dtype) or (names and buffer.name not in names):
-            values = draw_normal(rng, buffer, dims)
-            return (values * spread).astype(values.dtype) if is_float(buffer.dtype) else values
+        if not is_float(buffer.dtype):
+            return _whole(rng, buffer, dims, _SPARSE)
+        if names and buffer.name not in names:
+            return plant((numbers(rng, buffer, dims) * spread).astype(buffer.dtype), rng, _SPARSE, spread)
         shape = buffer.shape(dims)
         values = np.full(shape, rest, buffer.dtype).reshape(-1, shape[-1] if shape and among is None else 1)
         rows, length = values.shape
@@ -79,7 +98,7 @@ def sparse(*names: str, among: int | None = None, rest: float = 0.0, spread: flo
             row, column = _pairs(rng, rows, (max(1, _FEW * rows // among // 2),)), np.zeros(1, np.int64)
         chosen = rng.standard_normal(np.broadcast(row, column).shape, dtype=np.float32)
         values[row, column] = (chosen * spread).astype(buffer.dtype)
-        return values.reshape(shape)
+        return plant_zeros(values.reshape(shape), rng, _SPARSE)
 
     return draw_sparse
 
@@ -101,9 +120,15 @@ STANDARD: Mapping[str, Draw] = MappingProxyType(
 )
 
 
-def draw_inputs(task: Task, dims: Dims, distribution: str, rng: np.random.Generator) -> list[Array]:
-    """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype."""
+def draw_inputs(
+    task: Task, dims: Dims, distribution: str, rng: np.random.Generator, plain: bool = False
+) -> list[Array]:  # fmt: skip
+    """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype.
+
+    `plain`: with nothing planted, for timed calls, whose inputs are new in every element.
+    """
     draw = task.distributions[distribution]
+    draw = _PLAIN.get(draw, draw) if plain else draw
     arrays = []
     for buffer in task.inputs:
         array = np.ascontiguousarray(draw(rng, buffer, dims), dtype=buffer.dtype)
@@ -115,5 +140,30 @@ def draw_inputs(task: Task, dims: Dims, distribution: str, rng: np.random.Genera
     return arrays
 
 
-def _shifted(values: Array, by: int) -> Array:
-    return np.asarray(values + values.dtype.type(by))
+def _offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    values = numbers(rng, buffer, dims)
+    return np.asarray(values + values.dtype.type(3))
+
+
+def _heavy(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    if not is_float(buffer.dtype):
+        return numbers(rng, buffer, dims)
+    values = rng.standard_t(2.0, buffer.shape(dims))
+    return np.clip(values, -_MOST_HEAVY, _MOST_HEAVY).astype(buffer.dtype)
+
+
+def _large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    values = numbers(rng, buffer, dims)
+    return (values * 1000).astype(buffer.dtype, copy=False) if is_float(buffer.dtype) else values
+
+
+_PLAIN: dict[Draw, Draw] = {draw_normal: numbers, draw_offset: _offset, draw_heavy_tail: _heavy, draw_large: _large}
+
+
+def _whole(rng: np.random.Generator, buffer: Buffer, dims: Dims, turn: int) -> Array:
+    return plant_whole(numbers(rng, buffer, dims), rng, turn, *_range(np.dtype(buffer.dtype)))
+
+
+def _range(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Of the integers that are drawn, both ends among them."""
+    return (0, 255) if dtype.kind == "u" else (-1000, 1000)

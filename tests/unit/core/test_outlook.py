@@ -39,6 +39,7 @@ def test_what_is_left_is_by_the_pace_of_the_trials_and_what_earlier_shapes_took(
         outlook.hear(Event("trial", ""))
     assert outlook.left_s == 2 + (10 + 3 * 2)  # one trial here; the other shape is set up and has three
     assert outlook.words == "2 of at most 3 trials, shape 1 of 2, about 18 s left, confirmations aside"
+    assert outlook.place == "2 of at most 3 trials, shape 1 of 2"
     clock.now = 16
     outlook.hear(Event("trial", ""))
     assert outlook.doing == "confirming the best"

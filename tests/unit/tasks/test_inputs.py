@@ -13,6 +13,7 @@ from kernellab.tasks.inputs import (
     draw_large,
     draw_normal,
     draw_offset,
+    numbers,
     sparse,
 )
 from kernellab.tasks.spec import DTYPES, Buffer, Task
@@ -37,20 +38,22 @@ def test_a_draw_is_seeded_and_of_the_declared_shape_and_dtype(name: str, dtype: 
 
 def test_normal_floats_are_standard_normal() -> None:
     x = draw_normal(rng(), Buffer("x", ("M", "N")), DIMS)
-    assert abs(x.mean()) < 0.03
-    assert abs(x.std() - 1) < 0.03
+    assert np.percentile(x, [15.9, 50, 84.1]) == pytest.approx([-1, 0, 1], abs=0.1)
+    plain = numbers(rng(), Buffer("x", ("M", "N")), DIMS)
+    assert abs(plain.mean()) < 0.03
+    assert abs(plain.std() - 1) < 0.03
+    assert np.count_nonzero(x != plain) <= 6 * 256
 
 
 def test_integers_cover_their_documented_range() -> None:
     bytes_ = draw_normal(rng(), Buffer("x", ("M", "N"), "uint8"), DIMS)
     assert (bytes_.min(), bytes_.max()) == (0, 255)
     whole = draw_normal(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)
-    assert -1000 <= whole.min() < -980
-    assert 980 < whole.max() <= 1000
+    assert (whole.min(), whole.max()) == (-1000, 1000)
 
 
 def test_offset_is_normal_moved_by_three() -> None:
-    assert abs(draw_offset(rng(), Buffer("x", ("M", "N")), DIMS).mean() - 3) < 0.03
+    assert abs(np.median(draw_offset(rng(), Buffer("x", ("M", "N")), DIMS)) - 3) < 0.05
 
 
 def test_heavy_tail_has_a_few_dominating_elements_within_bounds() -> None:
@@ -92,10 +95,12 @@ def test_sparse_windows_have_about_four_numbers() -> None:
 
 def test_sparse_leaves_the_other_inputs_and_integers_alone() -> None:
     draw = sparse("x", rest=-40.0, spread=0.5)
-    assert abs(draw(rng(), Buffer("b", ("M", "N")), DIMS).std() - 0.5) < 0.02
+    assert np.percentile(draw(rng(), Buffer("b", ("M", "N")), DIMS), [15.9, 84.1]) == pytest.approx(
+        [-0.5, 0.5], abs=0.05
+    )
     assert np.count_nonzero(draw(rng(), Buffer("x", ("M", "N"), "int32"), DIMS)) > 60 * 256
     x = draw(rng(), Buffer("x", ("M", "N")), DIMS)
-    assert np.count_nonzero(x != -40) <= 4 * 64
+    assert np.count_nonzero(x != -40) <= 4 * 64 + 3
     assert np.count_nonzero(sparse()(rng(), Buffer("b", ("M", "N")), DIMS)) <= 4 * 64
 
 
@@ -132,6 +137,22 @@ def test_inputs_come_in_the_tasks_order_contiguous_and_cast() -> None:
     assert (x.dtype, b.dtype) == (np.float32, np.float64)
     assert (x.tolist(), b.tolist()) == ([0, 2, 4, 6], [0, 2, 4])
     assert x.flags["C_CONTIGUOUS"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("name", ["normal", "offset", "heavy-tail", "large"])
+def test_what_is_timed_has_nothing_planted(name: str, dtype: str) -> None:
+    """And else the same numbers: a task that is timed on one distribution is judged on it too."""
+    task = Task(
+        name="copy", about="", inputs=(Buffer("x", ("M", "N"), dtype),), outputs=(Buffer("y", ("M", "N"), dtype),),
+        reference=lambda x: x, tune=(DIMS,), held_out=({"M": 2, "N": 2},), edge=({"M": 1, "N": 1},),
+        distributions=STANDARD, exact=True,
+    )  # fmt: skip
+    (plain,), (planted,) = (draw_inputs(task, DIMS, name, rng(), plain=p) for p in (True, False))
+    assert not (plain == 0).any() or dtype == "int32"
+    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= 8
+    same = [draw_inputs(task, DIMS, "constant-rows", rng(), plain=p)[0] for p in (True, False)]
+    assert np.array_equal(*same)
 
 
 def test_two_inputs_of_one_draw_differ() -> None:

@@ -85,9 +85,13 @@ def test_a_growing_run_is_read_on_from_where_the_last_look_ended(tmp_path: Path)
         assert live.root == whole.root
         assert live.read == (run.folder / LEDGER_FILE).stat().st_size
         assert rows_of("convergence", live, {"shape": 0}) == rows_of("convergence", whole, {"shape": 0})
-        assert "running: 5 of at most" in progress_of(live).words
+        told = progress_of(live).words
+        assert told.startswith("running: 5 of at most")
+        assert " left, confirmations aside" in told, "what the screen of the run says too"
     assert not is_written(run.folder)
-    assert "nobody writes to it now" in progress_of(live).words
+    told = progress_of(live).words
+    assert told.startswith("not ended, and nobody writes to it now: 5 of at most")
+    assert "left" not in told
 
 
 def test_half_a_line_is_read_when_its_other_half_has_come(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from kernellab.tasks.builtin.particle_triton import in_three_steps
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, draw_normal, sparse
+from kernellab.tasks.inputs import STANDARD, numbers, sparse
+from kernellab.tasks.planted import plant
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 from kernellab.tasks.sums import any_order_ulp
 
@@ -71,12 +72,20 @@ def on_gpu_softmax(x: Any, lw: Any, z: Any) -> tuple[Any, Any]:
 
 
 def draw_far(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Particles far from the observation: log-likelihoods of many hundreds, all but a few weights vanish."""
-    return draw_normal(rng, buffer, dims) * np.float32(30)
+    """Particles far from the observation, and no log-weight near zero: log-likelihoods of many hundreds, all but a few
+    weights vanish; and all of them where the maximum does not begin below."""
+    far = numbers(rng, buffer, dims) * np.float32(30)
+    return far - np.float32(400) if buffer.name == "lw" else plant(far, rng, 3, spread=30.0)
 
 
-draw_few = sparse("lw", rest=-40.0, spread=0.0625)
-"""Four weights near each other, all logarithms near zero: exp is benign there, and what is left is the sums' precision."""
+_FEW = sparse("lw", rest=-40.0, spread=0.0625)
+
+
+def draw_few(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    """Four weights near each other, all logarithms near zero: exp is benign there, and what is left is the sums' precision.
+    The observation is exactly zero, as one prediction is: no distance between them."""
+    values = _FEW(rng, buffer, dims)
+    return np.zeros_like(values) if buffer.name == "z" else values
 
 
 def flops(dims: Dims) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 
 from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial, row_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, draw_normal, sparse
+from kernellab.tasks.inputs import STANDARD, numbers, sparse
+from kernellab.tasks.planted import hidden, plant_zeros
 from kernellab.tasks.remembered import remembered
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 from kernellab.tasks.sums import any_order_ulp
@@ -49,12 +50,12 @@ def on_gpu(x: Any) -> Any:
 
 
 def draw_masked(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """A third of the entries is -inf, as after an attention mask; the first of each row never is."""
-    values = draw_normal(rng, buffer, dims)
-    mask = np.asarray(rng.random(values.shape, dtype=np.float32) < 0.33)
-    mask[:, 0] = False
-    values[mask] = -np.inf
-    return values
+    """-inf as after an attention mask: a third of a row by chance, or its beginning, or its end; never all of it."""
+    values = numbers(rng, buffer, dims)
+    if values.size == 1:
+        return np.zeros_like(values)
+    values[hidden(rng, values.shape, 1 / 3)] = -np.inf
+    return plant_zeros(values, rng, 4)
 
 
 def flops(dims: Dims) -> int:

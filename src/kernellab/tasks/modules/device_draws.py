@@ -26,6 +26,7 @@ from kernellab.tasks.modules.draws import (
     span,
 )
 from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.planted import MANY, sure_zeros
 
 
 class DeviceDraws:
@@ -74,6 +75,10 @@ class _Dice:
         made = self.torch.empty(self.shape, dtype=dtype, device=self._generator.device)
         return made.random_(low, high + 1, generator=self._generator)
 
+    def number(self, below: int) -> int:
+        """One for all of them."""
+        return int(_Dice(self.torch, self._generator, (1,)).integers(0, below - 1, self.torch.int64).item())
+
     @property
     def rows(self) -> _Dice:
         """One number for each row."""
@@ -105,16 +110,19 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
 
 def _kept(dice: _Dice, zeros: float) -> Any:
     kept = dice.uniform() >= zeros
+    kept.view(-1)[sure_zeros(dice.shape, dice.number(MANY))] = False
     kept.view(-1)[:1] = True
     return kept
 
 
 def _hidden(dice: _Dice, share: float) -> Any:
-    """As _hidden of the host's."""
-    places, rows, whole = dice.places(), dice.rows, dice.torch.int64
-    kept, form = rows.integers(0, dice.shape[-1] - 1, whole), rows.integers(0, 2, whole)
+    """As `hidden` of the host's."""
+    places, length, whole = dice.places(), dice.shape[-1], dice.torch.int64
+    row = dice.torch.arange(math.prod(dice.shape[:-1]), device=places.device).view(*dice.shape[:-1], 1)
+    form = dice.torch.where(row % 3 == 2, 0, 1 + (row % 3 + dice.number(2)) % 2)
+    kept = dice.rows.integers(0, length - 1, whole).clamp_(form.eq(1).to(whole), length - 1 - form.eq(2).to(whole))
     ends = dice.torch.where(form == 1, places < kept, places > kept)
-    return dice.torch.where(form == 0, dice.uniform() < share, ends) & (places != kept)
+    return dice.torch.where(form == 0, dice.uniform() < share, ends) & (places != kept) & (length > 1)
 
 
 def _ends(dice: _Dice) -> Any:

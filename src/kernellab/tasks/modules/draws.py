@@ -15,6 +15,7 @@ import numpy as np
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
+from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
 
 OWN = "own"
@@ -29,8 +30,8 @@ HEAVY = 1 / 1.2
 WIDE = 20.0
 GAPS = 0.5
 ZEROS = 0.125
-"""How many elements are zero under "gaps" and under "turned": of every input, so that no sign of zero and no division by it
-goes unseen."""
+"""How many elements are zero under "turned" ("gaps": GAPS), a few of them for certain: of every input, so that no sign of
+zero and no division by it goes unseen."""
 
 
 def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Draw]:
@@ -74,22 +75,12 @@ def may_turn(entry: GraphInput) -> bool:
 def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], kind: str) -> Array:
     values = _like(rng, entry, shape)
     if entry.seen is not None and hides(entry):
-        values = np.where(_hidden(rng, shape, entry.seen.hidden), -np.inf, values)
+        values = np.where(hidden(rng, shape, entry.seen.hidden), -np.inf, values)
     elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
         values = values * _kept(rng, shape, GAPS)
     elif kind == TURNED and may_turn(entry):
         values = values * rng.choice((-1.0, 1.0), shape)
     return np.asarray(values)
-
-
-def _hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Array:
-    """Where minus infinity stands: by chance, or up to or from some element of a row on, as for what comes later and for
-    padding. One element of every row stays."""
-    place, row = np.arange(shape[-1]), (*shape[:-1], 1)
-    kept, form = rng.integers(0, shape[-1], row), rng.integers(0, 3, row)
-    by_chance = rng.random(shape) < share
-    found = np.where(form == 0, by_chance, np.where(form == 1, place < kept, place > kept))
-    return np.asarray(found & (place != kept))
 
 
 def _ends(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -186,6 +177,7 @@ def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
 def _kept(rng: np.random.Generator, shape: tuple[int, ...], zeros: float) -> Array:
     """Where no zero stands: at the first place never, so that not all of them are."""
     kept = rng.random(shape) >= zeros
+    kept.reshape(-1)[sure_zeros(shape, int(rng.integers(MANY)))] = False
     kept.reshape(-1)[:1] = True
     return kept
 

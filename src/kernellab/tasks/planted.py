@@ -1,0 +1,163 @@
+"""Values that a kernel may treat in a way of its own, put into every draw on purpose: chance hardly ever draws them.
+
+Zeros of both signs at the first, the middle and the last place of a row; the largest of a row a second time; a row of one
+value; a row below zero, one above, one whose largest are zeros. Of integers zeros, the ends of their range, a row of one
+value. Which rows is drawn anew, so no place of a tensor always holds the same: a kernel that leaves out the first element
+would never be seen if that were always zero. A tensor of few rows has less of it at once: the distributions take turns, and
+all of them together show everything.
+
+Not covered: a tensor of one element (a divisor may not be zero, and an output of zeros alone shows nothing); infinities,
+NaN and subnormals. Where a task has minus infinity for what is masked, `hidden` says where.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.expected import Array
+
+MANY = 1 << 31
+_MOST_ZEROS = 3
+_FOR_ALL_PLACES = 4
+"""Rows from which on every place has its zero. With fewer one place has, and the next distribution's is another."""
+_FOR_ALL_KINDS = 12
+_KINDS = ("tied", "topped", "above", "below", "equal")
+
+
+def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.0, most: float = math.inf) -> Array:
+    """All of it, into the array itself. `turn`: the distribution's number. Rows above and below zero keep `spread` away
+    from it, and nothing they hold is larger than `most`."""
+    if values.size < 2:
+        return values
+    rows = in_rows(values)
+    chosen = _some(rng, len(rows))
+    zeros = _put_zeros(values, chosen, turn)
+    if len(rows) == 1:
+        _tie(rows[0], rng, zeros)
+        return values
+    kinds = _KINDS if len(rows) >= _FOR_ALL_KINDS else (_KINDS[turn % len(_KINDS)],)
+    for row, kind in zip(chosen[len(zeros) :], kinds, strict=False):
+        rows[row] = _of_kind(kind, rows[row], rng, spread, most)
+    return values
+
+
+def plant_zeros(values: Array, rng: np.random.Generator, turn: int) -> Array:
+    """The zeros alone: where more would make a distribution another."""
+    if values.size >= 2:
+        _put_zeros(values, _some(rng, len(in_rows(values))), turn)
+    return values
+
+
+def plant_whole(values: Array, rng: np.random.Generator, turn: int, low: int, high: int) -> Array:
+    """The same for integers: zeros, both ends of their range, and a row of one value where there are several rows."""
+    if values.size < 2:
+        return values
+    rows = in_rows(values)
+    chosen = _some(rng, len(rows))
+    zeros = _put_zeros(values, chosen, turn)
+    if len(rows) >= _FOR_ALL_PLACES:
+        rows[chosen[_MOST_ZEROS]] = rows[chosen[_MOST_ZEROS], 0]
+    if values.size >= 4:
+        values.reshape(-1)[_beside(rows, chosen, zeros)] = low, high
+    return values
+
+
+def hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Array:
+    """Where minus infinity stands: by chance, or up to or from some element of a row on, as for what comes later and for
+    padding; the rows take turns. One element of every row stays."""
+    count, length = math.prod(shape[:-1]), shape[-1]
+    found = np.zeros((count, length), bool)
+    if length > 1:
+        place, form = np.arange(length), np.resize([*rng.permutation([1, 2]), 0], count)
+        kept = np.clip(rng.integers(length, size=count), form == 1, length - 1 - (form == 2))[:, None]
+        found[form == 0] = rng.random((np.count_nonzero(form == 0), length), dtype=np.float32) < share
+        found[form == 1] = place < kept[form == 1]
+        found[form == 2] = place > kept[form == 2]
+        found &= place != kept
+    return found.reshape(shape)
+
+
+def in_rows(values: Array) -> Array:
+    """The array as a matrix over the same memory: a row is the last axis that is longer than one."""
+    return values.reshape(_matrix(values.shape))
+
+
+def zero_places(shape: tuple[int, ...], chosen: Sequence[int], turn: int) -> list[int]:
+    """The flat places of the zeros in the first of the chosen rows: three, or one where there are few rows."""
+    count, length = _matrix(shape)
+    places = (0, length // 2, length - 1)
+    zeros = _MOST_ZEROS if count >= _FOR_ALL_PLACES else 1
+    return [int(row) * length + places[(turn + k) % 3] for k, row in enumerate(chosen[:zeros])]
+
+
+def sure_zeros(shape: tuple[int, ...], dice: int) -> list[int]:
+    """The same for a distribution that has no others beside it: in rows from a random number below MANY on."""
+    rows, length = _matrix(shape)
+    return zero_places(shape, [(dice + k) % rows for k in range(_MOST_ZEROS)], 2) if length > 1 else []
+
+
+def few_bits(values: Array) -> Array:
+    """Seven of them. Terms that are all alike round alike too, and a running sum of longer ones drifts by thousands of
+    ULP."""
+    if not is_float(values.dtype):
+        return values
+    mantissa, exponent = np.frexp(values.astype(np.float64))
+    return np.asarray(np.ldexp(np.round(mantissa * 128) / 128, exponent).astype(values.dtype))
+
+
+def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+    length = next((extent for extent in reversed(shape) if extent > 1), 1)
+    return math.prod(shape) // length, length
+
+
+def _some(rng: np.random.Generator, rows: int) -> list[int]:
+    """Different rows, in any order."""
+    return [int(row) for row in rng.choice(rows, min(rows, _FOR_ALL_KINDS), replace=False)]
+
+
+def _put_zeros(values: Array, chosen: Sequence[int], turn: int) -> list[int]:
+    """Every other one is negative. Their flat places."""
+    places = zero_places(values.shape, chosen, turn)
+    for k, place in enumerate(places):
+        values.reshape(-1)[place] = -0.0 if (turn + k) % 2 and is_float(values.dtype) else 0
+    return places
+
+
+def _beside(rows: Array, chosen: Sequence[int], zeros: Sequence[int]) -> list[int]:
+    """Two places that are not those of the zeros: in the first two of the chosen rows, or both in the one that there is."""
+    length = rows.shape[1]
+    if len(rows) == 1:
+        return [(zeros[0] + k) % length for k in (1, 2)]
+    columns = [zero % length for zero in (zeros[0], zeros[-2:][0])]
+    return [row * length + (column + 1) % length for row, column in zip(chosen[:2], columns, strict=True)]
+
+
+def _tie(row: Array, rng: np.random.Generator, taken: Sequence[int] = ()) -> None:
+    """The largest a second time; where there are but two places, both would be the same."""
+    largest = int(np.argmax(row))
+    for place in rng.choice(len(row), 2 + len(taken), replace=False).tolist() if len(row) > 2 else ():
+        if place != largest and place not in taken:
+            row[place] = row[largest]
+            return
+
+
+def _of_kind(kind: str, row: Array, rng: np.random.Generator, spread: float, most: float) -> Array:
+    if kind == "equal":
+        return np.full_like(row, few_bits(row[:1])[0])
+    if kind == "tied":
+        made = row.copy()
+        _tie(made, rng)
+        return made
+    wide = row.astype(np.float64)
+    if kind == "below":
+        wide -= wide.max() + spread
+    elif kind == "above":
+        wide -= wide.min() - spread
+    else:
+        wide = -np.abs(wide)
+        wide[[0, -1]] = 0.0, -0.0
+    return np.asarray(np.clip(wide, -most, most).astype(row.dtype))
