@@ -5,7 +5,7 @@
 
 `import` captures problems of a suite at their sizes for the device and keeps their records. `record` tries the generated
 candidates of each, first choices first, then at random, without repeats: an ordinary run a record, judged and timed as every
-trial is and signed, against eager torch alone and without a confirmation. A record whose run exists is left out.
+trial is and signed, against eager torch alone and without a confirmation; then pruned. A record whose run exists is left out.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kernellab.propose.recipe import load_recipes
 from kernellab.search.ahead import Ahead
 from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.loop import build, step
+from kernellab.search.prune import prune
 from kernellab.search.tune import make_tuner
 from kernellab.targets.base import platform
 from kernellab.tasks.load import load_task
@@ -123,6 +124,7 @@ def record_one(evaluator: LocalEvaluator, settings: Settings, record: str, folde
         finally:
             stage.close()
         run.append(kinds.END, End(results=[]))
+    prune(folder)
     return counts
 
 
