@@ -15,8 +15,11 @@ Param = int | float | str | bool
 Cause = Literal[
     "wrong-output", "non-finite", "nondeterministic", "out-of-bounds", "input-written", "crash", "timeout",
     "output-flood", "unwritten", "early-reply", "hidden-work", "too-good", "sandbox", "memory", "static-memory",
-    "plan", "lost-worker",
+    "plan", "lost-worker", "stood-still",
 ]  # fmt: skip
+STOOD_STILL: Cause = "stood-still"
+"""It could not be stopped, and did nothing meanwhile: others had the processors, or the machine had other things to do.
+Nobody is rejected for that."""
 
 
 class Record(BaseModel):

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from kernellab.build.base import Built, Candidate, NotBuilt
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.events import Event, Listener, silent
-from kernellab.core.records import Rejected, Timing, Verdict
+from kernellab.core.records import STOOD_STILL, Rejected, Timing, Verdict
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import same_parts
 from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
@@ -42,7 +42,7 @@ needed."""
 _LOG_KEPT = 4000
 _BUILDS_KEPT = 64
 _RUNNERS = 2  # of a trial: one is screened, one is timed
-_OF_TIME = ("hidden-work", "lost-worker")
+_OF_TIME = ("hidden-work", "lost-worker", STOOD_STILL)
 """Causes that a machine which stands still for seconds could bring about."""
 Found = tuple[Verdict, Timing | Busy | None, str]
 _Key = tuple[str, Place, bool]
@@ -325,7 +325,12 @@ def found_twice(examine: Callable[[], Found], emit: Listener) -> Found:
     found = examine()
     if isinstance(found[0], Rejected) and found[0].cause in _OF_TIME:
         emit(Event("note", f"examined again: {found[0].reason}"))
-        return examine()
+        found = examine()
+    if isinstance(found[0], Rejected) and found[0].cause == STOOD_STILL:
+        raise EnvironmentFault(
+            f"the machine stood still: {found[0].reason}",
+            "try again on a quieter machine; 'klab resume' goes on with a run",
+        )
     return found
 
 

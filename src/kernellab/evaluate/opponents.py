@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
 from kernellab.measurement.base import Slots
-from kernellab.measurement.bench import Arm, Bench, Unfit
+from kernellab.measurement.bench import Arm, Bench, Unfit, refuse_standing_still
 from kernellab.measurement.rig import Rig
 from kernellab.measurement.stats import median
 from kernellab.run.base import Runner, WorkerFault
@@ -108,6 +108,7 @@ class Opponents:
         try:
             pairs, _ = bench.compare(arm, self.fastest or arm, _PAIRS)
         except Unfit as unfit:  # out of memory, say: whoever broke off is out
+            refuse_standing_still(unfit)
             self._leave_out(unfit.arm, unfit.rejected.reason)
             return unfit.arm is arm
         self.samples[arm.name] = [pairs.first, pairs.second]

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Literal
 
 from kernellab.core.errors import EnvironmentFault
-from kernellab.core.records import Rejected, Timing
+from kernellab.core.records import STOOD_STILL, Rejected, Timing
 from kernellab.core.settings import Effort
 from kernellab.measurement.base import Filling, Slots
 from kernellab.measurement.roofline import Floor
@@ -243,6 +243,7 @@ class Bench:
         try:
             self._rehearse(arm)
         except Unfit as unfit:
+            refuse_standing_still(unfit)
             return unfit.rejected.reason, unfit.excess <= _ROUGH
         return "", True
 
@@ -393,13 +394,23 @@ class Bench:
             raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
 
 
-def _blame(unfit: Unfit, candidate: Arm) -> Rejected:
-    """A candidate's fault is its rejection; a baseline's is the machine's."""
+def _blame(unfit: Unfit, candidate: Arm) -> Rejected | Busy:
+    """A candidate's fault is its rejection; a baseline's is the machine's, and so is whatever stood still."""
+    if unfit.rejected.cause == STOOD_STILL:
+        return Busy(f"others use this machine: {unfit.arm.name} {unfit.rejected.reason}")
     if unfit.arm is candidate:
         return unfit.rejected
     raise EnvironmentFault(
         f"the baseline {unfit.arm.name} broke off: {unfit.rejected.reason}", "'klab resume' goes on"
     ) from None
+
+
+def refuse_standing_still(unfit: Unfit) -> None:
+    """A baseline is not left out because the machine stood still: whoever is left would be easier to beat."""
+    if unfit.rejected.cause == STOOD_STILL:
+        raise EnvironmentFault(
+            f"the baseline {unfit.arm.name} stood still: {unfit.rejected.reason}", "try again on a quieter machine"
+        ) from None
 
 
 def _timed_fault(fault: Mismatch) -> Rejected:

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from kernellab.core.records import Cause
+from kernellab.core.records import STOOD_STILL, Cause
 from kernellab.run.base import Sample, WorkerFault
 from kernellab.sandbox.accounts import OWN_THREAD, cpu_s, queued_s, states, switches
-from kernellab.sandbox.freeze import STOP_S
+from kernellab.sandbox.freeze import STOP_S, WORKING
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
 _HIDDEN_S = 3e-3  # processor time after a reply, beyond what is allowed, that no page fault or busy machine explains
@@ -92,14 +92,14 @@ class ClockedProcess:
         self._stop("being loaded")
 
     def _stop(self, since: str) -> None:
-        used = cpu_s(self.process.pid)
+        used, asked = cpu_s(self.process.pid), time.monotonic()
         if not self.process.stop():
             more, found = cpu_s(self.process.pid) - used, "".join(sorted(states(self.process.pid)))
+            seconds = time.monotonic() - asked
             self.process.kill()
-            reason = f"could not be stopped within {STOP_S:g} s of {since}"
-            raise WorkerFault(
-                "hidden-work", f"{reason} (state {found}, {more * 1e3:.3g} ms of processor time meanwhile)"
-            )
+            cause: Cause = "hidden-work" if more > WORKING * seconds else STOOD_STILL
+            reason = f"could not be stopped within {seconds:.3g} s of {since}"
+            raise WorkerFault(cause, f"{reason} (state {found}, {more * 1e3:.3g} ms of processor time meanwhile)")
         self._still = True
 
     def _halt(self, ended: float) -> float:

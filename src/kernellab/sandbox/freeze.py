@@ -15,7 +15,7 @@ from kernellab.sandbox.accounts import cpu_s, queued_s, states
 Outcome = Literal["stopped", "ended", "running"]
 STOP_S = 2.0
 _PAUSE_S, _LONGEST_S = 10e-6, 5e-3
-_WORKING = 0.01
+WORKING = 0.01
 """Of the time since the signal: who has used more of the processor is not waiting for one."""
 _QUEUED, _QUEUE_S = 0.5, 30.0
 """Who has stood in line for a processor for so much of that time is waited for, so long at most."""
@@ -52,7 +52,7 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
 
 
 def _goes_on(late: float, within_s: float, used: float, queued: float) -> bool:
-    if used > _WORKING * late:
+    if used > WORKING * late:
         return True
     return late > (_QUEUE_S if queued > _QUEUED * late else 2 * within_s)
 

@@ -126,12 +126,22 @@ def test_what_did_not_build_is_built_again_when_it_is_asked_for_again(evaluator:
     assert not any(request.build_key in opened.builds for opened in evaluator._opened.values())
 
 
+def test_a_machine_that_stands_still_twice_is_no_verdict() -> None:
+    def examine() -> Any:
+        return Rejected(cause="stood-still", reason="could not be stopped"), None, ""
+
+    with pytest.raises(EnvironmentFault, match="the machine stood still: could not be stopped"):
+        found_twice(examine, lambda _: None)
+
+
 @pytest.mark.parametrize(
     ("causes", "looks", "last"),
     [
         (["hidden-work", "hidden-work"], 2, "hidden-work"),
         (["hidden-work", "wrong-output"], 2, "wrong-output"),
         (["lost-worker", ""], 2, ""),
+        (["stood-still", ""], 2, ""),
+        (["stood-still", "wrong-output"], 2, "wrong-output"),
         (["wrong-output", ""], 1, "wrong-output"),
         (["", "hidden-work"], 1, ""),
     ],

@@ -328,6 +328,22 @@ def test_an_unfit_baseline_is_an_error_not_a_verdict_on_the_candidate(ring: Ring
         bench(ring).confirm([(first, second)], EFFORT)
 
 
+@pytest.mark.parametrize("who", [0, 1], ids=["candidate", "baseline"])
+def test_who_stood_still_is_no_verdict(ring: Ring, who: int) -> None:
+    arms = scripted(ring, steady(0.004)), baseline(ring, steady(0.004))
+    runner(arms[who]).fault = WorkerFault("stood-still", "could not be stopped within 4 s")
+    for found in (bench(ring).confirm([arms], EFFORT), bench(ring).trial(*arms, EFFORT, 1.0)):
+        assert isinstance(found, Busy)
+        assert "could not be stopped within 4 s" in found.reason
+
+
+def test_a_baseline_is_not_left_out_for_standing_still(ring: Ring) -> None:
+    arm = baseline(ring, steady(0.004))
+    runner(arm).fault = WorkerFault("stood-still", "could not be stopped within 4 s")
+    with pytest.raises(EnvironmentFault, match="the baseline baseline stood still"):
+        bench(ring).prove(arm)
+
+
 def test_a_call_that_does_the_next_ones_work_is_found_by_calling_it_alone(ring: Ring) -> None:
     def compute(where: Ring, number: int, side: int) -> None:
         for ahead in (number, number + 1):

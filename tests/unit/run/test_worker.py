@@ -100,6 +100,19 @@ def test_who_computes_after_the_reply_is_told(clocked: ClockedProcess) -> None:
     assert caught.value.cause == "hidden-work"
 
 
+@pytest.mark.parametrize(
+    ("clocked", "cause"), [((0.0, 5.0, 0.3), "hidden-work"), ((0.0, 0.0, 2.0), "stood-still")], indirect=["clocked"]
+)
+def test_who_does_not_stop_is_told_by_what_it_did_meanwhile(
+    clocked: ClockedProcess, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = clocked.process.stop
+    monkeypatch.setattr(clocked.process, "stop", lambda: not stop())
+    with pytest.raises(WorkerFault, match="could not be stopped within") as caught:
+        clocked.command([0], 60)
+    assert caught.value.cause == cause
+
+
 @pytest.mark.parametrize("clocked", [(0.0, 0.0, 0.0, 0.05)], indirect=True)
 def test_the_clock_runs_from_when_the_process_may(clocked: ClockedProcess) -> None:
     assert clocked.command([0], 60) >= 0.05
