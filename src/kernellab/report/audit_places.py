@@ -2,7 +2,8 @@
 
 Covered: an environment that does not hash to its digest; trials of another machine, sandbox, task or shape than the run was
 asked for; bytes, operations and baselines of a calibration that are not the task's, where the task is a built-in one or the
-record of a module. Not covered: those of a task file, whose code an audit does not run; a machine that was made up whole.
+record of a module. Not covered: those of a task file, whose code an audit does not run; ways to run torch on an accelerator
+that were left out; a machine that was made up whole.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class PlaceAudit:
         self._shapes: dict[str, set[str] | None] = {}
         self._tasks: dict[str, Task] = {}
         self._missing: set[str] | None = None
-        self._trust = ""
+        self._trust, self._accelerator = "", False
         self.remarks: list[str] = []
 
     def problems(self, record: object) -> Iterator[str]:
@@ -86,7 +87,9 @@ class PlaceAudit:
         self._environment = environment
 
     def _asked_for(self, facts: TaskFacts, shapes: Sequence[Dims] | None, device: str, record: str) -> None:
-        self._trust = platform(device).trust if device in devices() else ""
+        known = device in devices()
+        self._trust = platform(device).trust if known else ""
+        self._accelerator = known and platform(device).accelerator
         self._shapes[facts.name] = None if shapes is None else {shape_key(dims) for dims in shapes}
         task = self._loaded(facts, device, record)
         if task is not None and task.fingerprint() == facts.fingerprint:
@@ -129,11 +132,16 @@ class PlaceAudit:
         if (said.bytes, said.written, said.flops) != wanted:
             got = f"{said.bytes} bytes, {said.written} written, {said.flops} operations"
             yield f"counts {got}; the task has {wanted[0]}, {wanted[1]}, {wanted[2]}"
-        on_processor = self._environment is not None and said.fastest in task.baselines
-        if on_processor and self._missing is not None:
-            named = {name.partition("[")[0] for name in (*said.baselines, *said.failed)} | self._missing
-            for name in sorted({n.partition("[")[0] for n in task.baselines} - named):
+        if self._missing is not None:
+            own = task.gpu_baselines if self._accelerator else task.baselines
+            named = {self._program(name) for name in (*said.baselines, *said.failed, *self._missing)}
+            for name in sorted({self._program(n) for n in own} - named):
                 yield f"leaves baseline {name} of the task out"
+
+    def _program(self, name: str) -> str:
+        """What a baseline runs: its knobs, and on an accelerator the ways to run torch, are not asked for one by one."""
+        plain = name.partition("[")[0]
+        return "torch" if self._accelerator and plain.startswith("torch.") else plain
 
     def _result(self, said: AnyResult) -> Iterator[str]:
         task = self._tasks.get(said.task)

@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 from tests.support.recorded import CUBE, CUBES, GENESIS, calibration
 from tests.support.resign import Bodies, resigned
+from tests.unit.tasks.modules import graphs
 
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import artifact_id, part_id
+from kernellab.graph.live import capture_object
 from kernellab.ledger.journal import Ledger, read_entries
 from kernellab.ledger.keys import SigningKey, load_or_create_key
 from kernellab.report.audit import Audit, audit
 from kernellab.search.prune import prune
 from kernellab.tasks.builtin import TASKS
+from kernellab.tasks.modules.task import module_task
 
 Change = Callable[[Bodies], object]
 
@@ -805,6 +808,34 @@ def test_a_modules_baseline_cannot_be_exchanged_under_the_same_fingerprint(tmp_p
     folder = resigned(MODULE, tmp_path / "run", change)
     (folder / "task.json").write_bytes(text)
     assert "task.json is another task than the one that the run names" in audit(folder).problems
+
+
+@pytest.mark.parametrize(
+    ("fastest", "left_out"), [("torch-core", ""), ("torch.eager", "torch-core"), ("other", "torch")]
+)
+def test_on_a_gpu_the_baselines_are_a_gpus(fastest: str, left_out: str, tmp_path: Path) -> None:
+    """A module's core operators are a baseline of that name on either; on a GPU torch is run in several ways."""
+    torch = pytest.importorskip("torch")
+    record = graphs.module_record(capture_object(torch.nn.functional.hardswish, (torch.rand(64, 32),), "swish"))
+    task, text = module_task(record).on("cuda"), record.text()
+    assert {"torch", "torch-core"} <= {*task.gpu_baselines}
+    given = {"torch-core": ["torch-core", "torch.eager"], "torch.eager": ["torch.eager"], "other": ["torch-core"]}[
+        fastest
+    ]
+    dims = dict(task.tune[0])
+    stage = {
+        "dims": dims, "task": task.name, "baselines": {name: [[1.0], [1.0]] for name in given}, "fastest": given[0],
+        "bytes": task.least_bytes(dims), "written": sum(b.nbytes(dims) for b in task.outputs),
+        "flops": task.least_flops(dims),
+    }  # fmt: skip
+    facts = {"name": task.name, "fingerprint": task.fingerprint(), "builtin": False}
+    start = {**GENESIS, "task": facts, "shapes": [dims], "files": {"task.json": sha256_hex(text)},
+             "settings": {**GENESIS["settings"], "device": "cuda"}}  # fmt: skip
+    with Ledger.create(tmp_path / "run", start, SigningKey.generate()) as ledger:
+        ledger.append("calibration", {**calibration().model_dump(mode="json"), **stage})
+    (tmp_path / "run" / "task.json").write_bytes(text)
+    told = [p for p in audit(tmp_path / "run").problems if "leaves baseline" in p]
+    assert told == ([f"entry 1 (calibration): leaves baseline {left_out} of the task out"] if left_out else [])
 
 
 def test_a_baseline_of_the_task_cannot_be_left_out_and_another_task_of_that_name_is_remarked(tmp_path: Path) -> None:
