@@ -91,7 +91,8 @@ def step_load(step: StepFacts, sizes: Sizes, rates: Rates) -> StepLoad:
     full = waves / np.ceil(waves)
     compute = work / (rate * busy * np.maximum(full, 0.05))
     waiting = np.ceil(waves) * pieces * _STEP_S
-    seconds = rates.launch_s + np.maximum.reduce([memory, compute, waiting])
+    parts = [memory, compute, waiting] if rates.lanes > 1 else [moved / rates.bandwidth, work / rates.flops]
+    seconds = rates.launch_s + np.maximum.reduce(parts)
     return StepLoad(programs, block, pieces, warps, per_thread, resident, waves, full, waste, shared, moved, work, seconds)
 
 
