@@ -1,7 +1,7 @@
 """Gradient boosting of complete trees over binned features, in NumPy. The same rows and seed give the same forest.
 
-`groups`: rows of one task. With `centred` only differences within a task are learned: how long a task takes at all is
-nothing that a ranking needs.
+`groups`: rows of one task. Of squares, only differences within a task are learned: how long a task takes at all is nothing
+that a ranking needs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kernellab.search.prior.trees import Floats, Forest
 
 Ints = NDArray[np.int64]
 _BINS = 48
+_LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ Slope = Callable[[Floats], tuple[Floats, Floats]]
 """Of the loss, by each row's sum so far: first and second derivative."""
 
 
-def squared(targets: Floats, weights: Floats, groups: Ints, centred: bool) -> Slope:
+def squared(targets: Floats, weights: Floats, groups: Ints) -> Slope:
     def slope(sums: Floats) -> tuple[Floats, Floats]:
         wrong = sums - targets
-        return weights * (_centred(wrong, weights, groups) if centred else wrong), weights
+        return weights * _centred(wrong, weights, groups), weights
 
     return slope
 
@@ -126,28 +127,29 @@ class _Tree:
 
     def _split(self, first: int, nodes: int, node: Ints, asked: list[int], slope: Floats, curve: Floats) -> Ints:
         """One level: the best question of every node; its rows' places in the next level."""
-        best, chosen, cut = np.full(nodes, 1e-9), np.full(nodes, -1), np.zeros(nodes, np.int64)
-        for feature in asked:
-            gains = self._gains(feature, nodes, node, slope, curve)
-            where = gains.argmax(axis=1)
-            gain = gains[np.arange(nodes), where]
-            better = gain > best
-            best[better], chosen[better], cut[better] = gain[better], feature, where[better]
-        for i in np.flatnonzero(chosen >= 0):
+        if not asked:
+            return 2 * node
+        gains = self._gains(asked, nodes, node, slope, curve)
+        where = gains.argmax(axis=1)
+        gain, bins = gains[np.arange(nodes), where], gains.shape[1] // len(asked)
+        chosen, cut = np.array(asked)[where // bins], where % bins
+        for i in np.flatnonzero(gain > _LEAST_GAIN):
             self.features[first + i], self.thresholds[first + i] = chosen[i], self._edges[chosen[i]][cut[i]]
-        bins = self._binned[np.maximum(0, chosen)[node], np.arange(len(node))]
-        right = (chosen[node] >= 0) & (bins > cut[node])
+        right = (gain > _LEAST_GAIN)[node] & (self._binned[chosen[node], np.arange(len(node))] > cut[node])
         return 2 * node + right
 
-    def _gains(self, feature: int, nodes: int, node: Ints, slope: Floats, curve: Floats) -> Floats:
-        """What each cut of each node would gain; a column a cut."""
-        bins = len(self._edges[feature]) + 1
-        place = node * bins + self._binned[feature]
-        down, up = (np.bincount(place, v, nodes * bins).reshape(nodes, bins).cumsum(axis=1) for v in (slope, curve))
-        whole, weight, damping = down[:, -1:], up[:, -1:], self._how.damping
-        left, below = down[:, :-1], up[:, :-1]
+    def _gains(self, asked: list[int], nodes: int, node: Ints, slope: Floats, curve: Floats) -> Floats:
+        """What each cut of each node would gain: a row a node, the cuts of one feature beside each other."""
+        bins, shape = max(len(self._edges[f]) for f in asked) + 1, (len(asked), nodes, -1)
+        place = (np.arange(len(asked))[:, None] * nodes + node) * bins + self._binned[asked]
+        size = len(asked) * nodes * bins
+        down, up = (
+            np.bincount(place.ravel(), np.tile(v, len(asked)), size).reshape(shape).cumsum(axis=2) for v in (slope, curve)
+        )
+        whole, weight, damping = down[:, :, -1:], up[:, :, -1:], self._how.damping
+        left, below = down[:, :, :-1], up[:, :, :-1]
         gain = left**2 / (below + damping) + (whole - left) ** 2 / (weight - below + damping)
         gain = gain - whole**2 / (weight + damping)
         enough = (below >= self._how.least) & (weight - below >= self._how.least)
-        found: Floats = np.where(enough, gain, 0.0)
+        found: Floats = np.where(enough, gain, 0.0).transpose(1, 0, 2).reshape(nodes, -1)
         return found

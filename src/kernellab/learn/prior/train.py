@@ -77,26 +77,26 @@ def train(spaces: Sequence[RecordedSpace], how: Training | None = None) -> Check
     rows = rows_of(spaces)
     if len(np.unique(rows.groups[rows.worked > 0])) < 2:
         raise UsageError("there are fewer than two tasks with a kernel that works", "name more runs")
-    slowdown, chance = fit(rows, how)
-    return Checkpoint(slowdown, chance, unseen_spread(rows, spaces, how), kinds[0], _facts(spaces, how))
+    return Checkpoint(fit_slowdown(rows, how), fit_chance(rows, how), unseen_spread(rows, spaces, how), kinds[0], _facts(spaces, how))
 
 
-def fit(rows: Rows, how: Training) -> tuple[Forest, Forest]:
-    """What is slow, by the rows that worked, and what works, by all of them."""
+def fit_slowdown(rows: Rows, how: Training) -> Forest:
+    """By the rows that worked."""
     works = rows.worked > 0
     targets = np.minimum(rows.slowdowns[works], how.slowest)
     groups = np.unique(rows.groups[works], return_inverse=True)[1]
     weights = _evened(how.far + np.exp(-targets / how.near), groups)
-    slowdown = boosted(
-        rows.table[works], groups, weights, lambda w: squared(targets, w, groups, centred=True), 0.0, how.boosting, how.seed
-    )  # fmt: skip
-    even = _evened(np.ones(len(works)), rows.groups)
+    return boosted(
+        rows.table[works], groups, weights, lambda w: squared(targets, w, groups), 0.0, how.boosting, how.seed
+    )
+
+
+def fit_chance(rows: Rows, how: Training) -> Forest:
+    """By all rows."""
+    even = _evened(np.ones(len(rows.groups)), rows.groups)
     share = float(np.clip(np.average(rows.worked, weights=even), 0.02, 0.98))
-    chance = boosted(
-        rows.table, rows.groups, even, lambda w: logistic(rows.worked, w), float(np.log(share / (1 - share))), how.boosting,
-        how.seed,
-    )  # fmt: skip
-    return slowdown, chance
+    start = float(np.log(share / (1 - share)))
+    return boosted(rows.table, rows.groups, even, lambda w: logistic(rows.worked, w), start, how.boosting, how.seed)
 
 
 def _evened(weights: Floats, groups: Ints) -> Floats:
@@ -113,7 +113,7 @@ def unseen_spread(rows: Rows, spaces: Sequence[RecordedSpace], how: Training) ->
         kept = [i for i in range(len(spaces)) if i not in left]
         if not kept or not left or not rows.of(kept).worked.any():
             continue
-        forest, _ = fit(rows.of(kept), how)
+        forest = fit_slowdown(rows.of(kept), how)
         for number in left:
             own = (rows.groups == number) & (rows.worked > 0)
             wrong = forest(rows.table[own]) - np.minimum(rows.slowdowns[own], how.slowest)
