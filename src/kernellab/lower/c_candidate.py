@@ -109,7 +109,9 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
     return Written(name, text, form, tuple(_facts(stores, names, form, space) for stores in names.kernels(fusion)))
 
 
-def _facts(stores: Sequence[Store], names: FusionNames, form: str, space: Mapping[str, Sequence[int | str]]) -> StepFacts:
+def _facts(
+    stores: Sequence[Store], names: FusionNames, form: str, space: Mapping[str, Sequence[int | str]]
+) -> StepFacts:
     """Which of the steps have the form is not told apart: a candidate's choices are for all of them."""
     axes = stores[0].axes
     inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}

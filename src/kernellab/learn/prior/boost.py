@@ -59,7 +59,13 @@ def _centred(values: Floats, weights: Floats, groups: Ints) -> Floats:
 
 
 def boosted(
-    table: Floats, groups: Ints, weights: Floats, loss: Callable[[Floats], Slope], start: float, how: Boosting, seed: int
+    table: Floats,
+    groups: Ints,
+    weights: Floats,
+    loss: Callable[[Floats], Slope],
+    start: float,
+    how: Boosting,
+    seed: int,
 ) -> Forest:
     """`loss` is asked with the weights of each bag."""
     edges = [_edges(column) for column in table.T]
@@ -92,10 +98,10 @@ def _drawn_again(groups: Ints, dice: np.random.Generator) -> Floats:
 
 def _edges(column: Floats) -> Floats:
     """Values between which there are rows; float32, as a forest compares."""
-    known = np.unique(column[~np.isnan(column)].astype(np.float32))
+    known: Floats = np.unique(column[~np.isnan(column)].astype(np.float32)).astype(np.float64)
     if len(known) > _BINS:
-        known = np.unique(np.quantile(known, np.linspace(0, 1, _BINS)).astype(np.float32))
-    middles = (known[:-1].astype(np.float64) + known[1:]) / 2
+        known = np.unique(np.quantile(known, np.linspace(0, 1, _BINS)))
+    middles = (known[:-1] + known[1:]) / 2
     return np.unique(middles.astype(np.float32)).astype(np.float64)
 
 
@@ -136,7 +142,8 @@ class _Tree:
         for i in np.flatnonzero(gain > _LEAST_GAIN):
             self.features[first + i], self.thresholds[first + i] = chosen[i], self._edges[chosen[i]][cut[i]]
         right = (gain > _LEAST_GAIN)[node] & (self._binned[chosen[node], np.arange(len(node))] > cut[node])
-        return 2 * node + right
+        below: Ints = 2 * node + right
+        return below
 
     def _gains(self, asked: list[int], nodes: int, node: Ints, slope: Floats, curve: Floats) -> Floats:
         """What each cut of each node would gain: a row a node, the cuts of one feature beside each other."""
@@ -144,7 +151,8 @@ class _Tree:
         place = (np.arange(len(asked))[:, None] * nodes + node) * bins + self._binned[asked]
         size = len(asked) * nodes * bins
         down, up = (
-            np.bincount(place.ravel(), np.tile(v, len(asked)), size).reshape(shape).cumsum(axis=2) for v in (slope, curve)
+            np.bincount(place.ravel(), np.tile(v, len(asked)), size).reshape(shape).cumsum(axis=2)
+            for v in (slope, curve)
         )
         whole, weight, damping = down[:, :, -1:], up[:, :, -1:], self._how.damping
         left, below = down[:, :, :-1], up[:, :, :-1]

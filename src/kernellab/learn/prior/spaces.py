@@ -103,7 +103,9 @@ def _read(run: Run, made: Recorded) -> None:
         site = Site(dict(first.dims), rates, written, matched.spaces)
         if tried:
             made.spaces.append(
-                RecordedSpace(task.name, structure_of(task.name), dict(first.dims), rates.kind, site, tried, run.first.run)
+                RecordedSpace(
+                    task.name, structure_of(task.name), dict(first.dims), rates.kind, site, tried, run.first.run
+                )
             )
 
 

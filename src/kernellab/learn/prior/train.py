@@ -77,7 +77,9 @@ def train(spaces: Sequence[RecordedSpace], how: Training | None = None) -> Check
     rows = rows_of(spaces)
     if len(np.unique(rows.groups[rows.worked > 0])) < 2:
         raise UsageError("there are fewer than two tasks with a kernel that works", "name more runs")
-    return Checkpoint(fit_slowdown(rows, how), fit_chance(rows, how), unseen_spread(rows, spaces, how), kinds[0], _facts(spaces, how))
+    return Checkpoint(
+        fit_slowdown(rows, how), fit_chance(rows, how), unseen_spread(rows, spaces, how), kinds[0], _facts(spaces, how)
+    )
 
 
 def fit_slowdown(rows: Rows, how: Training) -> Forest:

@@ -59,7 +59,9 @@ def read_checkpoint(data: bytes, where: str) -> Checkpoint:
         forests = {head: Forest.of(_under(f"{head}_", held)) for head in _HEADS}
         if any(f.features.size and int(f.features.max()) >= len(NAMES) for f in forests.values()):
             raise ValueError("a tree asks for a feature that is not there")
-        return Checkpoint(spread=float(header["spread"]), kind=str(header["kind"]), facts=dict(header["facts"]), **forests)
+        return Checkpoint(
+            spread=float(header["spread"]), kind=str(header["kind"]), facts=dict(header["facts"]), **forests
+        )
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as err:
         raise UsageError(f"{where} is no prior: {err}", _TRAIN) from None
 

@@ -1,4 +1,7 @@
-"""What a prior expects of every combination of a search's recipes. Recipes that nobody generated are expected to be middling."""
+"""What a prior expects of every combination of a search's recipes.
+
+Recipes that nobody generated are expected to be middling.
+"""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def _chosen(space: Mapping[str, Sequence[Param]], picks: Picks) -> dict[str, Flo
             found |= {f"p_{name}_{w}": np.array([float(p.get(name) == w) for p in picks]) for w in words}
     others = [_log(v) for n, v in numbers.items() if n not in _NUMBERS]
     found["other_number"] = np.sum(others, axis=0) if others else 0.0
-    words = [i for i, n in enumerate(space) if n not in numbers and n not in _WORDS]
-    found["other_word"] = places[:, words].sum(axis=1).astype(float)
+    plain = [i for i, n in enumerate(space) if n not in numbers and n not in _WORDS]
+    found["other_word"] = places[:, plain].sum(axis=1).astype(float)
     return found
 
 

@@ -64,7 +64,9 @@ class Sizes:
 
     def param(self, name: str, step: StepFacts) -> Floats:
         fixed = (step.fixed or {}).get(name, _DEFAULTS.get(name, 1.0))
-        return self._params[name] if name in step.choices and name in self._params else np.full(self._count, float(fixed))
+        return (
+            self._params[name] if name in step.choices and name in self._params else np.full(self._count, float(fixed))
+        )
 
 
 def step_load(step: StepFacts, sizes: Sizes, rates: Rates) -> StepLoad:
@@ -80,7 +82,10 @@ def step_load(step: StepFacts, sizes: Sizes, rates: Rates) -> StepLoad:
     ])  # fmt: skip
     resident = np.maximum(1.0, np.floor(resident))
     waves = programs / (rates.units * resident)
-    moved, flying = _bytes(step, sizes), np.minimum(programs, rates.units * resident) * np.maximum(block, shared / 4) * 4
+    moved, flying = (
+        _bytes(step, sizes),
+        np.minimum(programs, rates.units * resident) * np.maximum(block, shared / 4) * 4,
+    )
     work = np.full_like(programs, step.work) * waste
     busy = np.minimum(1.0, programs / rates.units)
     memory = moved * _again(step) / (rates.bandwidth * np.minimum(1.0, flying / _IN_FLIGHT + 1e-3))
@@ -93,7 +98,9 @@ def step_load(step: StepFacts, sizes: Sizes, rates: Rates) -> StepLoad:
     waiting = np.ceil(waves) * pieces * _STEP_S
     parts = [memory, compute, waiting] if rates.lanes > 1 else [moved / rates.bandwidth, work / rates.flops]
     seconds = rates.launch_s + np.maximum.reduce(parts)
-    return StepLoad(programs, block, pieces, warps, per_thread, resident, waves, full, waste, shared, moved, work, seconds)
+    return StepLoad(
+        programs, block, pieces, warps, per_thread, resident, waves, full, waste, shared, moved, work, seconds
+    )
 
 
 def _blocks(step: StepFacts, sizes: Sizes) -> tuple[Floats, Floats, Floats, Floats, Floats]:
@@ -103,7 +110,11 @@ def _blocks(step: StepFacts, sizes: Sizes) -> tuple[Floats, Floats, Floats, Floa
     rows, length, block = sizes.at(step.rows), np.maximum(1.0, sizes.at(step.length)), sizes.param("BLOCK", step)
     none = np.zeros_like(rows)
     if step.form in _TILES:
-        beside, lanes, piece = np.maximum(1.0, sizes.at(step.lanes)), sizes.param("LANES", step), sizes.param("PIECE", step)
+        beside, lanes, piece = (
+            np.maximum(1.0, sizes.at(step.lanes)),
+            sizes.param("LANES", step),
+            sizes.param("PIECE", step),
+        )
         piece = _power(length) if step.form in _WHOLE else piece
         across, pieces = np.ceil(beside / lanes), np.ceil(length / piece)
         waste = across * lanes / beside * pieces * piece / length
@@ -128,7 +139,8 @@ def _product_blocks(step: StepFacts, sizes: Sizes) -> tuple[Floats, Floats, Floa
 
 
 def _bytes(step: StepFacts, sizes: Sizes) -> Floats:
-    return np.sum([_moved(t, sizes) for t in (*step.read, *step.written)], axis=0)
+    found: Floats = np.sum([_moved(t, sizes) for t in (*step.read, *step.written)], axis=0)
+    return found
 
 
 def _moved(traffic: Traffic, sizes: Sizes) -> Floats:
@@ -144,4 +156,3 @@ def _again(step: StepFacts) -> float:
 def _power(length: Floats) -> Floats:
     found: Floats = 2.0 ** np.ceil(np.log2(np.maximum(1.0, length)))
     return found
-

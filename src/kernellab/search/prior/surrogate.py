@@ -1,4 +1,4 @@
-"""The Gaussian process of search/surrogate.py with a prior's forecast for its mean: what it learns is where that is wrong."""
+"""The Gaussian process of the tuner with a prior's forecast for its mean: it learns where that is wrong."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class PriorSurrogate(Surrogate):
 
     def _gains(self, pending: Sequence[Combination]) -> Floats:
         if not self._values:
-            return np.exp(self._speeds - self._speeds.max(initial=-np.inf))
+            alone: Floats = np.exp(self._speeds - self._speeds.max(initial=-np.inf))
+            return alone
         values = np.array(self._values)
         wrong = values - np.array([self._forecast[c] for c in self._seen.points])
         level, weight = float(wrong.mean()), self._belief.weight

@@ -1,4 +1,7 @@
-"""Sums of small decision trees, asked with NumPy alone. Every tree is complete: a node that decides nothing sends all left."""
+"""Sums of small decision trees, asked with NumPy alone.
+
+Every tree is complete: a node that decides nothing sends all left.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class Forest:
 
     @property
     def depth(self) -> int:
-        return self.leaves.shape[1].bit_length() - 1
+        return int(self.leaves.shape[1]).bit_length() - 1
 
     def __call__(self, table: Floats) -> Floats:
         parts = [self._sum(table[i : i + _ROWS].astype(np.float32)) for i in range(0, len(table), _ROWS)]

@@ -41,8 +41,8 @@ class PolicySession(ProposerSession):
         expected = Expected(self._checkpoint, search.recipes, found.written, shape.dims, rates)
         if expected.generated:
             return PriorTuner(search.recipes, shape.seed, shape.warm, expected)
-        why = f": {found.why_not}" if found.why_not else ""
-        text = f"no candidate of {run.task.name} is generated from a graph{why}; the prior knows nothing of the others, and the tuner searches"
+        why = f" ({found.why_not})" if found.why_not else ""
+        text = f"the prior knows generated candidates alone, and {run.task.name} has none{why}: the tuner searches"
         run.append(kinds.NOTE, Note.model_validate({"prior": text}))
         run.emit(Event("note", text))
         return tuner_of(shape)
@@ -52,7 +52,8 @@ def _kept(run: ExperimentRun) -> Checkpoint:
     """The one in the run's folder, if it is the one that the run began with."""
     data = read_file(run.folder / FILE)
     if sha256_hex(data) != (Run(run.folder).genesis.files or {}).get(FILE):
-        raise UsageError(f"{run.folder / FILE} is not the prior that this run began with", "put it back, or start another run")
+        text = f"{run.folder / FILE} is not the prior that this run began with"
+        raise UsageError(text, "put it back, or start another run")
     return read_checkpoint(data, str(run.folder / FILE))
 
 
