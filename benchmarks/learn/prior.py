@@ -59,6 +59,8 @@ LEAST = 8
 """Combinations that were timed; a task with fewer is left out."""
 FOLDS = 6
 AFTER = (1, 2, 4, 8, 16)
+Made = dict[str, list[list[Combination]]]
+"""By arm and seed, what was tried in which order."""
 TODAY, POLICY, RANKED, GUESSED, ANY = "today", "policy", "prior alone", "guess alone", "random"
 
 
@@ -192,18 +194,26 @@ def guess_order(sim: Sim) -> list[Combination]:
     return ranked(sim, -np.array([guesses[c] for c in sim.speeds]))
 
 
-def orders(sim: Sim, prior: Trained, seeds: int, most: int, belief: Belief) -> dict[str, list[list[Combination]]]:
+def orders(sim: Sim, prior: Trained, seeds: int, most: int, belief: Belief) -> Made:
     def shuffled(seed: int) -> list[Combination]:
         return random.Random(seed).sample(list(sim.speeds), len(sim.speeds))
 
-    expected = prior.expected(sim)
     return {
-        TODAY: [course(OnRecord(sim, s), sim, most) for s in range(seeds)],
-        POLICY: [course(PriorOnRecord(sim, s, expected, belief), sim, most) for s in range(seeds)],
+        TODAY: todays(sim, seeds, most),
+        POLICY: policys(sim, prior, seeds, most, belief),
         RANKED: [prior_order(sim, prior)[:most]],
         GUESSED: [guess_order(sim)[:most]],
         ANY: [shuffled(s)[:most] for s in range(seeds)],
     }
+
+
+def todays(sim: Sim, seeds: int, most: int) -> list[list[Combination]]:
+    return [course(OnRecord(sim, s), sim, most) for s in range(seeds)]
+
+
+def policys(sim: Sim, prior: Trained, seeds: int, most: int, belief: Belief) -> list[list[Combination]]:
+    expected = prior.expected(sim)
+    return [course(PriorOnRecord(sim, s, expected, belief), sim, most) for s in range(seeds)]
 
 
 def for_choosing(structure: str) -> bool:
@@ -229,21 +239,14 @@ def clustered(one: Sequence[float], other: Sequence[float], structures: Sequence
     return math.exp(low), math.exp(high)
 
 
-Made = dict[str, list[list[Combination]]]
-
-
-def simulate(
-    spaces: Sequence[RecordedSpace], asked: Sequence[int], how: Training, belief: Belief, options: argparse.Namespace
-) -> list[tuple[Sim, Made]]:
+def with_priors(spaces: Sequence[RecordedSpace], asked: Sequence[int], how: Training) -> list[tuple[Sim, Trained]]:
     """Every asked space with a prior trained on all others but those of its fold."""
     rows, found = rows_of(spaces), []
     for fold in folds([spaces[i].structure for i in asked], FOLDS):
         left = {asked[i] for i in fold}
         prior = trained(rows, spaces, [i for i in range(len(spaces)) if i not in left], how)
-        for number in sorted(left):
-            sim = Sim(spaces[number])
-            if len(sim.near) >= LEAST:
-                found.append((sim, orders(sim, prior, options.seeds, options.trials, belief)))
+        sims = [Sim(spaces[number]) for number in sorted(left)]
+        found += [(sim, prior) for sim in sims if len(sim.near) >= LEAST]
     return found
 
 
@@ -282,26 +285,37 @@ def report(found: Sequence[tuple[Sim, Made]]) -> dict[str, object]:
 
 
 def choose(spaces: Sequence[RecordedSpace], options: argparse.Namespace) -> None:
-    """Settings, on the structures that the figure does not use: forests by their rank, belief by searches."""
-    base = Training()
-    for trees, depth, far, near in itertools.product((100, 200), (3, 5), (0.1, 0.5), (0.2,)):
-        how = replace(base, boosting=replace(Boosting(), trees=trees, depth=depth), far=far, near=near)
-        _said(f"trees {trees} depth {depth} far {far} near {near}", spaces, how, BELIEF, options)
-    for spread, weight, apart, first in itertools.product((0.5, 1.0), (4.0, 16.0), (0.0, 1.0), (1, 3)):
+    """Settings, on the structures that the figure does not use: forests by their ranking alone, belief by searches."""
+    every = range(len(spaces))
+    today: dict[str, float] = {}
+    ways = []
+    for trees, depth, far, damping, slowest in itertools.product((75, 150), (3, 4, 6), (0.1, 0.5), (5.0, 20.0), (1.0,)):
+        boosting = replace(Boosting(), trees=trees, depth=depth, damping=damping)
+        how = replace(Training(), boosting=boosting, far=far, slowest=slowest)
+        found = with_priors(spaces, every, how)
+        for sim, _ in found:
+            if sim.space.label not in today:
+                today[sim.space.label] = _mean(sim, todays(sim, options.seeds, options.trials))
+        against = [today[sim.space.label] for sim, _ in found]
+        alone = ratio([_mean(sim, [prior_order(sim, prior)]) for sim, prior in found], against)[0]
+        spread = statistics.fmean(prior.checkpoint.spread for _, prior in found)
+        ways.append((alone, how, found))
+        print(
+            f"trees {trees} depth {depth} far {far} damping {damping}: alone over today {alone:.3f}, off {spread:.3f}",
+            flush=True,
+        )
+    ways.sort(key=lambda way: way[0])
+    _, how, found = ways[0]
+    print(f"belief, with {how}")
+    against = [today[sim.space.label] for sim, _ in found]
+    for spread, weight, apart, first in itertools.product((0.5, 1.0, 2.0), (4.0, 32.0), (0.0, 0.5, 1.0), (1, 3)):
         belief = Belief(spread=spread, weight=weight, apart=apart, first=first)
-        _said(f"spread {spread} weight {weight} apart {apart} first {first}", spaces, base, belief, options)
+        means = [_mean(sim, policys(sim, prior, options.seeds, options.trials, belief)) for sim, prior in found]
+        print(f"{belief}: policy over today {ratio(means, against)[0]:.3f}", flush=True)
 
 
-def _said(
-    label: str, spaces: Sequence[RecordedSpace], how: Training, belief: Belief, options: argparse.Namespace
-) -> None:
-    found = simulate(spaces, range(len(spaces)), how, belief, options)
-
-    def trials(arm: str) -> list[float]:
-        return [statistics.fmean(sim.trials(o) for o in made[arm]) for sim, made in found]
-
-    policy, alone = (ratio(trials(arm), trials(TODAY))[0] for arm in (POLICY, RANKED))
-    print(f"{label}: policy over today {policy:.3f}, prior alone {alone:.3f} ({len(found)} tasks)", flush=True)
+def _mean(sim: Sim, made: Sequence[Sequence[Combination]]) -> float:
+    return statistics.fmean(sim.trials(order) for order in made)
 
 
 def main() -> None:
@@ -324,7 +338,8 @@ def main() -> None:
         choose(chosen_on, options)
         return
     asked = [i for i, s in enumerate(spaces) if not for_choosing(s.structure)]
-    found = simulate(spaces, asked, Training(), BELIEF, options)
+    asked_of = with_priors(spaces, asked, Training())
+    found = [(sim, orders(sim, prior, options.seeds, options.trials, BELIEF)) for sim, prior in asked_of]
     print("every task")
     said = {"every": report(found)}
     if hard := [one for one in found if one[0].hard]:

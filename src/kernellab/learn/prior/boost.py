@@ -21,12 +21,14 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class Boosting:
-    """`bags`: forests that are averaged, each over tasks drawn again; `share`: of the features that a tree may ask for."""
+    """`bags`: forests that are averaged, each over tasks drawn again; `share`: of the features that a tree may ask for;
+    `rows`: the share of the rows that it is grown with."""
 
     trees: int = 150
     depth: int = 4
     rate: float = 0.08
     share: float = 0.4
+    rows: float = 0.5
     damping: float = 5.0
     least: float = 3.0
     bags: int = 4
@@ -76,8 +78,10 @@ def boosted(
         slope = loss(weights * _drawn_again(groups, dice) if how.bags > 1 else weights)
         sums = np.full(len(table), start)
         for _ in range(how.trees):
-            tree = _Tree(binned, edges, *slope(sums), how, dice)
-            sums += tree.leaves[tree.at]
+            shown = np.flatnonzero(dice.random(len(table)) < how.rows) if how.rows < 1 else slice(None)
+            down, up = slope(sums)
+            tree = _Tree(binned[:, shown], edges, down[shown], up[shown], how, dice)
+            sums += tree(binned)
             features.append(tree.features)
             thresholds.append(tree.thresholds)
             leaves.append(tree.leaves / how.bags)
@@ -100,7 +104,7 @@ def _edges(column: Floats) -> Floats:
     """Values between which there are rows; float32, as a forest compares."""
     known: Floats = np.unique(column[~np.isnan(column)].astype(np.float32)).astype(np.float64)
     if len(known) > _BINS:
-        known = np.unique(np.quantile(known, np.linspace(0, 1, _BINS)))
+        known = np.unique(np.quantile(known, np.linspace(0, 1, _BINS)).astype(np.float64))
     middles = (known[:-1] + known[1:]) / 2
     return np.unique(middles.astype(np.float32)).astype(np.float64)
 
@@ -112,24 +116,29 @@ def _bins(column: Floats, edges: Floats) -> Ints:
 
 
 class _Tree:
-    """`at`: the leaf of every row."""
-
     def __init__(
         self, binned: Ints, edges: list[Floats], slope: Floats, curve: Floats, how: Boosting, dice: np.random.Generator
     ) -> None:
         self._binned, self._edges, self._how = binned, edges, how
         inner = (1 << how.depth) - 1
         self.features, self.thresholds = np.zeros(inner, np.int64), np.full(inner, np.inf)
+        self._cuts = np.full(inner, np.iinfo(np.int64).max)
         usable = [f for f, cut in enumerate(edges) if len(cut)]
         count = min(len(usable), max(1, round(how.share * len(usable))))
         asked = sorted(dice.choice(usable, count, replace=False).tolist()) if usable else []
         node = np.zeros(binned.shape[1], np.int64)
         for level in range(how.depth):
             node = self._split((1 << level) - 1, 1 << level, node, asked, slope, curve)
-        self.at = node
         size = 1 << how.depth
         down, up = np.bincount(node, slope, size), np.bincount(node, curve, size)
         self.leaves: Floats = -how.rate * down / (up + how.damping)
+
+    def __call__(self, binned: Ints) -> Floats:
+        """Of all rows, those too that it was not grown with."""
+        node, rows = np.zeros(binned.shape[1], np.int64), np.arange(binned.shape[1])
+        for _ in range(self._how.depth):
+            node = 2 * node + 1 + (binned[self.features[node], rows] > self._cuts[node])
+        return self.leaves[node - len(self.features)]
 
     def _split(self, first: int, nodes: int, node: Ints, asked: list[int], slope: Floats, curve: Floats) -> Ints:
         """One level: the best question of every node; its rows' places in the next level."""
@@ -140,7 +149,8 @@ class _Tree:
         gain, bins = gains[np.arange(nodes), where], gains.shape[1] // len(asked)
         chosen, cut = np.array(asked)[where // bins], where % bins
         for i in np.flatnonzero(gain > _LEAST_GAIN):
-            self.features[first + i], self.thresholds[first + i] = chosen[i], self._edges[chosen[i]][cut[i]]
+            self.features[first + i], self._cuts[first + i] = chosen[i], cut[i]
+            self.thresholds[first + i] = self._edges[chosen[i]][cut[i]]
         right = (gain > _LEAST_GAIN)[node] & (self._binned[chosen[node], np.arange(len(node))] > cut[node])
         below: Ints = 2 * node + right
         return below

@@ -17,12 +17,6 @@ def shipped(kind: str) -> Path | None:
     return found[0] if found else None
 
 
-def check_named(named: str) -> None:
-    """Refuse a file before anything is opened for it."""
-    if named:
-        read_checkpoint(read_file(Path(named)), named)
-
-
 def prior_file(named: str, kind: str) -> bytes:
     """The bytes of the named file, or of the shipped one for this kind of device; refused where it is for another kind."""
     path = Path(named) if named else shipped(kind)

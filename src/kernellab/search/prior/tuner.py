@@ -14,7 +14,7 @@ from kernellab.search.surrogate import Combination, Surrogate
 from kernellab.search.tune import SurrogateTuner
 
 BELIEF = Belief()
-_LISTED = 20_000
+_LISTED = 8_000
 """Of a larger space so many are drawn."""
 _BEST, _OTHERS = 1_500, 500
 """Of those that are kept: the best expected, and any."""

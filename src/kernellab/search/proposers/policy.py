@@ -18,7 +18,7 @@ from kernellab.search.experiment_run import ExperimentRun
 from kernellab.search.prior.checkpoint import Checkpoint, read_checkpoint, read_file
 from kernellab.search.prior.expected import Expected
 from kernellab.search.prior.rates import rates_of
-from kernellab.search.prior.shipped import FILE, check_named, prior_file
+from kernellab.search.prior.shipped import FILE, prior_file
 from kernellab.search.prior.tuner import PriorTuner
 from kernellab.search.proposers.base import ProposerKind, ProposerSession, SearchContext, ShapeContext
 from kernellab.search.proposers.tuner import tuner_of
@@ -63,5 +63,5 @@ def _files(argument: str, device: str) -> dict[str, bytes]:
 
 PROPOSER = ProposerKind(
     "policy", "policy[:FILE], the tuner behind a prior that was learned from runs", PolicySession, argument="may",
-    check=check_named, files=_files,
+    files=_files,
 )  # fmt: skip

@@ -13,7 +13,7 @@ HOW = Boosting(trees=80, depth=3, rate=0.2, share=1.0, damping=1.0, bags=1)
 
 
 def centred(values: np.ndarray) -> np.ndarray:
-    return values - np.array([values[GROUPS == g].mean() for g in GROUPS])
+    return values - np.array([values[g == GROUPS].mean() for g in GROUPS])
 
 
 def test_a_product_of_two_features_is_learned_within_tasks() -> None:

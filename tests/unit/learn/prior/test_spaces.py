@@ -9,8 +9,8 @@ import pytest
 from tests.support.recorded import CUBE
 
 from kernellab.core.errors import LedgerFault
-from kernellab.ledger.run import Run
 from kernellab.learn.prior.spaces import read_spaces, runs_in, structure_of
+from kernellab.ledger.run import Run
 
 SUITE = Path(__file__).parents[4] / "runs" / "lab-cpu"
 ONE = SUITE / "runs" / "masked_softmax-f32"

@@ -14,7 +14,7 @@ from tests.support.planted import QUICK, eight_warps, planted
 from kernellab.core.errors import UsageError
 from kernellab.learn.prior.train import table_of, train
 from kernellab.search.prior.checkpoint import MOST_BYTES, Checkpoint, read_checkpoint
-from kernellab.search.prior.shipped import check_named, prior_file, shipped
+from kernellab.search.prior.shipped import prior_file, shipped
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_another_kind_of_device_and_a_missing_file_are_refused(made: Checkpoint,
     with pytest.raises(UsageError, match="trained on runs of 'cuda', and this run is on 'cpu'"):
         prior_file(str(file), "cpu")
     with pytest.raises(UsageError, match="cannot be read"):
-        check_named(str(tmp_path / "none.npz"))
+        prior_file(str(tmp_path / "none.npz"), "cuda")
     with pytest.raises(UsageError, match="no prior is shipped for 'cpu'"):
         prior_file("", "cpu")
 
