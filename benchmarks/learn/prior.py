@@ -131,6 +131,9 @@ class PriorOnRecord(OnRecord, PriorTuner):
         self._put_first = self._prior.leading()
         self._first = list(self._put_first)
 
+    def _drawn(self, dice: random.Random, count: int) -> list[Combination]:
+        return list(self._sim.speeds)
+
 
 def course(tuner: SurrogateTuner, sim: Sim, most: int) -> list[Combination]:
     order: list[Combination] = []

@@ -24,7 +24,7 @@ class Boosting:
     """`bags`: forests that are averaged, each over tasks drawn again; `share`: of the features that a tree may ask for;
     `rows`: the share of the rows that it is grown with."""
 
-    trees: int = 150
+    trees: int = 100
     depth: int = 4
     rate: float = 0.08
     share: float = 0.4
@@ -96,7 +96,7 @@ def _drawn_again(groups: Ints, dice: np.random.Generator) -> Floats:
     """How often each row's task comes in a bag: drawn with repetition, and a little of each is always there."""
     count = int(groups.max()) + 1
     times = np.bincount(dice.integers(0, count, count), minlength=count)
-    found: Floats = (0.1 + 0.9 * times)[groups]
+    found: Floats = (0.1 + 0.9 * times.astype(np.float64))[groups]
     return found
 
 

@@ -123,20 +123,20 @@ def _tried(trials: Sequence[AnyTrial], book: RewardBook, matched: _Matched, left
 
 
 class _Matched:
-    """Which of today's plans a recorded candidate follows: the one of its text, else of its name and parameters."""
+    """Which of today's plans a recorded candidate follows: the one of its text, else of its name and parameters. `spaces`:
+    the choices as they were then, in their order."""
 
     def __init__(self, run: Run, written: Sequence[Written]) -> None:
-        self._run = run
-        self._texts = {w.text: i for i, w in enumerate(written)}
-        self._names = {w.name: i for i, w in enumerate(written)}
+        self._places: dict[str, int] = {}
         self.spaces = [space_in(w.text) for w in written]
-        self._known: dict[str, int | None] = {}
+        texts, names = {w.text: i for i, w in enumerate(written)}, {w.name: i for i, w in enumerate(written)}
+        for kept in run.start.candidates:
+            text = run.store.get(kept.source).decode()
+            place = texts.get(text, names.get(kept.name))
+            if place is None or kept.name != written[place].name:
+                continue
+            if set(own := space_in(text)) == set(self.spaces[place]):
+                self._places[kept.source], self.spaces[place] = place, own
 
     def place(self, trial: AnyTrial) -> int | None:
-        source = trial.proposal.source
-        if source not in self._known:
-            text = self._run.source(trial)
-            named = self._names.get(trial.proposal.name)
-            same = named is not None and set(self.spaces[named]) == set(trial.proposal.params)
-            self._known[source] = self._texts.get(text, named if same else None)
-        return self._known[source]
+        return self._places.get(trial.proposal.source)

@@ -27,7 +27,7 @@ class Training:
     boosting: Boosting = field(default_factory=Boosting)
     slowest: float = 1.5
     near: float = 0.3
-    far: float = 0.3
+    far: float = 0.2
     seed: int = 0
 
 

@@ -16,13 +16,15 @@ from kernellab.search.surrogate import Combination, Floats, Surrogate, expected_
 class Belief:
     """How far a prior is believed. `spread`: of its errors, in multiples of what it had on unseen graphs; `weight`: trials
     that this counts for; `chance`: trials that its chance to work counts for; `apart`: how much less a combination like
-    one of the first is worth, in the same spreads."""
+    one of the first is worth, in the same spreads. `authors`: how many of the candidates' first choices come before all
+    others, the best expected first; `first`: how many come before trials are asked."""
 
     spread: float = 1.0
     weight: float = 4.0
     chance: float = 1.0
     apart: float = 1.0
-    first: int = 3
+    authors: int = 2
+    first: int = 4
 
 
 class PriorSurrogate(Surrogate):
@@ -47,13 +49,16 @@ class PriorSurrogate(Surrogate):
         super().learn(combination, value)
 
     def leading(self) -> list[Combination]:
-        """The first to try: the best expected, and those that are worth most beside it without being like it."""
+        """The first to try: authors' first choices, then those that are worth most without being like what stands there."""
         worth = self._speeds + np.log(np.maximum(self._odds, 1e-3))
+        authors = np.array([not any(picks) for _, picks in self._pool.points])
         chosen: list[int] = []
         likest = np.zeros(len(worth))
-        for _ in range(min(self._belief.first, len(worth))):
+        for number in range(min(self._belief.first, len(worth))):
             left = worth - self._belief.apart * self._spread * likest
             left[chosen] = -np.inf
+            if number < self._belief.authors and np.isfinite(left[authors]).any():
+                left[~authors] = -np.inf
             chosen.append(int(np.argmax(left)))
             likest = np.maximum(likest, self._pool.alike(self._pool.points[chosen[-1]]))
         return [self._pool.points[i] for i in chosen]
