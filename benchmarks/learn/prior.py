@@ -7,8 +7,8 @@ simulation may try what was recorded and nothing else; it is told what was recor
 3 % of the best that was recorded for that task (one more than there are, where a search never gets there).
 
 Whatever has one structure (numbers, sizes and the type aside) is on one side. A third of the structures, drawn by their
-digest, is for choosing settings (--choose) and for training; the figure is for the others, each fold of them left out of
-training in turn. Arms: today's order and tuner (every candidate at its first choices, then the Gaussian process), the
+digest, is for choosing settings (--choose); the figure is for the others. Each fold of those that are asked about is left
+out of training in turn, and everything else is trained on. Runs that do not pass the audit are left out. Arms: today's order and tuner (every candidate at its first choices, then the Gaussian process), the
 policy (the prior's first, then the process with the prior for its mean), the prior's ranking alone, the generator's own
 guess of time as a ranking, and random search.
 """
@@ -32,7 +32,7 @@ import numpy as np
 from kernellab.build.base import Candidate
 from kernellab.core.ids import digest
 from kernellab.learn.prior.boost import Boosting
-from kernellab.learn.prior.spaces import RecordedSpace, read_spaces
+from kernellab.learn.prior.spaces import RecordedSpace, read_spaces, runs_in
 from kernellab.learn.prior.train import (
     Rows,
     Training,
@@ -46,6 +46,7 @@ from kernellab.learn.prior.train import (
 from kernellab.measurement.stats import Estimate
 from kernellab.propose.base import Idea, TrialOutcome
 from kernellab.propose.recipe import Recipe
+from kernellab.report.audit import audit
 from kernellab.search.prior.checkpoint import Checkpoint
 from kernellab.search.prior.expected import Expected
 from kernellab.search.prior.features import NAMES
@@ -276,6 +277,7 @@ def report(found: Sequence[tuple[Sim, Made]]) -> dict[str, object]:
             "mean": statistics.fmean(means[arm]),
             "shares": shares.tolist(),
         }
+    print(f"who is right at the first trial, over today: {ratio([1.0] * len(found), means[TODAY])[0]:.3f}")
     for arm, against in ((POLICY, TODAY), (RANKED, TODAY), (POLICY, ANY), (TODAY, ANY)):
         for what, values in (("medians", medians), ("means", means)):
             mean, low, high = ratio(values[arm], values[against])
@@ -287,32 +289,25 @@ def report(found: Sequence[tuple[Sim, Made]]) -> dict[str, object]:
     return said
 
 
-def choose(spaces: Sequence[RecordedSpace], options: argparse.Namespace) -> None:
+def choose(spaces: Sequence[RecordedSpace], asked: Sequence[int], options: argparse.Namespace) -> None:
     """Settings, on the structures that the figure does not use: forests by their ranking alone, belief by searches."""
-    every = range(len(spaces))
     today: dict[str, float] = {}
     ways = []
-    for trees, depth, far, damping, slowest in itertools.product((75, 150), (3, 4, 6), (0.1, 0.5), (5.0, 20.0), (1.0,)):
-        boosting = replace(Boosting(), trees=trees, depth=depth, damping=damping)
-        how = replace(Training(), boosting=boosting, far=far, slowest=slowest)
-        found = with_priors(spaces, every, how)
+    for trees, depth, far in itertools.product((50, 100), (3, 4), (0.05, 0.2, 0.5)):
+        how = replace(Training(), boosting=replace(Boosting(), trees=trees, depth=depth), far=far)
+        found = with_priors(spaces, asked, how)
         for sim, _ in found:
             if sim.space.label not in today:
                 today[sim.space.label] = _mean(sim, todays(sim, options.seeds, options.trials))
         against = [today[sim.space.label] for sim, _ in found]
         alone = ratio([_mean(sim, [prior_order(sim, prior)]) for sim, prior in found], against)[0]
-        spread = statistics.fmean(prior.checkpoint.spread for _, prior in found)
         ways.append((alone, how, found))
-        print(
-            f"trees {trees} depth {depth} far {far} damping {damping}: alone over today {alone:.3f}, off {spread:.3f}",
-            flush=True,
-        )
-    ways.sort(key=lambda way: way[0])
-    _, how, found = ways[0]
+        print(f"trees {trees} depth {depth} far {far}: prior alone over today {alone:.3f}", flush=True)
+    _, how, found = min(ways, key=lambda way: way[0])
     print(f"belief, with {how}")
     against = [today[sim.space.label] for sim, _ in found]
-    for spread, weight, apart, first in itertools.product((0.5, 1.0, 2.0), (4.0, 32.0), (0.0, 0.5, 1.0), (1, 3)):
-        belief = Belief(spread=spread, weight=weight, apart=apart, first=first)
+    for slope, fades, authors, first in itertools.product((0.0, 0.5), (0.0, 10.0), (0, 1, 2), (2, 3)):
+        belief = Belief(slope=slope, fades=fades, authors=authors, first=first)
         means = [_mean(sim, policys(sim, prior, options.seeds, options.trials, belief)) for sim, prior in found]
         print(f"{belief}: policy over today {ratio(means, against)[0]:.3f}", flush=True)
 
@@ -330,22 +325,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     started = time.perf_counter()
-    recorded = read_spaces(options.folder)
+    found = {run: audit(run).problems for folder in options.folder for run in runs_in(folder)}
+    for run, problems in found.items():
+        if problems:
+            print(f"{run.name} is left out, it does not pass the audit: {problems[0]}")
+    recorded = read_spaces([run for run, problems in found.items() if not problems])
     spaces = recorded.spaces
-    chosen_on = [s for s in spaces if for_choosing(s.structure)]
     print(
         f"{len(spaces)} spaces, {sum(len(s.tried) for s in spaces)} trials; left out: {dict(recorded.left_out)}",
         file=sys.stderr,
     )
     if options.choose:
-        choose(chosen_on, options)
+        choose(spaces, [i for i, s in enumerate(spaces) if for_choosing(s.structure)], options)
         return
     asked = [i for i, s in enumerate(spaces) if not for_choosing(s.structure)]
     asked_of = with_priors(spaces, asked, Training())
-    found = [(sim, orders(sim, prior, options.seeds, options.trials, BELIEF)) for sim, prior in asked_of]
+    done = [(sim, orders(sim, prior, options.seeds, options.trials, BELIEF)) for sim, prior in asked_of]
     print("every task")
-    said = {"every": report(found)}
-    if hard := [one for one in found if one[0].hard]:
+    said = {"every": report(done)}
+    if hard := [one for one in done if one[0].hard]:
         print("\nthose where at most one combination in ten is about as fast as the best")
         said["hard"] = report(hard)
     print(f"{options.seeds} seeds, {time.perf_counter() - started:.0f} s")

@@ -94,17 +94,19 @@ def prior(
     from kernellab.learn.prior.train import Training, train
     from kernellab.report.audit import audit
 
-    folders = [folder for given in runs for folder in runs_in(given)]
-    for folder in folders:
-        if (found := audit(folder)).problems:
-            raise UsageError(f"{folder} does not pass the audit: {found.problems[0]}", "leave it out")
-    recorded = read_spaces(folders)
+    found = {folder: audit(folder).problems for given in runs for folder in runs_in(given)}
+    refused = {str(folder): problems[0] for folder, problems in found.items() if problems}
+    for name, problem in refused.items():
+        _say(f"{name} is left out, it does not pass the audit: {problem}", as_json)
+    if len(refused) == len(found):
+        raise UsageError("none of the runs passes the audit", "see what is wrong with one: klab audit RUN")
+    recorded = read_spaces([folder for folder, problems in found.items() if not problems])
     made = train(recorded.spaces, Training(seed=seed))
     data = made.data()
     out.write_bytes(data)
     facts = {"file": str(out), "bytes": len(data), "kind": made.kind, "spread": made.spread, **made.facts}
     if as_json:
-        print_json({"status": "trained", **facts, "left_out": dict(recorded.left_out)})
+        print_json({"status": "trained", **facts, "left_out": dict(recorded.left_out), "refused": refused})
         return
     for reason, count in recorded.left_out.items():
         _say(f"{count} trials left out: {reason}", as_json)

@@ -14,17 +14,23 @@ from kernellab.search.surrogate import Combination, Floats, Surrogate, expected_
 
 @dataclass(frozen=True)
 class Belief:
-    """How far a prior is believed. `spread`: of its errors, in multiples of what it had on unseen graphs; `weight`: trials
-    that this counts for; `chance`: trials that its chance to work counts for; `apart`: how much less a combination like
-    one of the first is worth, in the same spreads. `authors`: how many of the candidates' first choices come before all
-    others, the best expected first; `first`: how many come before trials are asked."""
+    """How far a prior is believed; chosen on recorded spaces (benchmarks/learn/prior.py --choose).
+
+    `spread`: of its errors, in multiples of what it had on unseen graphs; `weight`: trials that this counts for; `chance`:
+    trials that its chance to work counts for. `slope`: how far the size of its differences may be from what trials show, as
+    a share (0: not at all); `fades`: after so many trials half of the differences are left. `first`: how many come before
+    trials have a say, of which so many are `authors`, candidates at their first choices; `apart`: how much less one that is
+    like another of them is worth, in spreads.
+    """
 
     spread: float = 1.0
     weight: float = 4.0
     chance: float = 1.0
     apart: float = 1.0
+    slope: float = 0.5
+    fades: float = 10.0
     authors: int = 2
-    first: int = 4
+    first: int = 3
 
 
 class PriorSurrogate(Surrogate):
@@ -67,16 +73,30 @@ class PriorSurrogate(Surrogate):
         if not self._values:
             alone: Floats = np.exp(self._speeds - self._speeds.max(initial=-np.inf))
             return alone
-        values = np.array(self._values)
-        wrong = values - np.array([self._forecast[c] for c in self._seen.points])
-        level, weight = float(wrong.mean()), self._belief.weight
-        off = float(((wrong - level) ** 2).sum())
-        scale = float(np.sqrt((weight * self._spread**2 + off) / (weight + len(values))))
+        values, forecast = np.array(self._values), np.array([self._forecast[c] for c in self._seen.points])
+        slope = self._slope(values, forecast)
+        wrong = values - slope * forecast
+        level = float(wrong.mean())
+        scale = self._scale(wrong - level)
         weights = self._factor @ ((wrong - level) / scale)
-        expected = level + self._speeds + scale * (weights @ self._solved)
+        expected = level + slope * self._speeds + scale * (weights @ self._solved)
         spread = scale * np.sqrt(np.maximum(1e-9, 1 - self._explained(pending)))
         gains: Floats = spread * expected_gain((expected - float(values.max())) / spread)
         return gains
+
+    def _slope(self, values: Floats, forecast: Floats) -> float:
+        """How much of the forecast's differences the trials show: 1 before any, 0 where they show nothing of them."""
+        if not self._belief.slope:
+            return 1.0
+        steep, seen = (self._factor @ (v - v.mean()) for v in (forecast, values))
+        noise = (self._scale((values - values.mean()) - (forecast - forecast.mean())) / self._belief.slope) ** 2
+        found = (float(steep @ seen) + noise) / (float(steep @ steep) + noise)
+        fades = self._belief.fades
+        return min(1.5, max(0.0, found)) * (fades / (fades + len(values)) if fades else 1.0)
+
+    def _scale(self, wrong: Floats) -> float:
+        weight = self._belief.weight
+        return float(np.sqrt((weight * self._spread**2 + float(wrong @ wrong)) / (weight + len(wrong))))
 
     def _chances(self) -> Floats:
         counts = self._belief.chance
