@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from kernellab.cli.options import Device, Json, named, out_option
 from kernellab.cli.pages import print_json
+from kernellab.core.errors import UsageError
 from kernellab.core.settings import load_settings
 
 if TYPE_CHECKING:
@@ -78,6 +80,40 @@ def grpo(
     settings = Reinforcement(steps, prompts, group, rate, longest, beta, most_masked=most_masked, seed=seed)
     with open_service(_terms(task, backend, widest, device), rewards or _folder("learn")) as service:
         _told(reinforce(model, service, out, settings), as_json)
+
+
+@learn.command()
+def prior(
+    runs: Annotated[list[Path], typer.Argument(parser=named, metavar="RUN...", help="Runs, or folders of runs.")],
+    out: Annotated[Path, out_option("The file to write it to, for --proposer policy:FILE.")],
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a prior over generated kernels from runs that pass the audit; failures are rows like any other."""
+    from kernellab.learn.prior.spaces import read_spaces, runs_in
+    from kernellab.learn.prior.train import Training, train
+    from kernellab.report.audit import audit
+
+    found = {folder: audit(folder).problems for given in runs for folder in runs_in(given)}
+    refused = {str(folder): problems[0] for folder, problems in found.items() if problems}
+    for name, problem in refused.items():
+        _say(f"{name} is left out, it does not pass the audit: {problem}", as_json)
+    if len(refused) == len(found):
+        raise UsageError("none of the runs passes the audit", "see what is wrong with one: klab audit RUN")
+    recorded = read_spaces([folder for folder, problems in found.items() if not problems])
+    made = train(recorded.spaces, Training(seed=seed))
+    data = made.data()
+    out.write_bytes(data)
+    facts = {"file": str(out), "bytes": len(data), "kind": made.kind, "spread": made.spread, **made.facts}
+    if as_json:
+        print_json({"status": "trained", **facts, "left_out": dict(recorded.left_out), "refused": refused})
+        return
+    for reason, count in recorded.left_out.items():
+        _say(f"{count} trials left out: {reason}", as_json)
+    sys.stdout.write(
+        f"{made.facts['trials']} trials of {made.facts['tasks']} tasks, {made.facts['structures']} structures; "
+        f"unseen ones are off by a factor of {math.exp(made.spread):.2f}; the prior is in {out} ({len(data) >> 10} KiB)\n"
+    )
 
 
 @learn.command("eval")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kernellab.lower.about import about
 from kernellab.lower.c_math import POLYNOMIALS
@@ -11,11 +11,13 @@ from kernellab.lower.emit_c import CWriter
 from kernellab.lower.emit_c_send import SendWriter, can_send
 from kernellab.lower.emit_c_tile import SPACE as TILES
 from kernellab.lower.emit_c_tile import VECTORS, TileWriter
-from kernellab.lower.fusion import Fusion
+from kernellab.lower.facts import StepFacts
+from kernellab.lower.fusion import Fusion, evaluated
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sends import Send, send_of
+from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
 from kernellab.lower.tiles import tile_of
 from kernellab.lower.values import Apply, Reduce, Value, walk
@@ -103,7 +105,18 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
         f'"""{about(fusion, _WHY[form])}"""', "", f"FLAGS = [{flags}]", f"SPACE = {spaced(space)}", "",
         f'SOURCE = r"""\n{source}\n"""', "", "", _launch(fusion, names, kernels, space), "",
     ])  # fmt: skip
-    return Written(f"{form}_{safe(fusion.graph.record.name, set()).lower()}", text)
+    name = f"{form}_{safe(fusion.graph.record.name, set()).lower()}"
+    return Written(name, text, form, tuple(_facts(stores, names, form, space) for stores in names.kernels(fusion)))
+
+
+def _facts(
+    stores: Sequence[Store], names: FusionNames, form: str, space: Mapping[str, Sequence[int | str]]
+) -> StepFacts:
+    """Which of the steps have the form is not told apart: a candidate's choices are for all of them."""
+    axes = stores[0].axes
+    inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
+    extent = Extent(axes, sorted(inside, key=lambda a: a.name), axes[-1:])
+    return step_facts(form, stores, names.tensors, names.sizes, tuple(space), extent, model=evaluated)
 
 
 def _space(source: str) -> dict[str, list[int | str]]:

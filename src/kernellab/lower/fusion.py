@@ -121,7 +121,7 @@ def _kernels(graph: Graph, cuts: frozenset[Key], sizes: Mapping[str, int], model
         stores = tuple(inliner.stores([key]))
         found.append(stores)
         times, scanned = model(stores, sizes), scan_of(stores) is not None
-        work += sum(times[v] * _own(v, sizes) for v in times)
+        work += _worked(times, sizes)
         for node, value in inliner.written():
             if node not in cuts and not scanned and graph.nodes[node[0]].op.split(".")[1] in _SCANS:
                 spent[node], once[node] = math.inf, 0.0
@@ -136,6 +136,15 @@ def _kernels(graph: Graph, cuts: frozenset[Key], sizes: Mapping[str, int], model
 
 def _elements(graph: Graph, node: Key, sizes: Mapping[str, int]) -> int:
     return math.prod(e.at(sizes) for e in graph.shape(node))
+
+
+def work_of(stores: Sequence[Store], sizes: Mapping[str, int], model: Model) -> float:
+    """The operations of one kernel, roughly, at these sizes."""
+    return _worked(model(stores, sizes), sizes)
+
+
+def _worked(times: Counter[Value], sizes: Mapping[str, int]) -> float:
+    return sum(times[v] * _own(v, sizes) for v in times)
 
 
 def evaluated(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value]:

@@ -39,6 +39,7 @@ class FusionNames:
 
     def __init__(self, fusion: Fusion) -> None:
         record = fusion.graph.record
+        self.sizes = fusion.sizes
         taken: set[str] = {s.name for s in record.symbols}
         self._names: dict[str, str] = {}
         self.inputs = [self._new(i.name, taken) for i in record.inputs]

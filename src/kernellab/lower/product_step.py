@@ -14,6 +14,7 @@ from kernellab.lower.phases import phased
 from kernellab.lower.product import Product, operand_of, points, product_of
 from kernellab.lower.product_plan import Packed, few, packed, parted, splits
 from kernellab.lower.sizes import Size, times_text
+from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelStep, Space, Tensor
 from kernellab.lower.triton_step import plain_step
 
@@ -111,7 +112,11 @@ class _Work:
         text = CopyWriter(name, stores, self._names.tensors, parts).kernel()
         given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
         count = times_text(a.extent for a in stores[0].axes)
-        return KernelStep(text, (f"    {name}[(triton.cdiv({count}, 1024),)]({given}, BLOCK=1024, num_warps=4)",), {})
+        call = f"    {name}[(triton.cdiv({count}, 1024),)]({given}, BLOCK=1024, num_warps=4)"
+        fixed = {"BLOCK": 1024, "WARPS": 4}
+        extent = Extent(stores[0].axes, (), stores[0].axes[-1:])
+        facts = step_facts("copy", stores, self._names.tensors, self._sizes, (), extent, fixed=fixed)
+        return KernelStep(text, (call,), {}, facts)
 
     def step(self, name: str, store: Store, in_parts: Set[str] = frozenset(), edged: bool = False) -> KernelStep:
         product = product_of(self._names.flat([store]), edged)
@@ -127,7 +132,11 @@ class _Work:
         chosen = choices(self._short, bool(in_parts))
         given = [*text.tensors, *(f"{s}={s}" for s in (*text.sizes, *chosen))]
         call = f"    {name}[({grid},)]({', '.join(given)}, num_warps=WARPS, num_stages=STAGES)"
-        return KernelStep(text, (call,), self._space(product, (*chosen, *text.sizes), bool(in_parts)))
+        space = self._space(product, (*chosen, *text.sizes), bool(in_parts))
+        extent = Extent(product.store.axes, product.along)
+        form = "product_in_parts" if in_parts else "product"
+        facts = step_facts(form, [product.store], self._names.tensors, self._sizes, tuple(space), extent, product)
+        return KernelStep(text, (call,), space, facts)
 
     def _blocked(self, product: Product) -> bool:
         """Whether the last axis of the sums is long enough for steps of its own."""

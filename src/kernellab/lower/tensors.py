@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kernellab.lower.facts import StepFacts
 from kernellab.lower.sizes import Size
 
 Space = Mapping[str, Sequence[int | str]]
@@ -22,10 +23,12 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Written:
-    """The text of a candidate, and a name for it."""
+    """The text of a candidate, and a name for it; `form`: the plan that its steps follow, `steps`: what they are."""
 
     name: str
     text: str
+    form: str = ""
+    steps: tuple[StepFacts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class KernelStep:
     text: KernelText
     call: tuple[str, ...]
     space: Space
+    facts: StepFacts
 
 
 def spaced(space: Space) -> str:

@@ -124,7 +124,8 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
         f'"""{about(fusion, why)}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
         f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
     ])  # fmt: skip
-    return Written(f"{plan.name}_{safe(fusion.graph.record.name, set()).lower()}_triton", text)
+    name = f"{plan.name}_{safe(fusion.graph.record.name, set()).lower()}_triton"
+    return Written(name, text, plan.name, tuple(step.facts for step in steps))
 
 
 def _joins(body: str) -> str:

@@ -11,7 +11,9 @@ from kernellab.lower.names import FusionNames
 from kernellab.lower.rows import Rows, rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import times_text
+from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelStep
+from kernellab.lower.values import Reduce, walk
 
 _MOST = 65_536
 """Elements of a row that one program holds."""
@@ -66,7 +68,18 @@ def plain_step(
                 '        raise ValueError("rows this long do not fit the registers of one program")',
             ]
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
-    return KernelStep(text, tuple(lines), space)
+    fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
+    facts = step_facts(form, stores, names.tensors, names.sizes, tuple(space), _extent(stores, form, rows), fixed=fixed)
+    return KernelStep(text, tuple(lines), space, facts)
+
+
+def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
+    """What a program has one of, what it goes along, and what lies beside it."""
+    if form == "flat" or rows is None:
+        inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
+        return Extent(stores[0].axes, sorted(inside, key=lambda a: a.name), stores[0].axes[-1:])
+    beside = rows.chosen[-1:] if form in ("tile", "tile_loop", "scan_tile") else ()
+    return Extent(rows.chosen, rows.along, beside)
 
 
 def _choices(form: Form, length: int) -> dict[str, list[int]]:

@@ -10,15 +10,17 @@ from kernellab.core.targets import targets_on
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.candidates import written
 from kernellab.lower.site import NotLowered
+from kernellab.lower.tensors import Written
 from kernellab.tasks.spec import Task
 
 
 @dataclass(frozen=True)
 class Generated:
-    """`why_not` says why there are none."""
+    """`why_not` says why there are none; `written`: what the generator knows of each."""
 
     candidates: tuple[Candidate, ...] = ()
     why_not: str = ""
+    written: tuple[Written, ...] = ()
 
 
 def generated_candidates(task: Task, device: str) -> Generated:
@@ -49,6 +51,6 @@ def _generated(graph: _Graph, device: str, sizes: tuple[tuple[str, int], ...], p
     languages = dict.fromkeys(target.language.name for target in targets_on(device))
     try:
         found = [w for language in languages for w in written(graph.record, language, dict(sizes), precision)]
-        return Generated(tuple(Candidate(w.text, w.name) for w in found))
+        return Generated(tuple(Candidate(w.text, w.name) for w in found), written=tuple(found))
     except NotLowered as err:
         return Generated(why_not=str(err))

@@ -86,6 +86,11 @@ def _filled(texts: dict[str, str], match: re.Match[str]) -> str:
     return texts.get(match[1], match[0])
 
 
+def space_in(text: str) -> dict[str, list[Param]]:
+    """The SPACE of a text that is known to be plain, as generated ones are; {} where there is none."""
+    return dict(_constant(text, "SPACE", {}))
+
+
 def _constant(text: str, name: str, default: Any) -> Any:
     """A constant of a candidate file, read without running it."""
     node = _assigned(text, name)

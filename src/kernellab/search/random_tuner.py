@@ -44,10 +44,14 @@ class RandomTuner:
         if found is None:
             return None
         self._pending[found] = None
-        number, picks = found
-        recipe = self._recipes[number]
-        params = {k: v[pick] for (k, v), pick in zip(recipe.space.items(), picks, strict=True)}
-        return _idea(recipe, params, found in self._warm)
+        return self._idea(found)
+
+    def _idea(self, found: Combination) -> Idea:
+        recipe = self._recipes[found[0]]
+        if found in self._warm:
+            why = f"warm start from the nearest shape: {recipe.why}"
+            return Idea(recipe.candidate, params_of(recipe, found), why, "warm-start")
+        return Idea(recipe.candidate, params_of(recipe, found), recipe.why)
 
     def tell(self, outcomes: Sequence[TrialOutcome]) -> None:
         for outcome in outcomes:
@@ -92,6 +96,5 @@ def combinations(recipe: Recipe) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(len(v)) for v in recipe.space.values()))
 
 
-def _idea(recipe: Recipe, params: dict[str, Param], warm: bool) -> Idea:
-    why = f"warm start from the nearest shape: {recipe.why}" if warm else recipe.why
-    return Idea(recipe.candidate, params, why, "warm-start" if warm else "recipe")
+def params_of(recipe: Recipe, combination: Combination) -> dict[str, Param]:
+    return {k: v[pick] for (k, v), pick in zip(recipe.space.items(), combination[1], strict=True)}

@@ -70,10 +70,12 @@ def run_search(
     `profiled`: say of every shape's best confirmed kernel what bounds it. `proved`: the task's judge was tried already.
     """
     question = science or Question(NO_MODEL)
-    needs_some = choose(settings.proposer, question.science.model)[0].needs == "recipes"
+    kind, argument = choose(settings.proposer, question.science.model)
+    needs_some = kind.needs == "recipes"
     if settings.sampled:
         check_sampler(settings.sampler)
     task, settings, candidates = known_candidates(locator, settings, extra)
+    files = {**question.files(), **kind.files(argument, settings.device)}
     remarks = () if proved else _prove(task, emit)
     if question.pytorch:
         check_pytorch(question.pytorch, task)
@@ -86,7 +88,7 @@ def run_search(
         if needs_some:
             _refuse_nothing(task, settings.device, candidates)
         started = partial(ExperimentRun.start, opened, folder, chosen, candidates, "search")
-        with started(science=question.data(), files=question.files(), remarks=remarks) as run:
+        with started(science=question.data(), files=files, remarks=remarks) as run:
             keep_templates(folder, question.templates)
             request = SearchRequest(question, settings.proposer, borrowed=borrowed, profiled=profiled)
             return _end(run, *search(run, chosen, candidates, request))

@@ -105,15 +105,19 @@ class Surrogate:
         weights = self._factor @ y
         expected = weights @ self._solved
         scale = max(_LEAST_SCALE, float(weights @ weights) / count)
+        spread = np.sqrt(scale * np.maximum(1e-9, 1 - self._explained(pending)))
+        gains: Floats = spread * expected_gain((expected - float(y.max())) / spread)
+        return gains
+
+    def _explained(self, pending: Sequence[Combination]) -> Floats:
+        """The share of each candidate's variance that is known, once what is pending is."""
         before = self._seen, self._factor, self._solved
         self._seen = self._seen.copy()
         for combination in pending:
             self._see(combination)
-        explained = np.einsum("ij,ij->j", self._solved, self._solved)
+        explained: Floats = np.einsum("ij,ij->j", self._solved, self._solved)
         self._seen, self._factor, self._solved = before
-        spread = np.sqrt(scale * np.maximum(1e-9, 1 - explained))
-        gains: Floats = spread * _expected_gain((expected - float(y.max())) / spread)
-        return gains
+        return explained
 
     def _chances(self) -> Floats:
         """A failure says nothing about speed, and little about what is far from it: the share of what works among the
@@ -197,7 +201,7 @@ def _worth_knowing(values: Sequence[float]) -> list[int]:
     return sorted([*best, *others[-_KEPT:]])
 
 
-def _expected_gain(z: Floats) -> Floats:
+def expected_gain(z: Floats) -> Floats:
     """Of a standard normal variable's part above -z."""
     below = np.array([math.erfc(-v / math.sqrt(2)) / 2 for v in z.tolist()])
     density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)

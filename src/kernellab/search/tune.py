@@ -27,8 +27,6 @@ _CANDIDATES = 2000
 _FRESH = 8
 """Random combinations that join the candidates of a large space at each proposal."""
 _FASTEST = 5
-_BLIND = 3
-"""Trials before the surrogate is asked."""
 _ANYTHING = 0.03
 
 
@@ -46,18 +44,27 @@ def check_sampler(sampler: Sampler) -> None:
 
 
 class SurrogateTuner(RandomTuner):
-    """The combination with the largest expected improvement."""
+    """The combination with the largest expected improvement. `blind`: trials before the surrogate is asked."""
+
+    blind = 3
 
     def __init__(self, recipes: Sequence[Recipe], seed: int, warm: Warm) -> None:
         super().__init__(recipes, seed, warm)
-        self._surrogate = Surrogate(recipes)
+        self._surrogate = self._made()
         self._pool: set[Combination] = set()
         self._small = sum(r.size for r in recipes) <= _CANDIDATES
         if self._small:
             self._consider((i, c) for i, r in enumerate(recipes) for c in combinations(r))
         else:
             dice = random.Random(f"{seed} pool")
-            self._consider(self._anything(dice) for _ in range(_CANDIDATES))
+            self._consider(self._drawn(dice, _CANDIDATES))
+
+    def _made(self) -> Surrogate:
+        return Surrogate(self._recipes)
+
+    def _drawn(self, dice: random.Random, count: int) -> list[Combination]:
+        """The first candidates of a space that is too large for all of it."""
+        return [self._anything(dice) for _ in range(count)]
 
     def _learned(self, combination: Combination) -> None:
         self._surrogate.learn(combination, self._known[combination])
@@ -70,7 +77,7 @@ class SurrogateTuner(RandomTuner):
         new = [i for i, c in enumerate(candidates) if self._new(c)]
         if not new:
             return None
-        if len(self._known) < _BLIND or dice.random() < _ANYTHING:
+        if len(self._known) < self.blind or dice.random() < _ANYTHING:
             return candidates[dice.choice(new)]
         gains = self._surrogate.improvement(list(self._pending))[new]
         best = float(gains.max())

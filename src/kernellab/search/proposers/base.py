@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -58,11 +58,17 @@ class ProposerSession:
         self.close()
 
 
+def _no_files(argument: str, device: str) -> Mapping[str, bytes]:
+    return {}
+
+
 @dataclass(frozen=True)
 class ProposerKind:
-    """`needs`: what it cannot do without: a usable candidate file, a model, or an argument behind its name.
+    """`needs`: what it cannot do without: a usable candidate file, a model, or an argument behind its name. `argument`:
+    "may" where it does without one too.
 
-    `check` refuses an argument before anything is opened. `in_order`: trials follow the order of its ideas, also where
+    `check` refuses an argument before anything is opened. `files`: what the run's folder is to keep of it, by the argument
+    and the kind of device; the run's first entry names them. `in_order`: trials follow the order of its ideas, also where
     builds run ahead, so that the record depends on no clock.
     """
 
@@ -72,6 +78,8 @@ class ProposerKind:
     needs: Literal["recipes", "model", "argument"] = "recipes"
     in_order: bool = False
     check: Callable[[str], object] = str
+    argument: Literal["", "may"] = ""
+    files: Callable[[str, str], Mapping[str, bytes]] = _no_files
 
 
 def for_each_shape(make: Callable[[ShapeContext], Proposer]) -> Callable[[SearchContext], ProposerSession]:

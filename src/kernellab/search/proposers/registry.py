@@ -15,6 +15,7 @@ BUILT_IN = {
     "recipes": "kernellab.search.proposers.recipes",
     "replay": "kernellab.search.proposers.replay",
     "scientist": "kernellab.search.proposers.scientist",
+    "policy": "kernellab.search.proposers.policy",
 }
 """Names and modules, in the order of lists for people. Each module is read when it is asked for."""
 _added: dict[str, ProposerKind] = {}
@@ -45,7 +46,7 @@ def choose(wanted: str, model: str) -> tuple[ProposerKind, str]:
     if (kind.needs == "model") != bool(model):
         fix = "leave --model out" if model else "name one: --model openai:NAME (docs/scientist.md)"
         raise UsageError(f"the proposer '{name}' {'takes no' if model else 'needs a'} model", fix)
-    if (kind.needs == "argument") != bool(argument):
+    if (kind.needs == "argument") != bool(argument) and not kind.argument:
         what = "takes nothing behind its name" if argument else "needs something behind its name"
         raise UsageError(f"the proposer '{name}' {what}", kind.about)
     kind.check(argument)

@@ -73,7 +73,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones_before_there_is_a_folder
 ) -> None:
     with pytest.raises(UsageError) as refused:
         run_search(str(task_file), settings("oracle"), tmp_path / "run", SHAPES)
-    assert refused.value.fix == "the known ones: tuner, recipes, replay, scientist"
+    assert refused.value.fix == "the known ones: tuner, recipes, replay, scientist, policy"
     assert not (tmp_path / "run").exists()
 
 
