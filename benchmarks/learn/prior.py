@@ -1,6 +1,6 @@
 """Does a learned prior shorten a search for graphs that it has never seen? Simulated on recorded runs.
 
-    python benchmarks/learn/prior.py FOLDER... [--seeds 20] [--trials 60] [--choose] [--out FILE.json]
+    python benchmarks/learn/prior.py FOLDER... [--seeds 20] [--trials 60] [--ahead 1] [--choose] [--out FILE.json]
 
 FOLDER holds runs whose trials were drawn at random over all generated candidates and their parameters. A search of the
 simulation may try what was recorded and nothing else; it is told what was recorded. Counted: trials until one is within
@@ -136,10 +136,25 @@ class PriorOnRecord(OnRecord, PriorTuner):
         return list(self._sim.speeds)
 
 
-def course(tuner: SurrogateTuner, sim: Sim, most: int) -> list[Combination]:
+@dataclass(frozen=True)
+class Length:
+    """How often and how long is searched. `ahead`: so many are asked for before the first of them is told, as many as are
+    built at a time."""
+
+    seeds: int
+    most: int
+    ahead: int
+
+
+def course(tuner: SurrogateTuner, sim: Sim, length: Length) -> list[Combination]:
     order: list[Combination] = []
-    while len(order) < most and not _done(sim, order) and (asked := tuner.ask(1)):
-        (idea,) = asked
+    waiting: list[Idea] = []
+    while len(order) < length.most and not _done(sim, order):
+        while len(waiting) < length.ahead and (asked := tuner.ask(1)):
+            waiting += asked
+        if not waiting:
+            break
+        idea = waiting.pop(0)
         found = tuner._combination(idea.candidate.name, idea.params)
         assert found is not None
         order.append(found)
@@ -198,26 +213,26 @@ def guess_order(sim: Sim) -> list[Combination]:
     return ranked(sim, -np.array([guesses[c] for c in sim.speeds]))
 
 
-def orders(sim: Sim, prior: Trained, seeds: int, most: int, belief: Belief) -> Made:
+def orders(sim: Sim, prior: Trained, length: Length, belief: Belief) -> Made:
     def shuffled(seed: int) -> list[Combination]:
         return random.Random(seed).sample(list(sim.speeds), len(sim.speeds))
 
     return {
-        TODAY: todays(sim, seeds, most),
-        POLICY: policys(sim, prior, seeds, most, belief),
-        RANKED: [prior_order(sim, prior)[:most]],
-        GUESSED: [guess_order(sim)[:most]],
-        ANY: [shuffled(s)[:most] for s in range(seeds)],
+        TODAY: todays(sim, length),
+        POLICY: policys(sim, prior, length, belief),
+        RANKED: [prior_order(sim, prior)[: length.most]],
+        GUESSED: [guess_order(sim)[: length.most]],
+        ANY: [shuffled(s)[: length.most] for s in range(length.seeds)],
     }
 
 
-def todays(sim: Sim, seeds: int, most: int) -> list[list[Combination]]:
-    return [course(OnRecord(sim, s), sim, most) for s in range(seeds)]
+def todays(sim: Sim, length: Length) -> list[list[Combination]]:
+    return [course(OnRecord(sim, s), sim, length) for s in range(length.seeds)]
 
 
-def policys(sim: Sim, prior: Trained, seeds: int, most: int, belief: Belief) -> list[list[Combination]]:
+def policys(sim: Sim, prior: Trained, length: Length, belief: Belief) -> list[list[Combination]]:
     expected = prior.expected(sim)
-    return [course(PriorOnRecord(sim, s, expected, belief), sim, most) for s in range(seeds)]
+    return [course(PriorOnRecord(sim, s, expected, belief), sim, length) for s in range(length.seeds)]
 
 
 def for_choosing(structure: str) -> bool:
@@ -289,7 +304,7 @@ def report(found: Sequence[tuple[Sim, Made]]) -> dict[str, object]:
     return said
 
 
-def choose(spaces: Sequence[RecordedSpace], asked: Sequence[int], options: argparse.Namespace) -> None:
+def choose(spaces: Sequence[RecordedSpace], asked: Sequence[int], length: Length) -> None:
     """Settings, on the structures that the figure does not use: forests by their ranking alone, belief by searches."""
     today: dict[str, float] = {}
     ways = []
@@ -298,7 +313,7 @@ def choose(spaces: Sequence[RecordedSpace], asked: Sequence[int], options: argpa
         found = with_priors(spaces, asked, how)
         for sim, _ in found:
             if sim.space.label not in today:
-                today[sim.space.label] = _mean(sim, todays(sim, options.seeds, options.trials))
+                today[sim.space.label] = _mean(sim, todays(sim, length))
         against = [today[sim.space.label] for sim, _ in found]
         alone = ratio([_mean(sim, [prior_order(sim, prior)]) for sim, prior in found], against)[0]
         ways.append((alone, how, found))
@@ -308,7 +323,7 @@ def choose(spaces: Sequence[RecordedSpace], asked: Sequence[int], options: argpa
     against = [today[sim.space.label] for sim, _ in found]
     for slope, fades, authors, first in itertools.product((0.0, 0.5), (0.0, 10.0), (0, 1, 2), (2, 3)):
         belief = Belief(slope=slope, fades=fades, authors=authors, first=first)
-        means = [_mean(sim, policys(sim, prior, options.seeds, options.trials, belief)) for sim, prior in found]
+        means = [_mean(sim, policys(sim, prior, length, belief)) for sim, prior in found]
         print(f"{belief}: policy over today {ratio(means, against)[0]:.3f}", flush=True)
 
 
@@ -321,10 +336,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument(
+        "--ahead", type=int, default=1, help="asked for before the first is told; a GPU of 16 cores has 18"
+    )
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    started = time.perf_counter()
+    started, length = time.perf_counter(), Length(options.seeds, options.trials, options.ahead)
     found = {run: audit(run).problems for folder in options.folder for run in runs_in(folder)}
     for run, problems in found.items():
         if problems:
@@ -336,11 +354,11 @@ def main() -> None:
         file=sys.stderr,
     )
     if options.choose:
-        choose(spaces, [i for i, s in enumerate(spaces) if for_choosing(s.structure)], options)
+        choose(spaces, [i for i, s in enumerate(spaces) if for_choosing(s.structure)], length)
         return
     asked = [i for i, s in enumerate(spaces) if not for_choosing(s.structure)]
     asked_of = with_priors(spaces, asked, Training())
-    done = [(sim, orders(sim, prior, options.seeds, options.trials, BELIEF)) for sim, prior in asked_of]
+    done = [(sim, orders(sim, prior, length, BELIEF)) for sim, prior in asked_of]
     print("every task")
     said = {"every": report(done)}
     if hard := [one for one in done if one[0].hard]:

@@ -49,7 +49,7 @@ def plain_step(
     rows = _along_scan(stores) or rows_of(stores)
     text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
     chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
-    known = _choices(form, math.prod(a.extent.at(sizes) for a in rows.along) if rows else 0)
+    known = _choices(form, _length(rows, sizes) if rows else 0)
     space = {n: known[n] for n in [*chosen, *(["PARTS"] if "PARTS" in text.sizes else [])]}
     given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes)])
     lines: list[str] = []
@@ -82,9 +82,15 @@ def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
     return Extent(rows.chosen, rows.along, beside)
 
 
+def _length(rows: Rows, sizes: Mapping[str, int]) -> int:
+    """Of a row at these sizes; 0 where it has as many parts as are yet to be chosen."""
+    names = {name for a in rows.along for name in a.extent.symbols}
+    return math.prod(a.extent.at(sizes) for a in rows.along) if names <= set(sizes) else 0
+
+
 def _choices(form: Form, length: int) -> dict[str, list[int]]:
     """`length`: of a row, where there are rows."""
-    if form == "row":
+    if form == "row" and length:
         return {**_CHOICES, "WARPS": _warps_for(length)}
     return {**_CHOICES, **_LONG_CHOICES} if form == "row_loop" and length >= _LONG else _CHOICES
 
