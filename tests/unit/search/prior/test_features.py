@@ -55,10 +55,11 @@ def test_parameters_that_nobody_knows_are_counted_and_break_nothing() -> None:
     known = site_of("rows")
     spaces = [{**s, "UNROLL": [1, 2, 4], "ORDER": ["up", "down"]} for s in known.spaces]
     site = Site(known.dims, known.rates, known.written, spaces)
-    table = features(site, 0, [{"WARPS": 4, "UNROLL": 4, "ORDER": "down"}, {"WARPS": 4, "UNROLL": 1, "ORDER": "up"}])
+    first = {name: choices[0] for name, choices in known.spaces[0].items()}
+    table = features(site, 0, [{**first, "UNROLL": 4, "ORDER": "down"}, {**first, "UNROLL": 1, "ORDER": "up"}])
     assert column(table, "other_number").tolist() == [2.0, 0.0]
     assert column(table, "other_word").tolist() == [1.0, 0.0]
-    assert column(table, "at_first").tolist() == pytest.approx([1 / 3, 1.0])
+    assert column(table, "at_first").tolist() == pytest.approx([len(first) / (len(first) + 2), 1.0])
 
 
 def test_a_candidate_without_facts_has_a_row_all_the_same() -> None:

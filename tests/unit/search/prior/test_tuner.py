@@ -50,7 +50,10 @@ def key(idea: Idea) -> tuple[str, str]:
 
 def test_the_first_of_an_unseen_graph_is_what_was_good_elsewhere(prior: Checkpoint) -> None:
     ideas = drive(tuner(prior), as_planted, 3)
-    assert [i.params["WARPS"] for i in ideas] == [4, 4, 8], "authors' first choices come before what was learned"
+    firsts = {recipe.candidate.name: recipe.first for recipe in recipes_of(site_of("shares"))}
+    for idea in ideas[:2]:
+        assert idea.params == firsts[idea.candidate.name], "authors' first choices come before what was learned"
+    assert ideas[2].params["WARPS"] == 8
     assert {i.origin for i in ideas} == {"policy"}
     assert all(i.params.get("BLOCK") != 4096 for i in ideas), "what did not build elsewhere is not tried first"
     assert ideas[0].why.startswith("put first by the prior")
