@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kernellab.graph.record import GraphRecord
+from kernellab.lower.attention import attended, attention_of
 from kernellab.lower.c_candidate import c_candidates
 from kernellab.lower.fusion import evaluated_apart, fuse
 from kernellab.lower.product import counted
@@ -31,8 +32,17 @@ def _written(record: GraphRecord, language: str, sizes: Mapping[str, int], preci
     if language == "c":
         return c_candidates(fuse(record, sizes))
     if language == "triton":
-        return triton_candidates(fuse(record, sizes, counted(evaluated_apart)), precision)
+        return _for_triton(record, sizes, precision)
     return []
+
+
+def _for_triton(record: GraphRecord, sizes: Mapping[str, int], precision: str) -> list[Written]:
+    """Attention in one kernel first, where there is some; and without."""
+    plain = counted(evaluated_apart)
+    fused = fuse(record, sizes, attended(plain))
+    if not any(attention_of(stores) for stores in fused.kernels):
+        return triton_candidates(fused, precision)
+    return [*triton_candidates(fused, precision), *triton_candidates(fuse(record, sizes, plain), precision)]
 
 
 @contextmanager

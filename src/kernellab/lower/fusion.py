@@ -29,6 +29,7 @@ _COSTS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 4.0, "sqrt": 4.0, "rsqrt": 
           "float": 0.5, "int": 0.5, "neg": 0.5, "abs": 0.5, "lt": 0.5, "gt": 0.5, "le": 0.5, "ge": 0.5}  # fmt: skip
 _FUNCTION = 12.0
 _MOST_CUTS = 200
+_MOST_ROUNDS = 4
 _MOST_NODES, _DEEP = 1_000, 60
 """Of a graph; and in a row of nodes that are written one into the other."""
 _SCANS = ("cumsum", "cumprod", "cummax", "cummin")
@@ -89,11 +90,15 @@ class _Plan:
 
 
 def _fewer(plan: _Plan, needed: frozenset[Key], replanned: Callable[[frozenset[Key]], _Plan]) -> _Plan:
-    """Without those that were stored before others made it needless, the largest first."""
-    for key in sorted(plan.stored, key=lambda k: (-plan.stored[k], k)):
-        if key not in needed:
-            other = replanned(frozenset(plan.stored) - {key})
-            plan = other if other.worst is None and other.cost <= plan.cost else plan
+    """Without those that were stored before others made it needless, the largest first; again, where that made more so."""
+    for _ in range(_MOST_ROUNDS):
+        before = plan
+        for key in sorted(before.stored, key=lambda k: (-before.stored[k], k)):
+            if key not in needed:
+                other = replanned(frozenset(plan.stored) - {key})
+                plan = other if other.worst is None and other.cost <= plan.cost else plan
+        if plan is before:
+            break
     return plan
 
 

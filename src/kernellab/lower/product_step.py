@@ -17,6 +17,7 @@ from kernellab.lower.sizes import Size, times_text
 from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelStep, Space, Tensor
 from kernellab.lower.triton_step import plain_step
+from kernellab.lower.values import Value
 
 Kind = Literal["product", "packed", "parted"]
 _TENSOR_CORES = "tensor cores make blocks of the products; what comes behind a product is done before it is stored."
@@ -28,7 +29,7 @@ PRODUCT_WHY: dict[Kind, str] = {
 _SHORT = ("bfloat16", "float16")
 _SIDES = [128, 64, 256, 32, 16]
 _NARROW = 64
-_PRECISIONS = {
+PRECISIONS = {
     "ieee": ["bf16x6", "tf32x3", "ieee"], "tf32": ["tf32", "bf16x6"], "bf16": ["bf16", "tf32"], "f16": ["f16", "tf32"],
 }  # fmt: skip
 """By the contract: what the factors may lose, the fastest first."""
@@ -154,17 +155,21 @@ class _Work:
         steps = [64, 32, 128] if self._short else [32] if in_parts else [32, 64, 16]
         space: dict[str, Sequence[int | str]] = {
             "BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": steps, "GROUP_M": [16, 4, 8, 1] if in_parts else [8, 16, 4, 1],
-            "PRECISION": _PRECISIONS[self._precision], "SPLITS": splits(product, self._sizes),
+            "PRECISION": PRECISIONS[self._precision], "SPLITS": splits(product, self._sizes),
         }  # fmt: skip
         space = {name: space[name] for name in space if name in chosen}
         return {**space, "STAGES": [3, 2, 4], "WARPS": [4, 8] if small or in_parts else [8, 4]}
 
 
 def _short(product: Product, names: FusionNames, fusion: Fusion) -> str:
-    """The 16-bit type of both factors: of all floats in the graph, or of the two tensors that are multiplied as they are."""
+    return short_type((product.one, product.two), names, fusion)
+
+
+def short_type(factors: Sequence[Value], names: FusionNames, fusion: Fusion) -> str:
+    """The 16-bit type of all factors: of all floats in the graph, or of the tensors that are multiplied as they are."""
     floats: set[str] = {t.dtype for t in fusion.graph.types.values() if t.is_float}
     if len(floats) > 1:
-        operands = [operand_of(f) for f in (product.one, product.two)]
+        operands = [operand_of(f) for f in factors]
         floats = {names.tensors[o.load.tensor].dtype if o is not None else "float32" for o in operands}
     (dtype, *more) = sorted(floats)
     return dtype if dtype in _SHORT and not more else ""

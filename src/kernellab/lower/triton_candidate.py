@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kernellab.lower.about import about
-from kernellab.lower.emit_product import dot_text
+from kernellab.lower.attention import attention_of
+from kernellab.lower.attention_step import ATTENTION_WHY, attention_step
+from kernellab.lower.emit_blocks import dot_text
 from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
@@ -39,8 +41,8 @@ _FLAT: list[Form] = ["flat"]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _ORDER = (
-    "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK", "LANES",
-    "PIECE", "WARPS",
+    "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK",
+    "LANES", "PIECE", "WARPS",
 )  # fmt: skip
 _SHORT = 64
 """Elements that one thread reduces by itself."""
@@ -59,7 +61,10 @@ class _Plan:
 def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     """One for each form that suits some kernel of the fusion; with products on tensor cores first."""
     names = FusionNames(fusion)
-    kernels = names.kernels(fusion, along=True)
+    alone = [stores for stores in fusion.kernels if not _attends(fusion, stores)]
+    if not alone:
+        return [_written(fusion, _Plan("attention", "flat"), precision)]
+    kernels = names.kernels(replace(fusion, kernels=tuple(alone)), along=True)
     products = [p for stores in kernels if names.real == "float" and (p := product_of(stores)) is not None]
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
     if products:
@@ -69,7 +74,14 @@ def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
         plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
         plans += [_Plan(kind, others[0], kind) for kind in more]
         plans += plain
+    if len(alone) < len(fusion.kernels):
+        plans = [replace(plan, name=f"attention_{plan.name}") for plan in plans]
     return [_written(fusion, plan, precision) for plan in plans]
+
+
+def _attends(fusion: Fusion, stores: Sequence[Store]) -> bool:
+    found = attention_of(stores)
+    return found is not None and found.fits(fusion.sizes)
 
 
 def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
@@ -105,6 +117,9 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
     names = FusionNames(fusion)
     steps: list[KernelStep] = []
     for given, stores in zip(fusion.kernels, names.kernels(fusion, along=True), strict=True):
+        if _attends(fusion, given):
+            steps.append(attention_step(f"step{len(steps)}", given, names, fusion, precision))
+            continue
         if plan.products and product_of(stores) is not None:
             steps += product_steps(plan.products, given, names, fusion, precision, len(steps))
             continue
@@ -120,6 +135,7 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
     extra = _joins(body) + dot_text(body)
     why = PRODUCT_WHY[plan.products] if plan.products else _WHY[plan.way]
+    why = ATTENTION_WHY if plan.name.startswith("attention") else why
     text = "\n".join([
         f'"""{about(fusion, why)}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
         f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",

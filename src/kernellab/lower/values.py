@@ -249,7 +249,7 @@ def _folded(function: str, args: list[Any]) -> Any:
 
 def _shorter(function: str, args: tuple[Value, ...]) -> Value | None:
     """What needs no operation. Floats times zero keep their NaN, and stay."""
-    if function == "float" and args[0].kind == "float":
+    if function in ("float", "int") and args[0].kind == function:
         return args[0]
     values = [a.value if isinstance(a, Number) else None for a in args]
     if function == "add" and 0 in values and all(a.kind == args[0].kind for a in args):
@@ -262,4 +262,16 @@ def _shorter(function: str, args: tuple[Value, ...]) -> Value | None:
         return args[0]
     if function == "where" and args[1] is args[2]:
         return args[1]
+    if function == "and" and True in values:
+        return args[1 - values.index(True)]
+    if function == "ne" and values[1] == 0 and (told := _from_bool(args[0])) is not None:
+        return told
     return None
+
+
+def _from_bool(value: Value) -> Value | None:
+    """What is true or false, where a number is made of that."""
+    if value.kind == "bool":
+        return value
+    made = isinstance(value, Apply) and value.function in ("float", "int")
+    return _from_bool(value.children()[0]) if made else None

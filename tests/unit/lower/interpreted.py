@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 import triton.language as tl
-from tests.unit.lower.products import SUBJECTS, record_of
+from tests.unit.lower.products import ATTENTION, SUBJECTS, record_of
 from triton.runtime import interpreter
 
 from kernellab.graph.evaluate import evaluate
@@ -19,7 +19,7 @@ from kernellab.graph.record import GraphRecord, sizes_from
 from kernellab.lower.candidates import written
 
 CHOICES: dict[str, list[Any]] = {
-    "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "SPLITS": [3], "STAGES": [1],
+    "QUERIES": [16, 32], "KEYS": [16, 16, 32], "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "SPLITS": [3], "STAGES": [1],
     "PRECISION": ["bf16x6", "bf16x6", "tf32x3", "ieee"], "BLOCK": [16], "PIECE": [4], "LANES": [8], "PARTS": [3], "WARPS": [1],
 }  # fmt: skip
 """In turn, as often as the longest of those that a text has."""
@@ -45,7 +45,7 @@ def main(folder: str, *names: str) -> None:
 def interpret(name: str, folder: str) -> None:
     record, subject = record_of(name), SUBJECTS[name]
     for found in written(record, "triton", subject.sizes(record)):
-        if not found.name.startswith(("product", "packed", "parted")):
+        if not found.name.startswith("attention" if name in ATTENTION else ("product", "packed", "parted")):
             continue
         for shapes in (subject.shapes, *subject.others):
             check(record, found.name, found.text, shapes, subject.dtype, folder)

@@ -56,6 +56,38 @@ def gated(x: Any, w: Any, v: Any) -> Any:
     return functional.silu(x @ w) * (x @ v)
 
 
+def softened(q: Any, k: Any, v: Any) -> Any:
+    return torch.softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, -1) @ v
+
+
+def causal(q: Any, k: Any, v: Any) -> Any:
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def shared_keys(q: Any, k: Any, v: Any) -> Any:
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def biased(q: Any, k: Any, v: Any, bias: Any) -> Any:
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
+
+def filled(q: Any, k: Any, v: Any) -> Any:
+    """Keys up to two places ahead are seen; the result is used further."""
+    scores = q @ k.transpose(-1, -2)
+    ahead = torch.arange(k.shape[-2])[None, :] - torch.arange(q.shape[-2])[:, None] > 2
+    return torch.relu(torch.softmax(scores.masked_fill(ahead, float("-inf")), -1) @ v) + 1
+
+
+def projected(x: Any, w: Any, back: Any) -> Any:
+    """Heads are split from one product, and joined for another."""
+    batch, length, width = x.shape
+    q, k, v = (x @ w).split(width, dim=2)
+    q, k, v = (t.view(batch, length, 2, width // 2).transpose(1, 2) for t in (q, k, v))
+    seen = functional.scaled_dot_product_attention(q, k, v)
+    return seen.transpose(1, 2).reshape(batch, length, width) @ back
+
+
 SUBJECTS: dict[str, Subject] = {
     "plain": Subject(
         lambda a, b: a @ b, ((33, 40), (40, 50)), (((2, 2), (2, 2)), ((17, 67), (67, 19)), ((129, 3), (3, 2))),
@@ -93,6 +125,20 @@ SUBJECTS |= {
     name: Subject(nn.Sequential(layer, nn.ReLU()), (shape,), ((other,),))
     for name, (layer, shape, other) in _CONVOLUTIONS.items()
 }
+_HEADS, _FEW = (2, 3, 37, 24), (2, 3, 21, 24)
+_OTHER, _LESS = (1, 2, 5, 24), (1, 2, 3, 24)
+ATTENTION: dict[str, Subject] = {
+    "softened": Subject(softened, (_HEADS, _FEW, (2, 3, 21, 18)), ((_OTHER, _LESS, (1, 2, 3, 20)),)),
+    "causal": Subject(causal, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS), ((1, 2, 70, 24), _LESS, _LESS))),
+    "causal_long": Subject(causal, (_FEW, _HEADS, _HEADS), ((_LESS, _OTHER, _OTHER),)),
+    "shared_keys": Subject(shared_keys, ((2, 4, 37, 24), (2, 2, 37, 24), (2, 2, 37, 24)), (((1, 6, 20, 24), *((1, 3, 20, 24),) * 2),)),
+    "biased": Subject(biased, (_HEADS, _FEW, _FEW, (37, 21)), ((_OTHER, _LESS, _LESS, (5, 3)),)),
+    "filled": Subject(filled, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS),)),
+    "short_causal": Subject(causal, (_HEADS,) * 3, ((_OTHER,) * 3,), dtype=torch.bfloat16),
+    "short_softened": Subject(softened, (_HEADS, _FEW, _FEW), dtype=torch.float16),
+    "projected": Subject(projected, ((2, 37, 48), (48, 144), (48, 48)), (((3, 20, 48), (48, 144), (48, 48)),), timed=None),
+}  # fmt: skip
+SUBJECTS |= ATTENTION
 
 
 @cache

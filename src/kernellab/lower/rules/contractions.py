@@ -9,7 +9,7 @@ from kernellab.lower.rules.pointwise import add, div, f, mul, power, sub
 from kernellab.lower.rules.reductions import over
 from kernellab.lower.site import NotLowered, Rule, Site
 from kernellab.lower.sizes import Size, product_of
-from kernellab.lower.values import Value, apply, guard, number, place
+from kernellab.lower.values import Apply, Reduce, Value, apply, guard, number, place, reduce
 
 
 def _product(site: Site, a: Any, b: Any, one: list[Index | None], other: list[Index | None]) -> Value:
@@ -21,7 +21,30 @@ def _product(site: Site, a: Any, b: Any, one: list[Index | None], other: list[In
         y = site.at(b, [inner[0] if i is None else i for i in other])
         return mul(apply(site.kind, x), apply(site.kind, y))
 
-    return over(site, "sum", [depth], at, "k")
+    return scaled(over(site, "sum", [depth], at, "k"))
+
+
+def scaled(total: Value) -> Value:
+    """A sum of products with what is the same for all elements of a factor behind the sum: tensor cores then have the tensor
+    as it is, and it is multiplied once."""
+    if not isinstance(total, Reduce) or total.kind != "float":
+        return total
+    scales: list[Value] = []
+    factors = [_unscaled(factor, scales) for factor in total.body.children()]
+    found: Value = reduce("sum", total.axes, mul(*factors))
+    for scale in scales:
+        found = mul(found, scale)
+    return found
+
+
+def _unscaled(factor: Value, scales: list[Value]) -> Value:
+    while isinstance(factor, Apply) and factor.function == "mul":
+        one, two = factor.children()
+        if two.free and one.free:
+            break
+        scale, factor = (one, two) if not one.free else (two, one)
+        scales.append(scale)
+    return factor
 
 
 def matmul(site: Site) -> Value:
