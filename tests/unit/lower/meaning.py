@@ -70,7 +70,8 @@ class Grid:
     def _term(self, term: Any) -> Any:
         if isinstance(term, Axis):
             dims = [1] * len(self._order)
-            dims[self._order.index(term)] = -1
+            innermost = len(dims) - 1 - self._order[::-1].index(term)
+            dims[innermost] = -1
             return np.arange(self._size(term.extent)).reshape(dims)
         if isinstance(term, Looked):
             return np.asarray(self._value(term.value)).astype(np.int64)

@@ -125,18 +125,18 @@ SUBJECTS |= {
     name: Subject(nn.Sequential(layer, nn.ReLU()), (shape,), ((other,),))
     for name, (layer, shape, other) in _CONVOLUTIONS.items()
 }
-_HEADS, _FEW = (2, 3, 37, 24), (2, 3, 21, 24)
-_OTHER, _LESS = (1, 2, 5, 24), (1, 2, 3, 24)
+_HEADS, _FEW = (2, 2, 37, 24), (2, 2, 21, 24)
+_OTHER, _LESS = (1, 3, 5, 24), (1, 3, 3, 24)
 ATTENTION: dict[str, Subject] = {
-    "softened": Subject(softened, (_HEADS, _FEW, (2, 3, 21, 18)), ((_OTHER, _LESS, (1, 2, 3, 20)),)),
-    "causal": Subject(causal, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS), ((1, 2, 70, 24), _LESS, _LESS))),
+    "softened": Subject(softened, (_HEADS, _FEW, (2, 2, 21, 18)), ((_OTHER, _LESS, (1, 3, 3, 20)),)),
+    "causal": Subject(causal, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS), ((1, 3, 70, 24), _LESS, _LESS))),
     "causal_long": Subject(causal, (_FEW, _HEADS, _HEADS), ((_LESS, _OTHER, _OTHER),)),
-    "shared_keys": Subject(shared_keys, ((2, 4, 37, 24), (2, 2, 37, 24), (2, 2, 37, 24)), (((1, 6, 20, 24), *((1, 3, 20, 24),) * 2),)),
+    "shared_keys": Subject(shared_keys, ((2, 4, 37, 24), *((2, 2, 37, 24),) * 2), (((1, 6, 5, 24), *((1, 3, 5, 24),) * 2),)),
     "biased": Subject(biased, (_HEADS, _FEW, _FEW, (37, 21)), ((_OTHER, _LESS, _LESS, (5, 3)),)),
     "filled": Subject(filled, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS),)),
     "short_causal": Subject(causal, (_HEADS,) * 3, ((_OTHER,) * 3,), dtype=torch.bfloat16),
     "short_softened": Subject(softened, (_HEADS, _FEW, _FEW), dtype=torch.float16),
-    "projected": Subject(projected, ((2, 37, 48), (48, 144), (48, 48)), (((3, 20, 48), (48, 144), (48, 48)),), timed=None),
+    "projected": Subject(projected, ((2, 37, 48), (48, 144), (48, 48)), (((3, 5, 48), (48, 144), (48, 48)),)),
 }  # fmt: skip
 SUBJECTS |= ATTENTION
 
