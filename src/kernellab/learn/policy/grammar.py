@@ -16,6 +16,7 @@ from kernellab.core.ids import digest
 from kernellab.core.records import Param
 from kernellab.learn.tabular import Pick, Spaces
 
+BEGINNING = (-1, 0)
 _FIX = "train a policy for these recipes, or take the recipes that it was trained for"
 
 
@@ -59,13 +60,15 @@ class Grammar:
 
     def next_words(self, offer: Spaces, said: Sequence[int]) -> list[int]:
         """The numbers of the words that may follow; none after a whole sentence."""
-        if not said:
-            return [self.number[name] for name in offer]
-        space = list(offer[self.words[said[0]]].items())
-        if len(said) > len(space):
-            return []
-        key, values = space[len(said) - 1]
-        return [self.number[_word(key, value)] for value in values]
+        return self.table(offer).get((said[0], len(said)) if said else BEGINNING, [])
+
+    def table(self, offer: Spaces) -> dict[tuple[int, int], list[int]]:
+        """The words that may follow, by recipe and how many words were said."""
+        found = {BEGINNING: [self.number[name] for name in offer]}
+        for name, space in offer.items():
+            for place, (key, values) in enumerate(space.items(), 1):
+                found[self.number[name], place] = [self.number[_word(key, value)] for value in values]
+        return found
 
     def sentence(self, pick: Pick) -> list[int]:
         space = self.spaces[pick.recipe]

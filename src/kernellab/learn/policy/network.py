@@ -1,7 +1,8 @@
 """A transformer of plain tensors: a context is read once, sentences are spoken under it word by word.
 
-Context tokens see each other; a word sees the context and the words before it. What a word is read by is what it is spoken
-by (tied), so that an exemplar, the sum of its own words, can be repeated by looking at it.
+The reader is the larger part, since it works once for all samples of a situation; the speaker is one layer, which sees the
+words before and looks at what was read. What a word is read by is what it is spoken by (tied), so that an exemplar, the
+sum of its own words, can be repeated by looking at it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 Weights = dict[str, "Tensor"]
-Memory = list[tuple["Tensor", "Tensor"]]
-"""Keys and values of each layer: batch x heads x tokens x width of a head."""
+Seen = tuple["Tensor", "Tensor"]
+"""Keys and values to look at: batch x heads x tokens x width of a head."""
 
 _CONTEXT = ("task", "dtype", "shape", "device", *(f"exemplar{n}" for n in range(MOST_EXEMPLARS)))
 
@@ -43,9 +44,10 @@ def new_weights(size: Size, words: int, tasks: int, dtypes: int, longest: int, g
         "place": (longest, width), "shape": (MOST_EXTENTS + 1, width), "device": (DEVICE_NUMBERS, width),
         "exemplar": (EXEMPLAR_NUMBERS, width),
     }  # fmt: skip
-    for layer in range(size.layers):
+    for layer, wider in [*((f"reader{n}", 4) for n in range(size.layers)), ("speaker", 2)]:
         shapes |= {f"{layer}.attend": (width, 3 * width), f"{layer}.join": (width, width)}
-        shapes |= {f"{layer}.widen": (width, 4 * width), f"{layer}.narrow": (4 * width, width)}
+        shapes |= {f"{layer}.widen": (width, wider * width), f"{layer}.narrow": (wider * width, width)}
+    shapes["speaker.look"] = (width, 2 * width)
     weights: Weights = {}
     for name, shape in shapes.items():
         spread = 0.3 if name in ("word", "task", "dtype", "role", "place") else 1 / math.sqrt(shape[0])
@@ -58,10 +60,6 @@ def count(weights: Weights) -> int:
     return sum(value.numel() for value in weights.values())
 
 
-def layers_of(weights: Weights) -> int:
-    return sum(name.endswith(".attend") for name in weights)
-
-
 def _normed(x: Tensor) -> Tensor:
     return x * (x.square().mean(-1, keepdim=True) + 1e-5).rsqrt()
 
@@ -71,8 +69,8 @@ def _heads(x: Tensor, heads: int) -> Tensor:
 
 
 def _layer(
-    weights: Weights, layer: int, heads: int, x: Tensor, before: tuple[Tensor, Tensor] | None, seen: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    weights: Weights, layer: str, heads: int, x: Tensor, before: Seen | None, seen: Tensor
+) -> tuple[Tensor, Seen]:
     """`seen`: True where a token (row) looks at another (column); columns are those of `before`, then its own."""
     torch = needed("torch")
     query, key, value = (_heads(part, heads) for part in (_normed(x) @ weights[f"{layer}.attend"]).chunk(3, -1))
@@ -97,42 +95,34 @@ class Context:
     shown: Tensor
 
 
-def read(weights: Weights, heads: int, context: Context) -> tuple[Memory, Tensor]:
-    """Keys and values of the context, and which of its tokens are there."""
+def read(weights: Weights, size: Size, context: Context) -> tuple[Seen, Tensor]:
+    """What the speaker looks at, and which of the context's tokens are there."""
     torch = needed("torch")
     told = context.exemplars @ weights["word"] + context.speeds @ weights["exemplar"]
     plain = [weights["task"][context.task], weights["dtype"][context.dtype], context.shape @ weights["shape"],
              context.device @ weights["device"]]  # fmt: skip
     x = torch.cat([torch.stack(plain, 1), told], 1) + weights["role"]
     there = torch.cat([torch.ones(len(x), len(plain), dtype=torch.bool), context.shown], 1)
-    memory: Memory = []
-    for layer in range(layers_of(weights)):
-        x, kept = _layer(weights, layer, heads, x, None, there[:, None, None, :])
-        memory.append(kept)
-    return memory, there
+    for layer in range(size.layers):
+        x, _ = _layer(weights, f"reader{layer}", size.heads, x, None, there[:, None, None, :])
+    key, value = (_heads(part, size.heads) for part in (_normed(x) @ weights["speaker.look"]).chunk(2, -1))
+    return (key, value), there
 
 
-def speak(
-    weights: Weights, heads: int, memory: Memory, there: Tensor, said: Tensor, start: int
-) -> tuple[Tensor, Memory]:
-    """Logits of the word after each of `said` (batch x new words; -1 stands for the beginning), which come at `start`; the
-    memory has what was said before."""
+def speak(weights: Weights, size: Size, seen: Seen, there: Tensor, said: Tensor, start: int) -> tuple[Tensor, Seen]:
+    """Logits of the word after each of `said` (batch x new words; -1 stands for the beginning), which come at `start`; what
+    was said before them is in `seen`."""
     torch = needed("torch")
     fresh = said.shape[1]
-    x = (
-        torch.nn.functional.embedding(said.clamp(min=0), weights["word"]) * (said >= 0).unsqueeze(-1)
-        + weights["place"][start : start + fresh]
-    )
+    x = torch.nn.functional.embedding(said.clamp(min=0), weights["word"]) * (said >= 0).unsqueeze(-1)
+    x = x + weights["place"][start : start + fresh]
     own = torch.ones(fresh, start + fresh, dtype=torch.bool).tril(start)
-    seen = torch.cat([there[:, None, :].expand(-1, fresh, -1), own.expand(len(said), -1, -1)], -1)[:, None]
-    kept: Memory = []
-    for layer, before in enumerate(memory):
-        x, now = _layer(weights, layer, heads, x, before, seen)
-        kept.append(now)
-    return _normed(x) @ weights["word"].T / math.sqrt(x.shape[-1]), kept
+    visible = torch.cat([there[:, None, :].expand(-1, fresh, -1), own.expand(len(said), -1, -1)], -1)[:, None]
+    x, kept = _layer(weights, "speaker", size.heads, x, seen, visible)
+    return _normed(x) @ weights["word"].T.contiguous() / math.sqrt(x.shape[-1]), kept  # a copy is faster than a view
 
 
-def repeated(memory: Memory, there: Tensor, rows: Sequence[int]) -> tuple[Memory, Tensor]:
+def repeated(seen: Seen, there: Tensor, rows: Sequence[int]) -> tuple[Seen, Tensor]:
     """The context of each sample: that of its situation."""
     at = needed("torch").tensor(rows)
-    return [(key.index_select(0, at), value.index_select(0, at)) for key, value in memory], there[at]
+    return (seen[0].index_select(0, at), seen[1].index_select(0, at)), there[at]

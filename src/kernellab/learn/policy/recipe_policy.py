@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernellab.core.errors import UsageError
 from kernellab.learn.extra import needed
-from kernellab.learn.policy.grammar import Grammar
+from kernellab.learn.policy.grammar import BEGINNING, Grammar
 from kernellab.learn.policy.network import Context, Size, Weights, count, new_weights, read, repeated, speak
 from kernellab.learn.policy.situation import (
     EXEMPLAR_NUMBERS,
@@ -30,8 +30,20 @@ _DTYPES = tuple(PRECISIONS.values())
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Samples as numbers: which situation each is of, its words, the words that could not follow, and where there was a
+    choice to make."""
+
+    context: Context
+    rows: list[int]
+    words: Tensor
+    closed: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
 class Said:
-    """Log-probabilities of samples x words, and 1 where there was a choice to make."""
+    """Log-probabilities of samples x words; they count where the mask is 1."""
 
     logs: Tensor
     mask: Tensor
@@ -70,48 +82,51 @@ class RecipePolicy:
         """`each` combinations a situation, of those on offer."""
         torch = needed("torch")
         rows = [at for at in range(len(situations)) for _ in range(each)]
+        grammar, masks = self.grammar, _Masks(self.grammar, situations)
         said: list[list[int]] = [[] for _ in rows]
         with torch.no_grad():
-            memory, there = repeated(*read(self.weights, self.size.heads, self._context(situations)), rows)
+            seen, there = repeated(*read(self.weights, self.size, self._context(situations)), rows)
             last = torch.full((len(rows), 1), -1)
-            for place in range(self.grammar.longest):
-                logits, memory = speak(self.weights, self.size.heads, memory, there, last, place)
-                allowed = [
-                    self.grammar.next_words(situations[row].offer, words) for row, words in zip(rows, said, strict=True)
-                ]
-                chance = self._masked(logits[:, 0], allowed).softmax(-1)
-                drawn = torch.multinomial(chance, 1, generator=generator)
-                for words, open_now, word in zip(said, allowed, drawn[:, 0].tolist(), strict=True):
+            for place in range(grammar.longest):
+                logits, seen = speak(self.weights, self.size, seen, there, last, place)
+                at = [masks.at(row, words) for row, words in zip(rows, said, strict=True)]
+                last = torch.multinomial(
+                    logits[:, 0].masked_fill(masks.closed[at], float("-inf")).softmax(-1), 1, generator=generator
+                )
+                for words, open_now, word in zip(said, at, last[:, 0].tolist(), strict=True):
                     words += [word] if open_now else []
-                last = drawn
-        picks = [self.grammar.pick(words) for words in said]
+        picks = [grammar.pick(words) for words in said]
         return [picks[first : first + each] for first in range(0, len(picks), each)]
 
-    def log_probability(self, situations: Sequence[Situation], picks: Sequence[Sequence[Pick]]) -> Said:
-        """Of some picks for each situation, one situation's after the other's."""
+    def log_probability(self, asked: Asked) -> Said:
+        torch = needed("torch")
+        seen, there = repeated(*read(self.weights, self.size, asked.context), asked.rows)
+        before = torch.cat([torch.full((len(asked.words), 1), -1), asked.words[:, :-1]], 1)
+        logits, _ = speak(self.weights, self.size, seen, there, before, 0)
+        logs = logits.masked_fill(asked.closed, float("-inf")).log_softmax(-1)
+        found = logs.gather(-1, asked.words.unsqueeze(-1)).squeeze(-1)
+        return Said(torch.where(asked.mask > 0, found, torch.zeros(())), asked.mask)
+
+    def asked(self, situations: Sequence[Situation], picks: Sequence[Sequence[Pick]]) -> Asked:
+        """Some picks for each situation, made ready once for every policy of this grammar that is asked of them."""
         torch = needed("torch")
         rows = [at for at, own in enumerate(picks) for _ in own]
         sentences = [self.grammar.sentence(pick) for own in picks for pick in own]
-        length = max(map(len, sentences))
+        length, masks = max(map(len, sentences)), _Masks(self.grammar, situations)
         words = torch.tensor([sentence + [0] * (length - len(sentence)) for sentence in sentences])
-        memory, there = repeated(*read(self.weights, self.size.heads, self._context(situations)), rows)
-        before = torch.cat([torch.full((len(rows), 1), -1), words[:, :-1]], 1)
-        logits, _ = speak(self.weights, self.size.heads, memory, there, before, 0)
-        allowed = [
-            self.grammar.next_words(situations[row].offer, sentence[:place]) if place < len(sentence) else []
-            for row, sentence in zip(rows, sentences, strict=True)
-            for place in range(length)
-        ]
-        logs = self._masked(logits.flatten(0, 1), allowed).log_softmax(-1)
-        mask = torch.tensor([float(len(open_now) > 1) for open_now in allowed]).view(words.shape)
-        found = logs.gather(1, words.flatten()[:, None]).view(words.shape)
-        return Said(torch.where(mask > 0, found, torch.zeros_like(found)), mask)
+        at = torch.tensor(
+            [
+                [masks.at(row, sentence[:place]) if place < len(sentence) else 0 for place in range(length)]
+                for row, sentence in zip(rows, sentences, strict=True)
+            ]
+        )
+        return Asked(self._context(situations), rows, words, masks.closed[at], masks.choices[at])
 
     def chances(self, situation: Situation) -> dict[Pick, float]:
         """Of every combination on offer; for spaces that can be counted out."""
         picks = self.grammar.offered(situation.offer)
         with needed("torch").no_grad():
-            found = self.log_probability([situation], [picks]).whole.exp()
+            found = self.log_probability(self.asked([situation], [picks])).whole.exp()
         return dict(zip(picks, found.tolist(), strict=True))
 
     def reply(self, situation: Situation, pick: Pick, source: str) -> str:
@@ -142,11 +157,23 @@ class RecipePolicy:
             exemplars, speeds, shown,
         )  # fmt: skip
 
-    def _masked(self, logits: Tensor, allowed: Sequence[Sequence[int]]) -> Tensor:
-        """Rows where nothing may follow are left whole: what is drawn there is not kept."""
+
+class _Masks:
+    """Which words may follow in each situation, a row each. After a sentence any word may, and none is kept: row 0."""
+
+    def __init__(self, grammar: Grammar, situations: Sequence[Situation]) -> None:
         torch = needed("torch")
-        closed = torch.ones(logits.shape, dtype=torch.bool)
-        rows = [row for row, words in enumerate(allowed) for _ in words]
-        closed[rows, [word for words in allowed for word in words]] = False
-        closed[[row for row, words in enumerate(allowed) if not words]] = False
-        return logits.masked_fill(closed, float("-inf"))
+        tables = [grammar.table(situation.offer) for situation in situations]
+        keys = [(at, key) for at, table in enumerate(tables) for key in table]
+        follow = [words for table in tables for words in table.values()]
+        self._rows = {key: row for row, key in enumerate(keys, 1)}
+        self.closed: Tensor = torch.ones(1 + len(follow), len(grammar.words), dtype=torch.bool)
+        self.closed[0] = False
+        self.closed[
+            [row for row, words in enumerate(follow, 1) for _ in words], [w for words in follow for w in words]
+        ] = False
+        self.choices: Tensor = torch.tensor([0.0, *(float(len(words) > 1) for words in follow)])
+        """1 where there is more than one word to choose from."""
+
+    def at(self, situation: int, said: Sequence[int]) -> int:
+        return self._rows.get((situation, (said[0], len(said)) if said else BEGINNING), 0)

@@ -60,7 +60,7 @@ def train(
     torch = needed("torch")
     reference = policy.copy() if training.grpo.beta else None
     weights = list(policy.weights.values())
-    optimiser = torch.optim.Adam(weights, lr=training.rate)
+    optimiser = torch.optim.Adam(weights, lr=training.rate, foreach=True)
     curve: list[Step] = []
     for _ in range(training.steps):
         asked = classroom.ask()
@@ -68,12 +68,13 @@ def train(
         picks = policy.sample(situations, training.group, generator)
         groups = [classroom.judge(problem, own) for (problem, _), own in zip(asked, picks, strict=True)]
         gains = torch.tensor(advantages([r for group in groups for r in group], training.group, training.grpo.most))
+        samples = policy.asked(situations, picks)
         with torch.no_grad():
-            held = None if reference is None else reference.log_probability(situations, picks).logs
+            held = None if reference is None else reference.log_probability(samples).logs
         sampled_by: Tensor | None = None
         kl = clipped = 0.0
         for _ in range(training.passes):
-            said = policy.log_probability(situations, picks)
+            said = policy.log_probability(samples)
             sampled_by = said.logs.detach() if sampled_by is None else sampled_by  # the first pass is by who sampled
             found = grpo_loss(said.logs, sampled_by, held, gains, said.mask, training.grpo)
             kl, clipped = found.kl, found.clipped

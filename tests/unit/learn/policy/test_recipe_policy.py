@@ -49,7 +49,7 @@ def test_only_what_is_offered_is_sampled(policy: RecipePolicy) -> None:
 
 def test_a_choice_that_is_none_costs_nothing(policy: RecipePolicy) -> None:
     only = situation(offer={"odd": {"U": [1], "W": [0.5]}})
-    said = policy.log_probability([only], [[Pick("odd", (0, 0))]])
+    said = policy.log_probability(policy.asked([only], [[Pick("odd", (0, 0))]]))
     assert said.whole.tolist() == [0.0]
     assert float(said.mask.sum()) == 0.0
 
@@ -57,9 +57,9 @@ def test_a_choice_that_is_none_costs_nothing(policy: RecipePolicy) -> None:
 def test_a_batch_says_the_same_as_one_at_a_time(policy: RecipePolicy) -> None:
     asked = [situation(), situation(exemplars=(FAST, SLOW), dims={"M": 4, "N": 4})]
     picks = [[Pick("plain", ()), Pick("wide", (1, 0))], [Pick("odd", (2, 0))]]
-    together = policy.log_probability(asked, picks).whole.tolist()
-    apart = [v for a, p in zip(asked, picks, strict=True) for v in policy.log_probability([a], [p]).whole.tolist()]
-    assert together == pytest.approx(apart, abs=1e-5)
+    together = policy.log_probability(policy.asked(asked, picks)).whole.tolist()
+    apart = [policy.log_probability(policy.asked([a], [p])).whole.tolist() for a, p in zip(asked, picks, strict=True)]
+    assert together == pytest.approx([*apart[0], *apart[1]], abs=1e-5)
 
 
 def test_the_same_seed_samples_the_same(policy: RecipePolicy) -> None:
