@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 from tests.unit.learn.policy.situations import SPACES, situation
 
-from kernellab.core.errors import UsageError
+from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.learn.policy.recipe_policy import RecipePolicy
 from kernellab.learn.policy.situation import Shown, Situation
 from kernellab.learn.replies import ReadReply, read_reply
 from kernellab.learn.tabular import Pick
 from kernellab.propose.prompts import DeviceFacts
+from kernellab.propose.recipe import builtin_candidates, space_in
 
 torch = pytest.importorskip("torch")
 FAST, SLOW = Shown(Pick("wide", (2, 1)), 3.0), Shown(Pick("wide", (0, 1)), 0.8)
@@ -125,3 +127,23 @@ def test_a_pick_is_written_as_a_reply_that_the_reward_service_reads(policy: Reci
 )
 def test_what_was_shown_is_told(policy: RecipePolicy, shown: tuple[Shown, ...], words: str) -> None:
     assert words in policy.reply(situation(exemplars=shown), Pick("wide", (1, 0)), SOURCE)
+
+
+def test_whatever_it_samples_of_the_built_in_recipes_can_be_read() -> None:
+    texts = {c.name: c.text for c in builtin_candidates("softmax") if space_in(c.text)}
+    spaces = {name: space_in(text) for name, text in texts.items()}
+    policy = RecipePolicy.new(spaces, ["softmax"], torch.Generator().manual_seed(0))
+    asked = situation(offer=spaces)
+    (picks,) = policy.sample([asked], 12, torch.Generator().manual_seed(1))
+    for pick in picks:
+        found = read_reply(policy.reply(asked, pick, texts[pick.recipe]), "c")
+        assert isinstance(found, ReadReply)
+        assert found.params == policy.grammar.params(pick)
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(EnvironmentFault) as fault:
+        RecipePolicy.new(SPACES, ["softmax"], generator)
+    assert "kernellab[learn]" in fault.value.fix
