@@ -17,7 +17,7 @@ from kernellab.propose.prompts.markers import MARKERS
 Kind = Literal["paraphrase", "distractors", "adversarial"]
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
-_FENCED = r"(?ms:^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z))"
+_FENCED = r"(?ms:^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*(?:\Z|\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)))"
 _MARKER = rf"</?(?:{'|'.join(MARKERS)})>"
 _KEPT = re.compile(rf"{_FENCED}|`[^`\n]*`|(?i:{_MARKER})")
 _SAME: tuple[tuple[str, ...], ...] = (

@@ -50,6 +50,13 @@ def test_our_own_prompt_is_put_differently_and_asks_the_same(kind: Kind) -> None
     assert all(found[1]["content"].split("```")[1::2] == blocks for found in after)
 
 
+@pytest.mark.parametrize("text", ["\n```", "```c\nint a;", "~~~", "x\n\n```python\nmust be\n\n", "` `` ```"])
+def test_code_that_is_not_closed_stays_as_it_is(text: str) -> None:
+    for kind in KINDS:
+        for seed in range(20):
+            check(text, rewrite(text, kind, seed))
+
+
 def test_phrases_in_code_are_left_alone() -> None:
     text = "It must be right.\n```c\n/* must be */\n```\nIt must be `must be` fast."
     for seed in range(10):
