@@ -24,6 +24,7 @@ from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Dims, Task
 from kernellab.verdict.judge import check_outputs, guard_fault, poison_outputs
 from kernellab.verdict.numeric import Mismatch
+from kernellab.verdict.spot_check import Closeness
 
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
@@ -35,19 +36,25 @@ _SAMPLES = 2
 
 @dataclass(frozen=True)
 class Answer:
-    """A pool entry: inputs, and for each output the ends of the interval that every element must lie in."""
+    """A pool entry: inputs, for each output the ends of the interval that every element must lie in, and what neighbours
+    are held to together."""
 
     inputs: list[Array]
     bounds: list[tuple[Array, Array]]
     exact: bool
+    closeness: list[Closeness]
 
-    def fits(self, outputs: list[Array]) -> bool:
-        """Whether every element lies in its interval. (An expected NaN is in none: the oracle then decides.)"""
+    def fits(self, outputs: list[Array], dice: np.random.Generator) -> bool:
+        """Whether every element lies in its interval, and neighbours at some places are as close as they must be. Where not,
+        the oracle decides. (An expected NaN is in no interval.)"""
         pairs = zip(outputs, self.bounds, strict=True)
         if self.exact:
             return all(got.tobytes() == wanted.tobytes() for got, (wanted, _) in pairs)
         with np.errstate(invalid="ignore"):  # bfloat16 warns of every NaN it compares
-            return all((got >= low).all() and (got <= high).all() for got, (low, high) in pairs)
+            if not all((got >= low).all() and (got <= high).all() for got, (low, high) in pairs):
+                return False
+        triples = zip(outputs, self.bounds, self.closeness, strict=True)
+        return not any(held.doubts(got, *ends, dice) for got, ends, held in triples)
 
 
 class Ring(Slots):
@@ -124,7 +131,7 @@ class Ring(Slots):
     def _fault(self, call: Call, filling: Filling, slot: int) -> Mismatch | None:
         outputs, answer = self.sides[filling.side], self._answer(filling.entries[slot])
         fault = guard_fault(self.task, outputs, call)
-        if fault is not None or answer.fits([outputs.array(region) for region in call.outputs]):
+        if fault is not None or answer.fits([outputs.array(region) for region in call.outputs], self._secret):
             return fault
         expected = expect(self.task, self.dims, answer.inputs)  # in full only now: it is eight times as large
         return check_outputs(self.task, outputs, call, expected, filling.patterns[slot])
@@ -148,7 +155,9 @@ class Ring(Slots):
         plain = distribution == self._distribution
         drawn = draw_inputs(self.task, self.dims, distribution, self._rng, plain)
         values = [v if c is None else c for v, c in zip(drawn, self._constant, strict=True)]
-        return Answer(values, [(e.low, e.high) for e in expect(self.task, self.dims, values)], self.task.exact)
+        expected = expect(self.task, self.dims, values)
+        ends, closeness = [(e.low, e.high) for e in expected], [Closeness.of(e) for e in expected]
+        return Answer(values, ends, self.task.exact, closeness)
 
     def _write(self, call: Call, values: list[Array]) -> None:
         for region, value in zip(call.inputs, values, strict=True):

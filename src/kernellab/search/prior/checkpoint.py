@@ -130,10 +130,9 @@ def _forest(arrays: dict[str, Any]) -> Forest:
 
 def _same_features(header: dict[str, Any], where: str) -> None:
     if header["version"] != VERSION or tuple(header["names"]) != NAMES:
-        raise UsageError(
-            f"{where} was trained on features of version {printable(str(header['version']))[:40]}, and this laboratory has version {VERSION}",
-            _TRAIN,
-        )
+        theirs = printable(str(header["version"]))[:40]
+        what = f"{where} was trained on features of version {theirs}, and this laboratory has version {VERSION}"
+        raise UsageError(what, _TRAIN)
 
 
 def read_file(path: Path) -> bytes:
