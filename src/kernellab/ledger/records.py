@@ -291,10 +291,10 @@ AnyResult = Published | Unpublished | Judged
 
 def _published(body: Any) -> str:
     """Of whatever stands there: what is no result is refused by the model that this names."""
-    said = body.get if isinstance(body, dict) else lambda name: getattr(body, name, None)
-    if said("status") == "verified":
+    said = body if isinstance(body, dict) else {name: getattr(body, name, None) for name in ("status", "trial")}
+    if said.get("status") == "verified":
         return "judged"
-    return "unpublished" if said("trial") is None else "published"
+    return "unpublished" if said.get("trial") is None else "published"
 
 
 Result = Annotated[

@@ -257,7 +257,7 @@ def own_rms_ulp(got: Array, expected: Array, scale: Array, shared: Array) -> flo
     for row in range(0, len(rows[0]), several):
         for column in range(0, length, _PIECE):
             here = slice(row, row + several), slice(column, column + _PIECE)
-            most = max(most, _own_rms(*(a[here] for a in rows), factors[here[0]]))
+            most = max(most, _own_rms(rows[0][here], rows[1][here], rows[2][here], factors[here[0]]))
     return most
 
 

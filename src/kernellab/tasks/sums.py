@@ -4,8 +4,8 @@ Terms that are a ULP of the sum or more round at random as they are added: the e
 there are. Terms below that may vanish one by one once a large one is in the sum, all of them where it comes first: what
 they weigh together is the error. So any order of adding is allowed, up to 1024 ULP; beyond that an order loses what half
 precision loses, and is none to be excused. Terms that are all alike round alike: what a running sum of n of them is off by
-grows with n, to 3 n / 16 ULP at most, unless they have few bits. Sums of a few terms (see `sparse` in inputs.py) leave next to nothing, and
-there low precision shows however long the sum is.
+grows with n, to 3 n / 16 ULP at most, unless they have few bits. Sums of a few terms (see `sparse` in inputs.py) leave next
+to nothing, and there low precision shows however long the sum is.
 """
 
 from __future__ import annotations
