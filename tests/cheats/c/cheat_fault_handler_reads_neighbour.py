@@ -1,6 +1,6 @@
 """A fault handler maps memory where there is none, so that the last row may be taken from behind the input.
 
-catalogue: 16
+catalogue: new
 """
 
 TASK = "softmax"

@@ -1,6 +1,6 @@
 """Thirteen bits of each weight where hundreds of thousands count, all of them elsewhere: what the sum may lose is spent twice.
 
-catalogue: 47
+catalogue: new
 """
 
 TASK = "particle_filter"

@@ -1,6 +1,6 @@
 """Knows a timed process by its outputs, which are all ones before the first call, and keeps thirteen bits of each weight there.
 
-catalogue: 29
+catalogue: new
 """
 
 TASK = "particle_filter"

@@ -1,6 +1,6 @@
 """A thread waits for one that it started as vfork does, where no stop signal reaches it: the process seems to stand still.
 
-catalogue: 44
+catalogue: new
 """
 
 TASK = "softmax"

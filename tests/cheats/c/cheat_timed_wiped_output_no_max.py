@@ -1,6 +1,6 @@
 """A timed process is known by its wiped outputs; there no maximum is subtracted unless the first column of a row is large.
 
-catalogue: 29
+catalogue: new
 """
 
 TASK = "softmax"
