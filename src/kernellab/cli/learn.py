@@ -12,6 +12,7 @@ import typer
 from kernellab.cli.options import Device, Json, named, out_option
 from kernellab.cli.pages import print_json
 from kernellab.core.errors import UsageError
+from kernellab.core.files import write_file
 from kernellab.core.settings import load_settings
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def prior(
     recorded = read_spaces([folder for folder, problems in found.items() if not problems])
     made = train(recorded.spaces, Training(seed=seed))
     data = made.data()
-    out.write_bytes(data)
+    write_file(out, data)
     facts = {"file": str(out), "bytes": len(data), "kind": made.kind, "spread": made.spread, **made.facts}
     if as_json:
         print_json({"status": "trained", **facts, "left_out": dict(recorded.left_out), "refused": refused})

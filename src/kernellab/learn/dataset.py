@@ -23,7 +23,7 @@ from kernellab.learn.recorded_reply import as_reply
 from kernellab.learn.replies import read_reply, reply_text
 from kernellab.learn.reward import Reward
 from kernellab.ledger.reward_records import REWARD, REWARD_PLAN
-from kernellab.ledger.run import Run
+from kernellab.ledger.run import Run, well_formed
 from kernellab.propose.prompts import FormatFailure, Withheld
 from kernellab.search.reasons import UNSAID, reason_of
 from kernellab.tasks.spec import Dims, Task, dims_label, shape_key
@@ -44,7 +44,8 @@ class Dataset:
 def dataset_of(folders: list[Path]) -> Dataset:
     made = Dataset()
     for folder in folders:
-        _Reader(Run(folder), made).read()
+        with well_formed(folder):
+            _Reader(Run(folder), made).read()
     return made
 
 

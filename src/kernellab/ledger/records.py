@@ -5,7 +5,6 @@ Only what was given is written, so a record of an older version is the same agai
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -291,10 +290,11 @@ AnyResult = Published | Unpublished | Judged
 
 
 def _published(body: Any) -> str:
-    get = body.get if isinstance(body, dict) else partial(getattr, body)
-    if get("status") == "verified":
+    """Of whatever stands there: what is no result is refused by the model that this names."""
+    said = body if isinstance(body, dict) else {name: getattr(body, name, None) for name in ("status", "trial")}
+    if said.get("status") == "verified":
         return "judged"
-    return "unpublished" if get("trial") is None else "published"
+    return "unpublished" if said.get("trial") is None else "published"
 
 
 Result = Annotated[

@@ -26,6 +26,9 @@ from kernellab.sandbox.syscalls import AUDIT_ARCH, machine, number
 _LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _CLONE_THREAD = 0x00010000
+_THREAD_FLAGS = 0x017D0F00
+"""What starts a thread: memory, files, signals and identity shared, and where its number and its own memory go. Not
+CLONE_VFORK: who waits for a thread that way cannot be stopped, and looks like a machine that stands still."""
 _NAMESPACE_FLAGS = 0x7E020080
 
 # ruff: noqa: SIM905  a table of words reads better than a list of quotes
@@ -114,14 +117,20 @@ def run_filter(threads: bool) -> bytes:
     # reading a limit is fine, setting one is not
     program += _on("prlimit64", _null(2) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     if threads:
-        thread = _load_arg(0) + _op(_JSET, _CLONE_THREAD, 0, 1) + _op(_RET, _ALLOW)
-        program += _on("clone", thread + _errno(errno.EPERM))
+        program += _on("clone", _thread_only())
         program += _on("clone3", _errno(errno.ENOSYS))  # its flags sit behind a pointer: glibc falls back to clone
         program += _on("futex", _op(_RET, _ALLOW)) + _on("sched_yield", _op(_RET, _ALLOW))
     else:  # waking is fine; a wait that ends by itself would be a sleep
         wakes = _load_arg(1) + b"".join(_op(_JEQ, op, 0, 1) + _op(_RET, _ALLOW) for op in _FUTEX_WAKES)
         program += _on("futex", wakes + _null(3) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
     return program + _errno(errno.EPERM)
+
+
+def _thread_only() -> bytes:
+    """A thread as a C library starts one, and nothing else that clone can do."""
+    other = ~_THREAD_FLAGS & 0xFFFF_FFFF
+    flags = _load_arg(0) + _op(_JSET, other, 1, 0) + _op(_JSET, _CLONE_THREAD, 1, 0) + _errno(errno.EPERM)
+    return flags + _op(_RET, _ALLOW)
 
 
 def nest_filter() -> bytes:

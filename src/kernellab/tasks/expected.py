@@ -19,6 +19,8 @@ class Expected:
     `also` marks the elements of an exact output that are right although they differ: rounding leaves the decision open (two
     places hold the maximum, say). `floor_ulp` is the least budget that any inputs leave; 0: by the task's own `reduction`.
     `most_rms_ulp`: what the root mean square of a block's errors may be, where a bound on each element is too generous.
+    `shared`: what of the scale, over the value, is for a factor that all elements of a row have in common: no element may
+    spend it on errors of its own. One number a row.
     """
 
     value: Array
@@ -30,6 +32,7 @@ class Expected:
     also: Callable[[Array], Array] | None = None
     floor_ulp: float = 0.0
     most_rms_ulp: float = math.inf
+    shared: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,8 @@ _FLOOR_CAP = 1024.0
 _SHORT_FLOOR_ULP = 1.0
 _BAND_ELEMENTS = 1 << 18
 _PIECE = 1 << 15
+OWN_SHARE = 0.5
+"""Of the budget, that the root mean square of what neighbours have not in common may reach. Honest ones reach a tenth."""
 
 
 def run_reference(task: Task, inputs: list[Array]) -> tuple[Array, ...]:
@@ -74,13 +76,38 @@ def expect(
             return [Expected(v, v, 0.0, v, v, True) for v in cast]
         scales = _scales(task, dims, inputs, values)
         found = budgets or _budgets(task, dims, inputs, values, scales, floor)
-        return [interval(*each) for each in _columns(task, values, scales, found)]
+        return _with_shared(task, [interval(*each) for each in _columns(task, values, scales, found)])
     share: Callable[..., Any] = map if workers is None else workers.map
     parts = list(share(partial(_band_terms, task, dims, inputs, floor, not budgets), bands))
     found = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
     joined = [_Joined(b.shape(dims), b.dtype, e) for b, e in zip(task.outputs, found, strict=True)]
     list(share(partial(_join, task, joined, found), bands, parts))
-    return [whole.expected for whole in joined]
+    return _with_shared(task, [whole.expected for whole in joined])
+
+
+def _with_shared(task: Task, expected: list[Expected]) -> list[Expected]:
+    """Short floats have none: their scale is for one rounding."""
+    if task.shared is None:
+        return expected
+    given = task.shared(*(e.value for e in expected))
+    factors = given if isinstance(given, tuple) else (given,)
+    if len(factors) != len(expected):
+        raise TaskRefused(f"task '{task.name}': shared gives {len(factors)} outputs, {len(expected)} declared",
+                          "return a tuple with one array or None for each output")  # fmt: skip
+    pairs = zip(expected, factors, strict=True)
+    return [e if f is None or is_short(e.low.dtype) else replace(e, shared=_a_row_each(task, e, f)) for e, f in pairs]
+
+
+def _a_row_each(task: Task, expected: Expected, factors: Any) -> Array:
+    """One number a row, at least 0; a row of no numbers has no say."""
+    try:
+        found = np.broadcast_to(np.nan_to_num(np.asarray(factors, np.float64)), (*expected.value.shape[:-1], 1))
+    except (ValueError, TypeError):
+        found = np.full(1, -1.0)
+    if (found < 0).any():
+        raise TaskRefused(f"task '{task.name}': shared is to give one number a row, none below 0",
+                          "keep the reduced axis: any_order_ulp(y, 1) / 5 does")  # fmt: skip
+    return found
 
 
 def float32_slack(task: Task, dims: Dims, dtype: str) -> float:
@@ -217,6 +244,44 @@ def rms_ulp(got: Array, expected: Array, scale: Array) -> float:
     means = [squares[:whole].reshape(-1, BLOCK).mean(1).max()] if whole else []
     means += [squares[whole:].mean()] if squares.size - whole >= FEWEST else []
     return float(np.sqrt(max(means, default=0.0)))
+
+
+def own_rms_ulp(got: Array, expected: Array, scale: Array, shared: Array) -> float:
+    """The largest root mean square of the errors of a block of neighbours in a row, what the row has in common taken out, in
+    ULPs of what is left of the scale. Values so small that their ULP is not compared have no say."""
+    length = got.shape[-1]
+    most = 0.0
+    rows = [a.reshape(-1, length) for a in (got, expected, np.broadcast_to(scale, got.shape))]
+    factors = shared.reshape(-1, 1)
+    several = max(1, _PIECE // length)
+    for row in range(0, len(rows[0]), several):
+        for column in range(0, length, _PIECE):
+            here = slice(row, row + several), slice(column, column + _PIECE)
+            most = max(most, _own_rms(rows[0][here], rows[1][here], rows[2][here], factors[here[0]]))
+    return most
+
+
+def _own_rms(got: Array, expected: Array, scale: Array, shared: Array) -> float:
+    """Of rows that are short, or pieces of long ones."""
+    info = limits(got.dtype)
+    with np.errstate(all="ignore"):
+        unit = info.eps * (scale - np.abs(expected) * shared)
+        told = np.isfinite(expected) & (np.abs(expected) * info.eps >= info.quiet) & (unit > 0)
+        error = np.where(told, (got - expected) / unit, 0.0)
+        factor = np.where(told, expected / unit, 0.0)
+    whole = got.shape[1] // BLOCK * BLOCK
+    parts = [(0, whole, BLOCK)] * (whole > 0) + [(whole, got.shape[1], got.shape[1] - whole)]
+    return max((_left_rms(*(a[:, at:to].reshape(-1, size) for a in (error, factor, told)))
+                for at, to, size in parts if size >= FEWEST), default=0.0)  # fmt: skip
+
+
+def _left_rms(error: Array, factor: Array, told: Array) -> float:
+    """Least squares of errors by one factor, row by row: what is left."""
+    count = np.count_nonzero(told, axis=1)
+    with np.errstate(all="ignore"):
+        common = (error * factor).sum(axis=1, keepdims=True) / (factor * factor).sum(axis=1, keepdims=True)
+        means = np.square(error - common * factor).sum(axis=1) / count
+    return float(np.sqrt(means[count >= FEWEST].max(initial=0.0)))
 
 
 def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array]:

@@ -120,6 +120,9 @@ class Task:
     distributions   name -> draw(rng, buffer, dims); the first is the one that is timed
     scale       float64 magnitude of the terms behind each output element, where cancellation makes |output| too
                 small a yardstick for rounding error (default: |output|); tasks/sums.py has it for sums
+    shared      what of each output's scale, over the magnitude of its values, is for a factor that a whole row (last axis)
+                has in common, such as the error of the sum it was divided by: f(*outputs in float64) -> one number a
+                row, None for an output without. The errors of neighbours may not differ by it.
     plain       a second trusted implementation in the task's own dtype, evaluated in the plainest order (one running
                 sum): f(*inputs) -> outputs. Where inputs make plain summation lose digits, honest kernels may too.
     reduction   how many input elements are summed into an output element (rounding grows with the square root of those
@@ -153,6 +156,7 @@ class Task:
     quick: Dims | None = None
     precision: str = IEEE
     captured: Captured | None = None
+    shared: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
@@ -228,6 +232,8 @@ class Task:
             extra["sizes"] = {k: [list(s.tune), list(s.held_out), list(s.edge)] for k, s in self.sizes.items()}
         if self.halo is not None:
             extra["halo"] = self.halo
+        if self.shared is not None:
+            extra["shared"] = _source(self.shared)
         if self.gpu_baselines:
             extra["gpu_baselines"] = {k: _source(f) for k, f in self.gpu_baselines.items()}
         groups = {"cpu": self.baselines, "gpu": self.gpu_baselines}

@@ -11,7 +11,7 @@ import numpy as np
 from kernellab.core.records import Cause
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.oracle import error_ulp, rms_ulp
+from kernellab.tasks.oracle import OWN_SHARE, error_ulp, own_rms_ulp, rms_ulp
 from kernellab.tasks.spec import Array
 
 
@@ -73,9 +73,16 @@ def _inside(got: Array, expected: Expected) -> bool:
 
 
 def _drifts(got: Array, expected: Expected) -> bool:
-    return math.isfinite(expected.most_rms_ulp) and (
-        rms_ulp(got, expected.value, expected.scale) > expected.most_rms_ulp
-    )
+    if math.isfinite(expected.most_rms_ulp) and rms_ulp(got, expected.value, expected.scale) > expected.most_rms_ulp:
+        return True
+    return _own_rms(got, expected) > OWN_SHARE * expected.budget_ulp
+
+
+def _own_rms(got: Array, expected: Expected) -> float:
+    """0 where a row has nothing in common."""
+    if expected.shared is None:
+        return 0.0
+    return own_rms_ulp(got, expected.value, expected.scale, expected.shared)
 
 
 def errors(got: Array, expected: Expected) -> tuple[float, float]:
@@ -123,6 +130,13 @@ def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch
 
 def _explain_drift(name: str, got: Array, expected: Expected) -> Mismatch:
     absolute, ulps = errors(got, expected)
+    found, most = _own_rms(got, expected), OWN_SHARE * expected.budget_ulp
+    if found > most:
+        reason = (
+            f"{name}: neighbours are off by {found:.3g} ULP in the mean of a block, apart from what a row has in common; "
+            f"allowed are {most:.3g}"
+        )
+        return Mismatch("wrong-output", reason, _finite(absolute), _finite(ulps), found / most)
     found = rms_ulp(got, expected.value, expected.scale)
     reason = (
         f"{name}: off by {found:.3g} ULP in the mean of a block of elements, allowed are {expected.most_rms_ulp:.3g}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support.recorded import CUBES
+from tests.support.recorded import CUBE, CUBES
+from tests.support.resign import Bodies, resigned
 from tests.unit.learn.conftest import Score
 from tests.unit.learn.kernels import HONEST, SCREENED_ONLY, UNBUILT, WRONG
 
-from kernellab.core.errors import UsageError
+from kernellab.core.errors import LedgerFault, UsageError
 from kernellab.learn.dataset import dataset_of, split_of
 from kernellab.learn.replies import ReadReply, read_reply
 from kernellab.ledger.run import Run
@@ -76,3 +78,13 @@ def test_a_reply_that_names_a_held_out_shape_is_left_out(score: Score, folder: P
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         dataset_of([tmp_path])
+
+
+def test_a_run_from_which_a_trial_was_taken_is_refused_in_words(tmp_path: Path) -> None:
+    def without_the_first(entries: Bodies) -> None:
+        entries.remove(next(e for e in entries if e[0] == "trial"))
+
+    folder = resigned(CUBE, tmp_path / "run", without_the_first)
+    shutil.copy(CUBE / "task.py", folder)
+    with pytest.raises(LedgerFault, match="holds a record that is not well-formed"):
+        dataset_of([folder])

@@ -11,7 +11,9 @@ import pytest
 from kernellab.measurement import ring as measure_ring
 from kernellab.measurement.base import SETS
 from kernellab.measurement.ring import Ring, last_level_cache, slots_for
+from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import STANDARD, draw_normal, draw_offset
+from kernellab.tasks.oracle import run_trusted
 from kernellab.tasks.spec import Array, Buffer, Task
 
 SEED = bytes(range(32))
@@ -331,3 +333,21 @@ def test_no_more_than_64_mib_are_read_to_flush_a_cache(
 
 def test_the_last_level_cache_has_a_plausible_size() -> None:
     assert 64 << 10 <= last_level_cache() <= 4 << 30
+
+
+def thirteen_bits(values: Array) -> Array:
+    return ((values.view(np.uint32) + np.uint32(0x400)) & np.uint32(0xFFFFF800)).view(np.float32)
+
+
+def test_a_timed_call_is_held_to_the_means_of_neighbours() -> None:
+    task, dims = TASKS["particle_filter"], {"N": 1 << 17}
+    with ring(dims["N"], 1, task) as it:
+        filling, call = it.fill(0, 1, 0), it.calls[0]
+        right = run_trusted(task, [contents(it, 0, k) for k in range(3)], dims)
+        for region, value in zip(call.outputs, right, strict=True):
+            it.sides[0].write(region, value)
+        assert it.check(0, filling) == (None, 1)
+        it.sides[0].write(call.outputs[0], thirteen_bits(right[0]))
+        fault, _ = it.check(0, filling)
+    assert fault is not None
+    assert "apart from what a row has in common" in fault.reason

@@ -330,6 +330,10 @@ def unknown_status(entries: Bodies) -> None:
     first(entries, "trial", "measured")["status"] = "splendid"
 
 
+def result_that_is_a_list(entries: Bodies) -> None:
+    first(entries, "end")["results"][0] = []
+
+
 def settings_changed_half_way(entries: Bodies) -> None:
     start = entries[0][1]
     part = {name: copy.deepcopy(start[name]) for name in ("task", "settings", "environment")}
@@ -384,6 +388,7 @@ FOUND: dict[Change, str] = {
     measured_without_timing: "is not a well-formed record",
     unknown_field: "is not a well-formed record",
     unknown_status: "is not a well-formed record",
+    result_that_is_a_list: "is not a well-formed record",
 }
 
 

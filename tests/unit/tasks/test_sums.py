@@ -8,8 +8,21 @@ from kernellab.tasks.sums import any_order_ulp, product_scale, sum_scale
 EPS = 2.0**-23
 
 
-def test_terms_alike_allow_the_root_of_their_number() -> None:
-    assert any_order_ulp(np.ones((3, 400)), 1).tolist() == [[20.0]] * 3
+def test_terms_of_a_size_allow_the_root_of_their_number() -> None:
+    terms = np.ones((3, 400))
+    terms[:, 7] = 1.5
+    assert any_order_ulp(terms, 1).tolist() == [[20.0]] * 3
+
+
+@pytest.mark.parametrize("count", [20, 100, 513, 4096])
+def test_equal_terms_allow_what_a_running_sum_of_them_loses(count: int) -> None:
+    terms = np.exp(-np.random.default_rng(4).random((200, 1))).astype(np.float32).repeat(count, axis=1)
+    allowed = any_order_ulp(terms, 1)
+    assert (allowed == max(np.sqrt(count), 3 * count / 16)).all()
+    exact = terms.astype(np.float64).sum(axis=1)
+    lost = np.abs(np.cumsum(terms, axis=1, dtype=np.float32)[:, -1] / exact - 1) / EPS
+    assert (lost <= allowed[:, 0]).all()
+    assert count < 513 or lost.max() > np.sqrt(count)
 
 
 def test_zeros_are_no_terms() -> None:

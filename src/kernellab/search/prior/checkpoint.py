@@ -1,14 +1,17 @@
 """The file of a trained prior: two forests, and what they were trained on. NumPy's own format, without pickled objects.
 
-Covered: a file that is no prior, one whose features mean something else, one for another kind of device, one that is too
-large; each is refused in words. Not covered: whether its forecasts are any good; the search finds out.
+A file may come from anybody. Covered: one that is no prior, one whose features mean something else, one for another kind
+of device, one that is too large or would be when it is unpacked, numbers that no training gives; each is refused in words.
+Not covered: whether its forecasts are any good; the search finds out.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +19,25 @@ from typing import Any
 import numpy as np
 
 from kernellab.core.errors import UsageError
+from kernellab.core.files import read_plain
+from kernellab.core.printable import printable
 from kernellab.search.prior.features import NAMES, VERSION
 from kernellab.search.prior.trees import Forest
 
 MOST_BYTES = 5 << 20
+"""Of the file, and of everything in it when it is unpacked."""
 _TRAIN = "train one: klab learn prior RUN... --out prior.npz"
 _HEADS = ("slowdown", "chance")
+_ARRAYS = ("features", "thresholds", "leaves", "start")
+_MOST_SPREAD = 100.0
+_FOREIGN = (
+    ValueError, LookupError, TypeError, ArithmeticError, AttributeError, OSError, EOFError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading somebody's bytes may raise."""
+MOST_TREES = 4096
+_MOST_ADDED = 1e4
+"""By a leaf, to a logarithm."""
 
 
 @dataclass(frozen=True)
@@ -52,34 +68,75 @@ def read_checkpoint(data: bytes, where: str) -> Checkpoint:
     if len(data) > MOST_BYTES:
         raise UsageError(f"{where} has {len(data) >> 20} MiB, and a prior has at most {MOST_BYTES >> 20}", _TRAIN)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            held = {name: arrays[name] for name in arrays.files}
+        held = _unpacked(data)
         header = json.loads(str(held["header"]))
         _same_features(header, where)
-        forests = {head: Forest.of(_under(f"{head}_", held)) for head in _HEADS}
-        if any(f.features.size and int(f.features.max()) >= len(NAMES) for f in forests.values()):
-            raise ValueError("a tree asks for a feature that is not there")
-        return Checkpoint(
-            spread=float(header["spread"]), kind=str(header["kind"]), facts=dict(header["facts"]), **forests
-        )
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as err:
-        raise UsageError(f"{where} is no prior: {err}", _TRAIN) from None
+        forests = {head: _forest({name: held[f"{head}_{name}"] for name in _ARRAYS}) for head in _HEADS}
+        spread, facts = float(header["spread"]), dict(header["facts"])
+        if not 0 < spread <= _MOST_SPREAD:
+            raise ValueError(f"a spread of {spread:g}")
+        if not all(isinstance(device, str) for device in facts.get("devices", [])):
+            raise ValueError("devices that have no names")
+        return Checkpoint(spread=spread, kind=str(header["kind"]), facts=facts, **forests)
+    except _FOREIGN as err:
+        raise UsageError(f"{where} is no prior: {printable(str(err))[:300]}", _TRAIN) from None
+
+
+def _unpacked(data: bytes) -> dict[str, Any]:
+    """The arrays that a prior has and no others, each as long as it says that it is."""
+    left, held = MOST_BYTES, {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in ("header", *(f"{head}_{name}" for head in _HEADS for name in _ARRAYS)):
+            entry = archive.getinfo(f"{name}.npy")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others are unpacked at one go
+                raise ValueError("a way of packing that NumPy does not use")
+            with archive.open(entry) as member:
+                content = member.read(left + 1)
+            left -= len(content)
+            if left < 0:
+                raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB when it is unpacked")
+            held[name] = _array(content)
+    return held
+
+
+def _array(content: bytes) -> Any:
+    """An array in NumPy's format, of numbers or text. Its size is believed only where that many bytes follow."""
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array that is not as long as it says")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _forest(arrays: dict[str, Any]) -> Forest:
+    if arrays["features"].dtype.kind not in "iu" or any(
+        a.dtype.kind != "f" for n, a in arrays.items() if n != "features"
+    ):
+        raise ValueError("trees that are not of numbers")
+    asked, added = arrays["features"], arrays["leaves"]
+    if asked.size and not 0 <= int(asked.min()) <= int(asked.max()) < len(NAMES):
+        raise ValueError("a tree asks for a feature that is not there")
+    if asked.shape[0] > MOST_TREES:
+        raise ValueError(f"{asked.shape[0]} trees")
+    if np.isnan(arrays["thresholds"]).any() or not all(
+        (np.abs(a) <= _MOST_ADDED).all() for a in (added, arrays["start"])
+    ):
+        raise ValueError("numbers that no training gives")
+    return Forest.of(arrays)
 
 
 def _same_features(header: dict[str, Any], where: str) -> None:
     if header["version"] != VERSION or tuple(header["names"]) != NAMES:
-        raise UsageError(
-            f"{where} was trained on features of version {header['version']}, and this laboratory has version {VERSION}",
-            _TRAIN,
-        )
-
-
-def _under(prefix: str, held: dict[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)}
+        theirs = printable(str(header["version"]))[:40]
+        what = f"{where} was trained on features of version {theirs}, and this laboratory has version {VERSION}"
+        raise UsageError(what, _TRAIN)
 
 
 def read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path, MOST_BYTES)
     except OSError as err:
         raise UsageError(f"the prior {path} cannot be read: {err.strerror}", _TRAIN) from None

@@ -34,6 +34,11 @@ def scale(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
     return w * (condition + of_sum), ess * (1 + 2 * (w * condition).sum() + of_ess)
 
 
+def shared(w: Array, ess: Array) -> tuple[Array, None]:
+    """The sum's own error, in every weight."""
+    return np.asarray(any_order_ulp(w) / 5), None
+
+
 def with_numpy(x: Array, lw: Array, z: Array, w: Array, ess: Array) -> None:
     np.subtract(z, x, out=w)
     np.multiply(w, w, out=w)
@@ -123,6 +128,7 @@ def _task(dtype: str) -> Task:
         distributions={**STANDARD, "large": draw_far, "sparse": draw_few},
         flops=flops,
         scale=scale,
+        shared=shared,
     )
 
 

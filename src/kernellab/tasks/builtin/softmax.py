@@ -30,6 +30,11 @@ def scale(x: Array) -> Array:
     return np.asarray(y * (1 + np.where(np.isfinite(away), away, 0.0) + any_order_ulp(y, 1) / 5))
 
 
+def shared(y: Array) -> Array:
+    """The sum's own error."""
+    return np.asarray(any_order_ulp(y, 1) / 5)
+
+
 def with_numpy(x: Array, y: Array) -> None:
     np.subtract(x, x.max(axis=1, keepdims=True), out=y)
     np.exp(y, out=y)
@@ -98,6 +103,7 @@ def _task(dtype: str) -> Task:
         distributions={**STANDARD, "masked": draw_masked, "sparse": sparse("x", rest=-40.0)},
         flops=flops,
         scale=scale,
+        shared=shared,
         halo=0,
     )
 

@@ -22,6 +22,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: operator.lshift, ast.Pow: operator.pow,
 }  # fmt: skip
 _MOST_SHIFTED = 64
+_LARGEST = 1 << 64
+"""No size is larger. Numbers without end would be halved without end."""
 MOST = (1 << 18,) * 4 + (1 << 22,) * 5 + (1 << 23,) * 5
 """The limits in the order in which they are tried, and the elements of inputs and weights that each may have: first the
 largest sizes that are quick, then the smallest that run. Very small sizes hide things: groups of one are constant."""
@@ -95,9 +97,9 @@ def _cut(node: ast.expr, sizes: dict[int, int]) -> ast.expr:
 
 
 def _number(node: ast.expr) -> int | None:
-    """The integer that an expression of nothing but integers gives."""
+    """The integer that an expression of nothing but integers gives, if it can be a size."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
+        return node.value if abs(node.value) < _LARGEST else None
     if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
         return None
     left, right = _number(node.left), _number(node.right)
@@ -105,7 +107,10 @@ def _number(node: ast.expr) -> int | None:
         return None
     if isinstance(node.op, ast.LShift | ast.Pow) and not (0 <= right <= _MOST_SHIFTED and abs(left) < 1 << 16):
         return None
-    return None if isinstance(node.op, ast.FloorDiv) and not right else _OPERATORS[type(node.op)](left, right)
+    if isinstance(node.op, ast.FloorDiv) and not right:
+        return None
+    value = _OPERATORS[type(node.op)](left, right)
+    return value if abs(value) < _LARGEST else None
 
 
 def _smaller(value: int, limit: int) -> int:

@@ -63,3 +63,11 @@ def test_a_size_may_be_computed_from_numbers() -> None:
     cut = shrunk(text, 64)
     assert assigned(cut.split("huge")[0]) == {"N": 64, "M": 33, "K": 8}
     assert cut.splitlines()[3:] == ["huge = 1 << 10 ** 9", "none = 1 // 0", "other = N * 2"]
+
+
+def test_numbers_that_are_no_sizes_are_left_alone_and_cost_nothing() -> None:
+    huge = "*".join(["65535**64"] * 50)
+    text = f"A = {huge}\nB = {huge} // {huge}\nC = {'9' * 4000}\nN = 4096\n"
+    assert shrunk(text, 64).splitlines()[-1] == "N = 64"
+    assert ast.unparse(ast.parse(shrunk(f"A = {huge}\n", 64))) == ast.unparse(ast.parse(f"A = {huge}\n"))
+    assert shrunk("N = 2 ** 63", 64) == "N = 64"
