@@ -45,7 +45,8 @@ from kernellab.suite.problems import digest_of, folders_of
 from kernellab.suite.progress import Progress
 from kernellab.suite.worker import Worker, WorkerLost
 from kernellab.targets.base import platform
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes, task_name
+from kernellab.tasks.modules.importing import task_name
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.finding import Suite, find_suite
 from kernellab.tasks.suites.pairs import forward_name, with_backward
