@@ -199,14 +199,12 @@ class _Conduct:
                 if seconds < 0:
                     self._emit(Event("note", f"the budget is spent: {len(items) - number} tasks are left"))
                     break
-                self._emit(Event("doing", f"{item.name}: is it worth a search?", {"progress": progress.data()}))
+                self._emit(progress.begins(item.name))
                 done = self._one(item, seconds)
                 self._done[item.name] = done
                 self._ledger.write(SUITE_TASK, done)
                 progress.done()
-                line = progress.line(item.name, f"{done.outcome}: {done.reason}")
-                told = {"suite_task": SUITE_TASK.plain(done), "progress": progress.data()}
-                self._emit(Event("note", line, told))
+                self._emit(progress.ends(done))
         left = tuple(item.name for item in self._plan.tasks if item.name not in self._done)
         if not left:
             self._ledger.write(kinds.END, End(results=[]))
