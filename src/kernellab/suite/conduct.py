@@ -28,6 +28,7 @@ from kernellab.ledger.records import End, Environment, NamedSource, OtherGenesis
 from kernellab.ledger.store import Store
 from kernellab.ledger.suite_records import (
     PURPOSE,
+    RECORDS,
     SUITE,
     SUITE_CHECK,
     SUITE_TASK,
@@ -51,7 +52,6 @@ from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.finding import Suite, find_suite
 from kernellab.tasks.suites.pairs import forward_name, with_backward
 
-RECORDS = "tasks"
 LIMIT_S = 4 * 3600.0
 """For one task beyond the seconds it was given, so that what hangs does not hang for ever."""
 
