@@ -14,7 +14,7 @@ from kernellab.lower.emit_c_tile import SPACE as TILES
 from kernellab.lower.emit_c_tile import VECTORS, TileWriter
 from kernellab.lower.facts import StepFacts
 from kernellab.lower.fusion import Fusion, evaluated
-from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.inline import Store, reductions_of, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sends import Send, send_of
@@ -80,7 +80,7 @@ def _in_lanes(stores: Sequence[Store]) -> bool:
     if scan_of(stores):
         return len(stores[0].axes) > 1
     lane = stores[0].axes[-1]
-    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    reductions = reductions_of(stores)
     return bool(reductions) and all(lane in v.free and not v.how.startswith("arg") for v in reductions)
 
 
@@ -131,7 +131,7 @@ def _facts(
 ) -> StepFacts:
     """Which of the steps have the form is not told apart: a candidate's choices are for all of them."""
     axes = stores[0].axes
-    inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
+    inside = {a for v in reductions_of(stores) for a in v.axes}
     extent = Extent(axes, sorted(inside, key=lambda a: a.name), axes[-1:])
     return step_facts(form, stores, names.tensors, names.sizes, tuple(space), extent, model=evaluated)
 
