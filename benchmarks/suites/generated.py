@@ -9,12 +9,10 @@ are small; use it on suites that you trust.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,20 +20,19 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.suites.trial import small
 
-from kernellab.build.base import Candidate, NotBuilt
+from kernellab.build.base import Candidate
 from kernellab.core.errors import TaskRefused
 from kernellab.core.settings import Settings
+from kernellab.evaluate.open_task import OpenTask
 from kernellab.lower.candidates import written
 from kernellab.lower.site import NotLowered
 from kernellab.propose.recipe import with_defaults
-from kernellab.targets.base import DeviceSetup, platform
-from kernellab.tasks.modules.importing import Importer, Wishes
+from kernellab.tasks.modules.importing import Importer
+from kernellab.tasks.modules.locate import write_record
 from kernellab.tasks.modules.task import module_task
-from kernellab.tasks.spec import Task
+from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.suites import all_problems
 from kernellab.tasks.suites.base import Problem
-from kernellab.verdict.cases import CaseTable, screen_cases, shapes_of
-from kernellab.verdict.judge import Judge
 
 
 def tried(importer: Importer, problem: Problem, form: str) -> Iterator[tuple[str, str, str]]:
@@ -49,20 +46,13 @@ def tried(importer: Importer, problem: Problem, form: str) -> Iterator[tuple[str
     except (TaskRefused, NotLowered) as err:
         yield "no task", "refused", str(err)
         return
-    with closing(platform("cpu").open(Settings(effort="quick"), task, torch=False)) as device:
+    settings = Settings(effort="quick", device="cpu")
+    with OpenTask(settings, task, write_record(record), torch=False) as opened:
         for text in texts:
-            yield text.name.partition("_")[0], *_judged(device, task, Candidate(text.text, text.name))
-
-
-def _judged(device: DeviceSetup, task: Task, candidate: Candidate) -> tuple[str, str]:
-    cases = screen_cases(task)
-    shapes = shapes_of(cases, cases[0].dims)
-    built = device.builder.build(task, candidate, with_defaults(device.builder, candidate), shapes)
-    if isinstance(built, NotBuilt):
-        return built.status, built.reason
-    with CaseTable(task, cases, os.urandom(32)) as table:
-        verdict = Judge(device.rig.device).verify(built, table, "screen")
-    return verdict.status, getattr(verdict, "reason", "")
+            candidate = Candidate(text.text, text.name)
+            asked = opened.request(task.edge[0], candidate, with_defaults(opened.builder, candidate))
+            found = opened.evaluate(asked)
+            yield text.name.partition("_")[0], found.status, found.reason
 
 
 def main() -> None:

@@ -16,10 +16,9 @@ from kernellab.report.notebook_bar import watched
 from kernellab.search.outcome import Outcome, default_folder
 from kernellab.tasks.load import load_task, task_locator
 from kernellab.tasks.load import locate as find_task
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
-from kernellab.tasks.modules.live import locate_object, with_inputs
-from kernellab.tasks.modules.locate import is_record
-from kernellab.tasks.modules.record import PRECISIONS
+from kernellab.tasks.modules.example_inputs import with_inputs
+from kernellab.tasks.modules.record import PRECISIONS, is_record
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.spec import Dims, Task, parse_dims
 
 if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict is there before all of them are loaded
@@ -240,6 +239,8 @@ def locate(task: Asked, dtype: str, wishes: Wishes | None = None, example_inputs
         task = task_locator(task)
     task = str(task) if isinstance(task, Path) else task
     if not isinstance(task, str):
+        from kernellab.tasks.modules.live import locate_object
+
         located = locate_object(task, example_inputs, wishes or Wishes())
     elif example_inputs is not None:
         raise UsageError(f"'{task}' brings its own inputs", "example_inputs are for a module or function itself")

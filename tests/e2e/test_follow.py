@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.recorded import CUBE
+from tests.support.recorded import CUBE, LAB
 from tests.support.view_runs import growing
 
 from kernellab.cli.follow import follow
@@ -20,8 +20,6 @@ from kernellab.ledger.records import End
 from kernellab.suite.folder import SuiteFolder
 
 from .command import Klab, interrupt
-
-SUITE = Path(__file__).parents[2] / "runs" / "lab-cpu"
 
 
 def numbers(text: str) -> list[int]:
@@ -106,9 +104,9 @@ def test_a_program_is_told_what_is_waited_for_and_how_long_it_may_take(
 
 def test_a_suite_is_followed_task_by_task() -> None:
     page = io.StringIO()
-    assert follow(Screen(file=page, width=200), SUITE)
+    assert follow(Screen(file=page, width=200), LAB)
     lines = [line for line in page.getvalue().splitlines() if re.match(r"\[ *[0-9.]+s\] \d+/\d+ ", line)]
-    total = len(SuiteFolder(SUITE).plan.tasks)
+    total = len(SuiteFolder(LAB).plan.tasks)
     assert len(lines) == total
     assert re.match(rf"\[.*\] 1/{total} .*, about [0-9.]+ (s|min|h) left$", lines[0])
     assert f"] {total}/{total} " in lines[-1]

@@ -13,6 +13,8 @@ CUBE = _RUNS / "cube"
 duplicates of both, invalid ones. Read it, or copy it; it was signed with a key that is gone."""
 CUBES = _RUNS / "cubes"
 """Measured, rejected and invalid trials of that task at N=4096 and N=1000, a win and a profile from the clock alone at each."""
+LAB = Path(__file__).parents[2] / "runs" / "lab-cpu"
+"""The suite of our own, run on a processor."""
 GENESIS: dict[str, Any] = {
     "format": 2,
     "purpose": "search",

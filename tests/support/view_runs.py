@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.recorded import CUBE
+from tests.support.recorded import CUBE, LAB
 
 from kernellab.core.ids import canonical_json
 from kernellab.ledger.journal import Entry, Ledger, read_entries
@@ -51,6 +51,33 @@ class Growing:
 @contextmanager
 def growing(folder: Path, source: Path = CUBE) -> Iterator[Growing]:
     made = Growing(folder, source)
+    try:
+        yield made
+    finally:
+        made.ledger.close()
+
+
+class GrowingSuite:
+    """A suite that its writer has not ended: the tasks of a recorded one, run with trials of another run."""
+
+    def __init__(self, folder: Path, source: Path = LAB) -> None:
+        genesis, plan, *rest = read_entries(source)
+        self._outcomes = {e.body["task"]: e.body for e in rest if e.kind == "suite-task"}
+        self.tasks = [item["name"] for item in plan.body["tasks"]]
+        self.folder = folder
+        self.ledger = Ledger.create(folder, _begun(genesis), SigningKey.generate())
+        self.ledger.append(plan.kind, plan.body)
+
+    def begin(self, task: str) -> Growing:
+        return Growing(self.folder / "runs" / task)
+
+    def end(self, task: str) -> None:
+        self.ledger.append("suite-task", self._outcomes[task])
+
+
+@contextmanager
+def growing_suite(folder: Path) -> Iterator[GrowingSuite]:
+    made = GrowingSuite(folder)
     try:
         yield made
     finally:

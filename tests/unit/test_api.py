@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,14 @@ def test_the_api_is_five_verbs_and_a_decorator() -> None:
     assert set(kernellab.__all__) == {"__version__", "measure", "optimize", "paper", "study", "task", "verify"}
     with pytest.raises(AttributeError, match="no attribute 'paper_writer'"):
         _ = kernellab.paper_writer
+
+
+def test_a_verdict_on_a_built_in_task_loads_nothing_that_only_modules_and_gpus_need() -> None:
+    code = "import sys, kernellab.api, kernellab.search.verify, kernellab.build.c\nprint(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    needless = ("torch", "kernellab.graph.capture", "kernellab.graph.ops.table", "kernellab.tasks.suites",
+                "kernellab.tasks.modules.importing", "kernellab.build.cubin", "kernellab.cli")  # fmt: skip
+    assert {"kernellab.verdict.judge", "kernellab.tasks.oracle"} <= loaded
+    assert loaded.isdisjoint(needless)

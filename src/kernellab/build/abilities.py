@@ -14,8 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from kernellab.build.cpu_ability_rules import CLOCK, EDITIONS, MODES, PLACE, RANDOM, SYSTEM
-from kernellab.build.gpu_abilities import UNREADABLE
+from kernellab.build.cpu_ability_rules import CLOCK, EDITIONS, MODES, PLACE, RANDOM, SYSTEM, UNREADABLE
 from kernellab.core.records import Artifact
 from kernellab.core.targets import language
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 CLOCK, RANDOM, SYSTEM = "reads a clock", "asks for random numbers", "makes system calls itself"
 PLACE, MODES = "asks where it runs", "changes the floating-point modes"
 WAITS, OTHERS = "waits", "calls other functions"
+UNREADABLE = "holds instructions that this version cannot read"
+"""Of a GPU's module."""
 _CALLS = (
     (CLOCK, r"clock(_gettime|_getres)?|time|times|gettimeofday|getrusage|timespec_get(res)?|ftime|omp_get_w(time|tick)"),
     (RANDOM, r"s?rand(_r|om(_r)?)?|[sdelmnj]rand48(_r)?|getrandom|getentropy|arc4random\w*"),

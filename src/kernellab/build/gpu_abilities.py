@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernellab.build.cpu_abilities import CLOCK, PLACE
+from kernellab.build.cpu_ability_rules import CLOCK, PLACE, UNREADABLE
 from kernellab.build.cubin import audit, code_sections
 
 BETWEEN_BLOCKS, WITHIN_A_BLOCK = "uses atomics between blocks", "uses atomics within a block"
-UNREADABLE = "holds instructions that this version cannot read"
 _OPCODE = np.uint64(0x1FF)  # of 12 bits; the other three say which operands come from where
 _SPECIAL = {0x119: "S2R", 0x005: "CS2R", 0x1C3: "S2UR"}
 _REGISTERS = {

@@ -120,9 +120,13 @@ class LiveDisplay:
         self._console.print(Text.assemble((data["task"], "bold"), where), soft_wrap=True)
 
     def _on_stage(self, event: Event) -> None:
+        self._clear(event.text, event.data["trials"])
+
+    def _clear(self, description: str, trials: int | None) -> None:
+        """Nothing stays of the shape or the task before."""
         self._lines, self._best = [], None
         self._counts = dict.fromkeys(self._counts, 0)
-        self._progress.reset(self._bar, total=event.data["trials"], description=event.text)
+        self._progress.reset(self._bar, total=trials, description=description)
 
     def _on_science(self, event: Event) -> None:
         self._console.print(Text(event.text, style="dim"), soft_wrap=True)
@@ -131,6 +135,7 @@ class LiveDisplay:
         """A task of a suite that is done stays on the screen."""
         if "suite_task" in event.data:
             self._console.print(Text(event.text), soft_wrap=True)
+            self._clear("starting", None)
 
     def _on_trial(self, event: Event) -> None:
         trial: AnyTrial = event.data["trial"]

@@ -63,7 +63,7 @@ def check(
     from kernellab.api import module_wishes
     from kernellab.suite.check import check_suite
     from kernellab.suite.tables import CHECK_HEAD, as_csv, check_rows
-    from kernellab.tasks.modules.importing import AS_IT_IS
+    from kernellab.tasks.modules.wishes import AS_IT_IS
     from kernellab.tasks.suites.finding import find_suite
 
     found = find_suite(name, str(path or ""), tasks)
@@ -122,7 +122,7 @@ def run(
     from kernellab.search.outcome import default_folder
     from kernellab.suite.candidates import candidates_in
     from kernellab.suite.conduct import SuiteRequest, run_suite
-    from kernellab.tasks.modules.importing import AS_IT_IS
+    from kernellab.tasks.modules.wishes import AS_IT_IS
     from kernellab.tasks.suites.finding import find_suite, sample
     from kernellab.tasks.suites.pairs import with_backward
 

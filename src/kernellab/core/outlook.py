@@ -72,8 +72,11 @@ class Outlook:
 
     def _progress(self, told: dict[str, Any], now: float) -> None:
         """A suite knows its own: tasks done, of how many, and the seconds that the others should take."""
+        part = min(int(told["done"]) + 1, int(told["total"]))
+        if part != self.part or not self._suite:
+            self.trials = self.asked = 0  # those of the task before are no longer news
         self._suite, self._word = True, "task"
-        self.part, self.parts = min(int(told["done"]) + 1, int(told["total"])), int(told["total"])
+        self.part, self.parts = part, int(told["total"])
         self._told = (now, float(told["left_s"])) if told["left_s"] is not None else None
 
     def _do(self, text: str, now: float) -> None:

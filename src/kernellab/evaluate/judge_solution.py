@@ -37,10 +37,9 @@ from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.targets.base import platform
 from kernellab.tasks.load import locate
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
-from kernellab.tasks.modules.locate import is_record
-from kernellab.tasks.modules.record import ModuleRecord, read_module_record
+from kernellab.tasks.modules.record import ModuleRecord, is_record, read_module_record
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.spec import Task
 from kernellab.tasks.suites import find_problem
 from kernellab.verdict.cases import Case, CaseTable, full_cases, shapes_of

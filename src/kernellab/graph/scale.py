@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from kernellab.graph.blocks import BLOCK, FEWEST
 from kernellab.graph.evaluate import Machine, Operands, evaluate
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled
@@ -33,8 +34,6 @@ _FLUSHED = TINY["float32"] / EPS["float32"]
 _PLAIN = 0.25
 """What a sum of K terms one after the other loses, over the square root of K; a little more than is usual."""
 _SEED, _ODD = 20261, 0x5851F42D4C957F2D
-BLOCK, FEWEST = 64, 16
-"""Elements of which such a mean is taken, and from how many on it says something."""
 
 
 @dataclass(frozen=True)

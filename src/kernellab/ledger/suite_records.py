@@ -15,8 +15,8 @@ from kernellab.tasks.modules.record import Precision
 
 PURPOSE = "suite"
 VERSION = 1
-RUNS = "runs"
-"""The folder of the runs, below that of the root."""
+RUNS, RECORDS = "runs", "tasks"
+"""The folders of the runs and of the modules' records, below that of the root."""
 TaskOutcome = Literal[
     "better", "busy", "nothing-better", "nothing-verified", "no-candidates", "left-out", "refused", "failed"
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kernellab.lower.about import about
 from kernellab.lower.c_math import POLYNOMIALS
@@ -13,13 +14,13 @@ from kernellab.lower.emit_c_tile import SPACE as TILES
 from kernellab.lower.emit_c_tile import VECTORS, TileWriter
 from kernellab.lower.facts import StepFacts
 from kernellab.lower.fusion import Fusion, evaluated
-from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.inline import Store, reductions_of, tensor_name
 from kernellab.lower.names import FusionNames, safe, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sends import Send, send_of
 from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
-from kernellab.lower.tiles import tile_of
+from kernellab.lower.tiles import Tile, tile_of
 from kernellab.lower.values import Apply, Reduce, Value, walk
 
 _FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-ffp-contract=fast")
@@ -33,20 +34,39 @@ _WHY = {
 }
 
 
+@dataclass(frozen=True)
+class _Step:
+    """One kernel, and which of the forms it can have. `rows`: reduced over the axes of the rows themselves; `kept`: what
+    waits in the row of the result."""
+
+    stores: Sequence[Store]
+    rows: Sequence[Store]
+    kept: Value | None
+    lanes: bool
+    tile: Tile | None
+    send: Send | None
+
+
 def c_candidates(fusion: Fusion) -> list[Written]:
     """One for each way to run over the last axis that makes a difference to it."""
-    found = [_written(fusion, "nest", frozenset())]
     names = FusionNames(fusion)
-    if any(_kept(stores, names) for stores in names.kernels(fusion, along=True)):
-        found.insert(0, _written(fusion, "row", frozenset()))
-    columns = frozenset(i for i, stores in enumerate(fusion.kernels) if _in_lanes(stores))
-    if columns:
-        found.append(_written(fusion, "lanes", columns))
-    if any(tile_of(stores) for stores in names.kernels(fusion)):
-        found.insert(0, _written(fusion, "tile", columns))
-    if any(_sent(stores, names) for stores in names.kernels(fusion)):
-        found.insert(0, _written(fusion, "send", columns))
-    return found
+    steps = _steps(fusion, names)
+    there = {
+        "send": any(s.send for s in steps),
+        "tile": any(s.tile for s in steps),
+        "row": any(s.kept for s in steps),
+        "nest": True,
+        "lanes": any(s.lanes for s in steps),
+    }
+    return [_written(fusion, names, steps, form) for form, makes_sense in there.items() if makes_sense]
+
+
+def _steps(fusion: Fusion, names: FusionNames) -> list[_Step]:
+    kernels = zip(fusion.kernels, names.kernels(fusion), names.kernels(fusion, along=True), strict=True)
+    return [
+        _Step(stores, rows, _kept(rows, names), _in_lanes(plain), tile_of(stores), _sent(stores, names))
+        for plain, stores, rows in kernels
+    ]
 
 
 def _sent(stores: Sequence[Store], names: FusionNames) -> Send | None:
@@ -60,7 +80,7 @@ def _in_lanes(stores: Sequence[Store]) -> bool:
     if scan_of(stores):
         return len(stores[0].axes) > 1
     lane = stores[0].axes[-1]
-    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    reductions = reductions_of(stores)
     return bool(reductions) and all(lane in v.free and not v.how.startswith("arg") for v in reductions)
 
 
@@ -82,21 +102,8 @@ def _costly(value: Value) -> bool:
     return isinstance(value, Apply) and value.kind == "float" and value.function in POLYNOMIALS
 
 
-def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
-    names = FusionNames(fusion)
-    kernels = []
-    rows = names.kernels(fusion, along=True)
-    for number, stores in enumerate(names.kernels(fusion)):
-        name = f"step{number}" if number else "kernel"
-        if form == "send" and (send := _sent(stores, names)) is not None:
-            kernels.append(SendWriter(name, stores, names.tensors, send).kernel())
-            continue
-        if form == "tile" and (tile := tile_of(stores)) is not None:
-            kernels.append(TileWriter(name, stores, names.tensors, tile).kernel())
-            continue
-        kept = _kept(rows[number], names) if form != "nest" and number not in lanes else None
-        chosen = stores if kept is None else rows[number]
-        kernels.append(CWriter(name, chosen, names.tensors, number in lanes, kept).kernel())
+def _written(fusion: Fusion, names: FusionNames, steps: Sequence[_Step], form: str) -> Written:
+    kernels = [_kernel(f"step{n}" if n else "kernel", step, names, form) for n, step in enumerate(steps)]
     before = prelude([k.text for k in kernels], names.real) + (VECTORS if form == "tile" else "")
     source = before + "\n" + "\n\n".join(k.text for k in kernels)
     space = _space(source)
@@ -106,7 +113,17 @@ def _written(fusion: Fusion, form: str, lanes: frozenset[int]) -> Written:
         f'SOURCE = r"""\n{source}\n"""', "", "", _launch(fusion, names, kernels, space), "",
     ])  # fmt: skip
     name = f"{form}_{safe(fusion.graph.record.name, set()).lower()}"
-    return Written(name, text, form, tuple(_facts(stores, names, form, space) for stores in names.kernels(fusion)))
+    return Written(name, text, form, tuple(_facts(step.stores, names, form, space) for step in steps))
+
+
+def _kernel(name: str, step: _Step, names: FusionNames, form: str) -> KernelText:
+    if form == "send" and step.send is not None:
+        return SendWriter(name, step.stores, names.tensors, step.send).kernel()
+    if form == "tile" and step.tile is not None:
+        return TileWriter(name, step.stores, names.tensors, step.tile).kernel()
+    lanes = step.lanes and form not in ("nest", "row")
+    kept = step.kept if form != "nest" and not lanes else None
+    return CWriter(name, step.stores if kept is None else step.rows, names.tensors, lanes, kept).kernel()
 
 
 def _facts(
@@ -114,7 +131,7 @@ def _facts(
 ) -> StepFacts:
     """Which of the steps have the form is not told apart: a candidate's choices are for all of them."""
     axes = stores[0].axes
-    inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
+    inside = {a for v in reductions_of(stores) for a in v.axes}
     extent = Extent(axes, sorted(inside, key=lambda a: a.name), axes[-1:])
     return step_facts(form, stores, names.tensors, names.sizes, tuple(space), extent, model=evaluated)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from kernellab.lower.axes import Axis
 from kernellab.lower.c_edges import Edges
 from kernellab.lower.c_text import KINDS, TYPES, bare, call_text, factor_text, index_text, joined, mixed, number_text
-from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.inline import Store, reductions_of, tensor_name
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import Size
@@ -62,7 +62,7 @@ class CWriter:
 
     def _symbols(self) -> set[str]:
         extents = [e for t in self._tensors.values() for e in t.shape]
-        extents += [a.extent for v in walk(*(s.value for s in self._stores)) if isinstance(v, Reduce) for a in v.axes]
+        extents += [a.extent for v in reductions_of(self._stores) for a in v.axes]
         return {s for e in extents for s in e.symbols}
 
     # --- nests

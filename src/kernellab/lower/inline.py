@@ -14,7 +14,7 @@ from kernellab.lower.axes import Axis, Index, Refine, linear
 from kernellab.lower.rules.table import rule
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
-from kernellab.lower.values import Value, apply, load, number, place
+from kernellab.lower.values import Reduce, Value, apply, load, number, place, walk
 
 Key = tuple[str, int]
 _MOST_SPLITS = 64
@@ -30,6 +30,11 @@ class Store:
     index: Indices
     value: Value
     axes: tuple[Axis, ...]
+
+
+def reductions_of(stores: Sequence[Store]) -> list[Reduce]:
+    """Of all their values, each once."""
+    return [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
 
 
 class Graph:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from kernellab.lower.axes import Axis, Index, linear
-from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.inline import Store, reductions_of, tensor_name
 from kernellab.lower.rebuild import Axes, Change, rebuilt
 from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.values import Reduce, walk
@@ -51,7 +51,7 @@ class _Joined(Axes):
 
 def _neighbours(stores: Sequence[Store]) -> list[tuple[Axis, Axis]]:
     groups = [stores[0].axes]
-    groups += [v.axes for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    groups += [v.axes for v in reductions_of(stores)]
     return [pair for axes in groups for pair in pairwise(axes)]
 
 

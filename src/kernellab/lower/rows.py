@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kernellab.lower.axes import Axis
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.online import tamed
 from kernellab.lower.rebuild import Axes, Change, rebuilt
-from kernellab.lower.values import Reduce, Value, reduce, walk
+from kernellab.lower.values import Value, reduce
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Rows:
 
 
 def rows_of(stores: Sequence[Store]) -> Rows | None:
-    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    reductions = reductions_of(stores)
     axes = stores[0].axes
     inside = {a for v in reductions for a in v.axes}
     if not reductions or any(a in inside for v in reductions for a in v.free):

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernellab.lower.axes import Axis, Index
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.rebuild import Placed, rebuilt
 from kernellab.lower.sizes import ONE, Size
-from kernellab.lower.values import NEUTRAL, Apply, Number, Place, Reduce, Value, walk
+from kernellab.lower.values import NEUTRAL, Apply, Number, Place, Reduce, Value
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Scan:
 
 def scan_of(stores: Sequence[Store]) -> Scan | None:
     """The one scan of a kernel that has one, and no other reduction that depends on its axis."""
-    reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    reductions = reductions_of(stores)
     found = [scan for v in reductions if (scan := scan_in(v)) is not None and scan.along in stores[0].axes]
     if len(found) != 1 or any(found[0].along in v.free for v in reductions if v is not found[0].whole):
         return None

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from kernellab.lower.axes import Axis
 from kernellab.lower.values import Value
 
-Line = "str | Scope"
-
 
 class Scope:
     """`head` opens it ("for (...) {"); lines are text or scopes inside it."""
@@ -41,10 +39,7 @@ class Scope:
 
     def home(self, value: Value) -> Scope:
         """The outermost scope around this one where the value can be computed."""
-        scope = self
-        while not scope.branch and scope.parent is not None and value.free <= scope.parent.bound:
-            scope = scope.parent
-        return scope
+        return self.within(value.free)
 
     def within(self, free: frozenset[Axis]) -> Scope:
         """The outermost scope around this one that binds these axes."""

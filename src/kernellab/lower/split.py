@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernellab.lower.axes import Axis, Index
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.rebuild import Instead, Placed, rebuilt
 from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import NEUTRAL, Reduce, guard, load, number, reduce, walk
+from kernellab.lower.values import NEUTRAL, guard, load, number, reduce
 
 PARTS = Size.of("PARTS")
 _ALIGNED = 1024
@@ -26,7 +26,7 @@ _ALIGNED = 1024
 def can_split(stores: Sequence[Store]) -> bool:
     """One reduction of floats over one axis, to one element a row."""
     rows = rows_of(stores)
-    reductions = {v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)}
+    reductions = reductions_of(stores)
     if rows is None or scan_of(stores) is not None or len(stores) != 1 or len(reductions) != 1 or len(rows.along) != 1:
         return False
     return rows.along[0] not in stores[0].axes and reductions.pop().kind == "float"
@@ -34,7 +34,7 @@ def can_split(stores: Sequence[Store]) -> bool:
 
 def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
     """What makes the parts, what joins them, and the tensor between."""
-    (whole,) = {v for v in walk(store.value) if isinstance(v, Reduce)}
+    (whole,) = reductions_of([store])
     along = whole.axes[0]
     chunk = Size.of(f"({along.extent.text} + {_ALIGNED} * PARTS - 1) // ({_ALIGNED} * PARTS)") * Size.of(_ALIGNED)
     part, inner = Axis("part", PARTS), Axis("inner", chunk)

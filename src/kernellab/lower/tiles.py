@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce as folded
 
 from kernellab.lower.axes import Axis
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.values import Apply, Reduce, Value, apply, walk
 
@@ -45,7 +45,7 @@ class Tile:
 def tile_of(stores: Sequence[Store]) -> Tile | None:
     """Of the rows that are possible the innermost: what they read lies closest together."""
     axes = stores[0].axes
-    sums = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    sums = reductions_of(stores)
     if len(axes) < 2 or not sums or scan_of(stores):
         return None
     lane = axes[-1]

@@ -89,8 +89,9 @@ class Arena:
         for region, pattern in zip(regions, patterns, strict=True):
             self.fill(region, pattern)
 
-    def take_all(self, regions: Sequence[Region]) -> list[tuple[Array, str]]:
-        return [(np.array(self.array(region)), self.intact(region)) for region in regions]
+    def take_all(self, regions: Sequence[Region], copied: bool = True) -> list[tuple[Array, str]]:
+        arrays = [self.array(region) for region in regions]
+        return [(a.copy() if copied else a, self.intact(r)) for a, r in zip(arrays, regions, strict=True)]
 
     def reader(self) -> int:
         """A new descriptor on the same memory that cannot write; the caller closes it."""

@@ -60,8 +60,9 @@ class Memory(Protocol):
     def fill_all(self, regions: Sequence[Region], patterns: Sequence[int]) -> None:
         """`fill` for each of them, in as few steps as the device allows."""
 
-    def take_all(self, regions: Sequence[Region]) -> list[tuple[Array, str]]:
-        """A copy of each one's contents, and what `intact` says of it."""
+    def take_all(self, regions: Sequence[Region], copied: bool = True) -> list[tuple[Array, str]]:
+        """A copy of each one's contents, and what `intact` says of it. Not `copied`: the contents themselves will do, where
+        they can be read: they are looked at before anybody may write them again."""
 
     def close(self) -> None: ...
 

@@ -168,7 +168,7 @@ class DeviceArena:
             data.view(f"u{np.dtype(region.dtype).itemsize}").fill(pattern)
         self._keeper.context.upload(self.address + span.start, image)
 
-    def take_all(self, regions: Sequence[Region]) -> list[tuple[Array, str]]:
+    def take_all(self, regions: Sequence[Region], copied: bool = True) -> list[tuple[Array, str]]:
         span = _span(regions)
         if span is None:
             return [(self.read(region), self.intact(region)) for region in regions]

@@ -1,8 +1,9 @@
 """The audit of a suite: its root, every run that the root names, and that they are still the runs it names.
 
 Covered: everything that the audit of a run covers, for each; a run that was exchanged, removed, cut or gone on with since;
-outcomes that do not follow from the run, or hide what it came to; runs beside them that the root does not know.
-Not covered: as for a run; what the filter said of a problem (its class, its operators, whether its sizes were reduced).
+outcomes that do not follow from the run, or hide what it came to; runs beside them that the root does not know; what the
+filter said of a problem, as far as its record shows it again (audit_filter.py).
+Not covered: as for a run, and for the filter.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kernellab.ledger.run import Run
 from kernellab.ledger.suite_records import RAN, RUNS, SUITE_TASK, SuiteTask
 from kernellab.report.audit import Audit, audit
 from kernellab.report.audit_origin import NOBODY, Witnesses
+from kernellab.suite.audit_filter import filter_problems
 from kernellab.suite.folder import SuiteFolder
 from kernellab.suite.one_task import made_from
 
@@ -71,6 +73,7 @@ def audit_suite(folder: Path, root: str = "", witnesses: Witnesses = NOBODY) -> 
         for task in named.values():
             report.problems += [f"{task.task}: {p}" for p in _run(known, task, report)]
         report.problems += _unnamed(known, report)
+        report.problems += filter_problems(known)
         if known.ended and (left := [i.name for i in known.plan.tasks if i.name not in named]):
             report.problems.append(f"the suite has ended without a word of {', '.join(left[:5])}")
     except UsageError as fault:

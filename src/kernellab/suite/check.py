@@ -11,7 +11,7 @@ from kernellab.suite.checked import CheckedProblem, Finding
 from kernellab.suite.problems import folders_of, plain
 from kernellab.suite.progress import Progress
 from kernellab.suite.worker import Worker, WorkerLost
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.finding import Suite
 

@@ -28,6 +28,7 @@ from kernellab.ledger.records import End, Environment, NamedSource, OtherGenesis
 from kernellab.ledger.store import Store
 from kernellab.ledger.suite_records import (
     PURPOSE,
+    RECORDS,
     SUITE,
     SUITE_CHECK,
     SUITE_TASK,
@@ -45,12 +46,12 @@ from kernellab.suite.problems import digest_of, folders_of
 from kernellab.suite.progress import Progress
 from kernellab.suite.worker import Worker, WorkerLost
 from kernellab.targets.base import platform
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes, task_name
+from kernellab.tasks.modules.importing import task_name
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.finding import Suite, find_suite
 from kernellab.tasks.suites.pairs import forward_name, with_backward
 
-RECORDS = "tasks"
 LIMIT_S = 4 * 3600.0
 """For one task beyond the seconds it was given, so that what hangs does not hang for ever."""
 
@@ -198,14 +199,12 @@ class _Conduct:
                 if seconds < 0:
                     self._emit(Event("note", f"the budget is spent: {len(items) - number} tasks are left"))
                     break
-                self._emit(Event("doing", f"{item.name}: is it worth a search?", {"progress": progress.data()}))
+                self._emit(progress.begins(item.name))
                 done = self._one(item, seconds)
                 self._done[item.name] = done
                 self._ledger.write(SUITE_TASK, done)
                 progress.done()
-                line = progress.line(item.name, f"{done.outcome}: {done.reason}")
-                told = {"suite_task": SUITE_TASK.plain(done), "progress": progress.data()}
-                self._emit(Event("note", line, told))
+                self._emit(progress.ends(done))
         left = tuple(item.name for item in self._plan.tasks if item.name not in self._done)
         if not left:
             self._ledger.write(kinds.END, End(results=[]))

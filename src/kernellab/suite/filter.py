@@ -21,10 +21,11 @@ from kernellab.targets.base import platform
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.modules.importing import Importer, Wishes
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.modules.record import ModuleRecord
 from kernellab.tasks.modules.shapes import derive, work
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.oracle import run_reference
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites.base import Problem

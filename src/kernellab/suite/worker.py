@@ -22,6 +22,7 @@ from kernellab.core.errors import EnvironmentFault, KlabError, UsageError
 from kernellab.core.events import Event, Kind, Listener, silent
 from kernellab.ledger import kinds
 from kernellab.ledger.kinds import EntryKind
+from kernellab.suite.progress import of_task
 
 _JOB = "kernellab.suite.worker_job"
 _CHUNK = 1 << 20
@@ -139,13 +140,11 @@ def told(event: Event) -> dict[str, Any]:
 
 
 def _event(said: Mapping[str, Any]) -> Event:
-    """The same on the other side. A task that starts is news, but not what an interrupt leaves to be resumed."""
+    """The same on the other side."""
     kind: Kind = said["event"]
-    if kind in ("start", "end"):
-        return Event("note", said["text"] if kind == "start" else "")
     record = _RECORDS.get(kind)
     data = {k: record.read(v) if record and k == kind else v for k, v in said["data"].items()}
-    return Event(kind, said["text"], data)
+    return of_task(Event(kind, said["text"], data))
 
 
 def _fault(said: Mapping[str, Any]) -> KlabError:

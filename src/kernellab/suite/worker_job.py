@@ -25,9 +25,10 @@ from kernellab.suite.filter import check_problem
 from kernellab.suite.one_task import run_task
 from kernellab.suite.problems import problem_of
 from kernellab.suite.worker import told
-from kernellab.tasks.modules.importing import Importer, Wishes
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.modules.locate import write_record
 from kernellab.tasks.modules.record import read_module_record
+from kernellab.tasks.modules.wishes import Wishes
 
 
 class _Jobs:

@@ -21,7 +21,7 @@ from kernellab.tasks.dtypes import PRECISIONS, split_name, variant_name
 from kernellab.tasks.spec import Task
 
 if TYPE_CHECKING:
-    from kernellab.tasks.modules.importing import Wishes
+    from kernellab.tasks.modules.wishes import Wishes
 
 TASK_FILE, RECORD_FILE = "task.py", "task.json"
 """The names under which a run folder keeps its task: a file of the user's, or the record of a module."""
@@ -45,10 +45,13 @@ def kept_in(folder: Path) -> Path:
 def locate(locator: str, wishes: Wishes | None = None) -> str:
     """The locator that every process can load: a module's is the path of its record, any other stays what it is."""
     from kernellab.tasks.builtin import TASKS
-    from kernellab.tasks.modules.importing import AS_IT_IS
-    from kernellab.tasks.modules.locate import locate_module
 
-    return locator if locator in TASKS else locate_module(locator, wishes or AS_IT_IS)
+    if locator in TASKS:
+        return locator
+    from kernellab.tasks.modules.locate import locate_module
+    from kernellab.tasks.modules.wishes import AS_IT_IS
+
+    return locate_module(locator, wishes or AS_IT_IS)
 
 
 def load_task(locator: str, dtype: str = "") -> Task:
@@ -97,7 +100,7 @@ def load_located(locator: str) -> Task:
 
     if locator in TASKS:
         return TASKS[locator]
-    if locator.endswith(".json") and (recorded := _recorded(locator)) is not None:
+    if (recorded := _recorded(locator)) is not None:
         return recorded
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
@@ -112,10 +115,13 @@ def load_located(locator: str) -> Task:
 
 
 def _recorded(path: str) -> Task | None:
-    from kernellab.tasks.modules.record import is_module_record, read_module_record
+    from kernellab.tasks.modules.record import is_record, read_module_record
+
+    if not is_record(path):
+        return None
     from kernellab.tasks.modules.task import module_task
 
-    return module_task(read_module_record(path)) if is_module_record(path) else None
+    return module_task(read_module_record(path))
 
 
 def _precision(dtype: str) -> str:

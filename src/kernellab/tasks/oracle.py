@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
-from kernellab.graph.scale import BLOCK, FEWEST
+from kernellab.graph.blocks import BLOCK, FEWEST
 from kernellab.tasks.dtypes import is_float, is_short, limits, widen
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.spec import Array, Dims, Task, dims_label
@@ -349,7 +349,8 @@ def interval(value: Array, scale: Array, budget: float, dtype: str) -> Expected:
         else:
             low, high = (value - slack).astype(dtype), (value + slack).astype(dtype)
     odd = ~np.isfinite(value)
-    low[odd] = high[odd] = value[odd]
+    if odd.any():  # seldom, and choosing by a mask takes its time
+        low[odd] = high[odd] = value[odd]
     return Expected(value, scale, budget, low, high, False)
 
 

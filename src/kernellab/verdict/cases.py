@@ -135,16 +135,18 @@ class CaseTable:
         first = self._first + len(self.cases)
         return CaseTable(self.task, rest, self.seed, self._device, self._crew, self._keep, first)
 
-    def take(self, numbers: Sequence[int]) -> list[Taken]:
-        """The outputs of these cases, as they are now."""
+    def take(self, numbers: Sequence[int], copied: bool = True) -> list[Taken]:
+        """The outputs of these cases, as they are now. Not `copied`: to be looked at before the next call."""
         there = [n for n in numbers if n in self._on_device]
         here = [n for n in numbers if n not in self._on_device]
-        found = dict(zip(here, self._take_copies(here), strict=True)) | {n: self._take_digests(n) for n in there}
+        found = dict(zip(here, self._take_arrays(here, copied), strict=True)) | {
+            n: self._take_digests(n) for n in there
+        }
         return [found[n] for n in numbers]
 
-    def _take_copies(self, numbers: Sequence[int]) -> list[Taken]:
+    def _take_arrays(self, numbers: Sequence[int], copied: bool) -> list[Taken]:
         regions = [region for number in numbers for region in self.calls[number].outputs]
-        found = iter(self.outputs.take_all(regions)) if regions else iter(())
+        found = iter(self.outputs.take_all(regions, copied)) if regions else iter(())
         taken = []
         for _ in numbers:
             outputs = [(buffer.name, *next(found)) for buffer in self.task.outputs]

@@ -143,7 +143,7 @@ class _Look:
         table, self.label = self._table, "second pass"
         patterns = poison_all(table.outputs, table.calls, leftover_pattern)
         self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
-        for number, taken in enumerate(table.take(range(len(table.calls)))):
+        for number, taken in enumerate(table.take(range(len(table.calls)), copied=False)):
             if not self._as_before(number, taken):
                 self._deterministic = False
                 if fault := self._fault_in(number, taken, patterns[number]):
@@ -160,7 +160,7 @@ class _Look:
         self.label = f"{count} calls in one process"
         patterns = poison_all(table.outputs, [table.calls[n] for n in numbers])
         self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
-        for number, taken, pattern in zip(numbers, table.take(numbers), patterns, strict=True):
+        for number, taken, pattern in zip(numbers, table.take(numbers, copied=False), patterns, strict=True):
             if not self._as_before(number, taken) and (fault := self._fault_in(number, taken, pattern)):
                 how = f"right at first, then wrong after {count} calls in one process"
                 return _later(fault, table.cases[number], how)

@@ -61,8 +61,8 @@ def _events(run: LedgerPrefix, entry: Entry, clock: RecordedClock) -> Iterator[E
     elif entry.kind == kinds.RESULT.name:
         result = kinds.RESULT.read(entry.body)
         yield Event("result", result.reason, plain(result))
-    elif entry.kind == SUITE_TASK.name:
-        yield _task_done(run, entry, clock)
+    elif entry.kind in (SUITE.name, SUITE_TASK.name):
+        yield from _tasks(run, entry, clock)
 
 
 def _start(run: LedgerPrefix) -> Event:
@@ -89,13 +89,16 @@ def _stage(run: LedgerPrefix, entry: Entry, calibration: Calibration) -> Event:
     return Event("stage", f"{calibration.task} {dims_label(calibration.dims)}", told)
 
 
-def _task_done(run: LedgerPrefix, entry: Entry, clock: RecordedClock) -> Event:
-    done, (plan, *_) = SUITE_TASK.read(entry.body), run.records(SUITE)
-    count = sum(e.seq <= entry.seq for e in run.of(SUITE_TASK))
+def _tasks(run: LedgerPrefix, entry: Entry, clock: RecordedClock) -> Iterator[Event]:
+    """The task of a suite that ended, if one has, and the next, if there is one."""
+    (plan, *_), done = run.records(SUITE), [e.record.task for e in run.of(SUITE_TASK) if e.seq <= entry.seq]
     began = _seconds(run.entries[0])
-    progress = Progress(len(plan.tasks), lambda: clock() - began, started=0.0, done=count)
-    text = progress.line(done.task, f"{done.outcome}: {done.reason}")
-    return Event("note", text, {"suite_task": SUITE_TASK.plain(done), "progress": progress.data()})
+    progress = Progress(len(plan.tasks), lambda: clock() - began, started=0.0, done=len(done))
+    if entry.kind == SUITE_TASK.name:
+        yield progress.ends(SUITE_TASK.read(entry.body))
+    left = [item.name for item in plan.tasks if item.name not in done]
+    if left:
+        yield progress.begins(left[0])
 
 
 def _seconds(entry: Entry) -> float:

@@ -9,8 +9,9 @@ import pytest
 
 from kernellab.build import nvrtc_job
 from kernellab.build.cpu_abilities import CLOCK, PLACE
+from kernellab.build.cpu_ability_rules import UNREADABLE
 from kernellab.build.cubin import disassemble, find_tool
-from kernellab.build.gpu_abilities import BETWEEN_BLOCKS, UNREADABLE, WITHIN_A_BLOCK, of_module
+from kernellab.build.gpu_abilities import BETWEEN_BLOCKS, WITHIN_A_BLOCK, of_module
 
 pytestmark = pytest.mark.skipif(bool(nvrtc_job.PROBLEM), reason=nvrtc_job.PROBLEM)
 ARCHS = ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"]

@@ -84,10 +84,13 @@ def test_a_suite_tells_its_own_and_its_tasks_do_not_overrule_it() -> None:
     assert outlook.words == "1 of at most 3 trials, task 1 of 4"
     outlook.hear(Event("note", "1/4 a: better", {"progress": {"done": 1, "total": 4, "left_s": 300.0}}))
     clock.now = 60
-    assert outlook.words == "1 of at most 3 trials, task 2 of 4, about 4 min left"
+    assert outlook.words == "task 2 of 4, about 4 min left", "the trials of the task before are no longer news"
     assert outlook.data() == {
-        "doing": "1/4 a: better", "trials": 1, "trials_at_most": 3, "task": 2, "tasks": 4, "left_s": 240.0,
+        "doing": "1/4 a: better", "trials": 0, "trials_at_most": 0, "task": 2, "tasks": 4, "left_s": 240.0,
     }  # fmt: skip
+    outlook.hear(stage(0, shapes=1))
+    outlook.hear(Event("trial", "", {"progress": {"done": 1, "total": 4, "left_s": 200.0}}))
+    assert outlook.words == "1 of at most 3 trials, task 2 of 4, about 3 min left"
 
 
 def test_a_part_of_a_study_ends_without_a_confirmation() -> None:

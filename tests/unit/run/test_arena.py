@@ -151,3 +151,11 @@ def test_closing_twice_is_harmless_and_views_outlive_it(arena: Arena) -> None:
     arena.close()
     arena.close()
     assert view.tolist() == [7, 7, 7]
+
+
+def test_what_is_taken_is_a_copy_unless_it_is_looked_at_at_once(arena: Arena) -> None:
+    region = arena.regions[0]
+    arena.array(region)[...] = 1.0
+    (copy, _), (itself, _) = arena.take_all([region])[0], arena.take_all([region], copied=False)[0]
+    arena.array(region)[...] = 2.0
+    assert (copy.tolist(), itself.tolist()) == ([1.0] * 3, [2.0] * 3)

@@ -87,3 +87,4 @@ def test_a_problem_too_large_for_a_processor_is_reduced(folder: Path, filtered: 
     assert (found.checked.is_a, found.checked.reduced, found.checked.sizes) == ("ok", True, "d0=64")
     assert found.record is not None
     assert found.record.graph.inputs[0].type.extents == (64, 64)
+    assert found.record.graph.digest != found.checked.graph, "by this the audit of a suite knows reduced sizes"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from kernellab.lower.site import Rule, Site
-from kernellab.lower.values import Value, apply, number
+from kernellab.lower.values import Number, Value, apply, number
 
 Formula = Callable[..., Value]
 
@@ -82,8 +82,6 @@ def hardsigmoid(x: Value) -> Value:
 
 def power(x: Value, y: Value) -> Value:
     """Small whole powers are products."""
-    from kernellab.lower.values import Number
-
     if isinstance(y, Number):
         plain = float(y.value)
         if plain == 0.5:
@@ -125,12 +123,15 @@ def formula(made: Formula) -> Rule:
 def binary(function: str) -> Rule:
     def rule(site: Site) -> Value:
         a, b = both(site, site.arg(0), site.arg(1))
-        alpha = site.arg(2, "alpha", 1)
-        if function in ("add", "sub") and alpha != 1:
-            b = mul(b, f(alpha) if b.kind == "float" else number(alpha))
-        return apply(function, a, b)
+        return apply(function, a, _scaled(site, b) if function in ("add", "sub") else b)
 
     return rule
+
+
+def _scaled(site: Site, x: Value) -> Value:
+    """By the `alpha` that torch's sums and differences have."""
+    alpha = site.arg(2, "alpha", 1)
+    return x if alpha == 1 else mul(x, f(alpha) if x.kind == "float" else number(alpha))
 
 
 def both(site: Site, a: object, b: object) -> tuple[Value, Value]:
@@ -163,8 +164,7 @@ def divide(site: Site) -> Value:
 
 def rsub(site: Site) -> Value:
     a, b = both(site, site.arg(0), site.arg(1))
-    alpha = site.arg(2, "alpha", 1)
-    return sub(b, a if alpha == 1 else mul(a, f(alpha) if a.kind == "float" else number(alpha)))
+    return sub(b, _scaled(site, a))
 
 
 def compare(function: str) -> Rule:
@@ -172,10 +172,6 @@ def compare(function: str) -> Rule:
         return apply(function, *both(site, site.arg(0), site.arg(1)))
 
     return rule
-
-
-def compare_or_extreme(function: str) -> Rule:
-    return compare(function)
 
 
 def logical(function: str) -> Rule:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernellab.graph.record import Ref
-from kernellab.lower.axes import Axis, Index, digits, linear
+from kernellab.lower.axes import Axis, Index, digits
 from kernellab.lower.rules.pointwise import add, div, exp, f, mul, power, sub
 from kernellab.lower.site import NotLowered, Rule, Site, dims
-from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.sizes import Size, product_of
 from kernellab.lower.values import NEUTRAL, Value, apply, number, place, reduce
 
 Body = Callable[[list[Index]], Value]
@@ -58,7 +58,7 @@ class _Reduced:
 
     @property
     def count(self) -> Value:
-        return apply("float", place(Index.of(product_of(self.extents))))
+        return _count(self.extents)
 
     def over(self, how: str, body: Callable[[Value], Value] = lambda v: v, hint: str = "r") -> Value:
         return over(
@@ -154,34 +154,35 @@ def any_all(how: str) -> Rule:
     return rule
 
 
+def _count(extents: Sequence[Size]) -> Value:
+    return apply("float", place(Index.of(product_of(extents))))
+
+
+def _floats(site: Site, pattern: Sequence[Index | None]) -> Body:
+    """The first argument, at what the pattern leaves open."""
+    return lambda inner: apply("float", site.at(site.arg(0), _filled(pattern, inner)))
+
+
 def layer_norm(site: Site) -> Value:
-    source, shape, weight, bias, eps = (site.arg(i) for i in range(5))
-    own = site.shape_of(source)
-    inner = list(range(len(own) - len(shape), len(own)))
-    index = list(site.index)
-    pattern: list[Index | None] = [None if d in inner else index[d] for d in range(len(own))]
-    return _normalised(site, source, pattern, [own[d] for d in inner], index, eps, site.part, (weight, bias), inner)
+    own, (shape, weight, bias, eps) = site.shape_of(site.arg(0)), (site.arg(i) for i in range(1, 5))
+    inner = range(len(own) - len(shape), len(own))
+    at = _floats(site, [None if d in inner else site.index[d] for d in range(len(own))])
+    return _normalised(site, [own[d] for d in inner], at, eps, (weight, bias), inner)
 
 
 def _normalised(
-    site: Site, source: Ref, pattern: list[Index | None], extents: list[Size], index: list[Index], eps: float,
-    part: int, affine: tuple[Any, Any], channels: list[int],
-) -> Value:  # fmt: skip
-    """(x - mean) / deviation over the dims that the pattern leaves open, then weight and bias of the channels."""
-
-    def at(inner: list[Index]) -> Value:
-        return apply("float", site.at(source, _filled(pattern, inner)))
-
-    count = apply("float", place(Index.of(product_of(extents))))
-    mean = div(over(site, "sum", extents, at, "m"), count)
-    if part == 1:
+    site: Site, extents: Sequence[Size], at: Body, eps: float, affine: tuple[Any, Any], channels: Sequence[int]
+) -> Value:
+    """(x - mean) / deviation over these extents, then weight and bias of the channels. The other parts are the two."""
+    mean = div(over(site, "sum", extents, at, "m"), _count(extents))
+    if site.part == 1:
         return mean
-    spread = div(over(site, "sum", extents, lambda inner: _square(sub(at(inner), mean)), "v"), count)
+    spread = div(over(site, "sum", extents, lambda inner: _square(sub(at(inner), mean)), "v"), _count(extents))
     deviation = apply("rsqrt", add(spread, f(eps)))
-    if part == 2:
+    if site.part == 2:
         return deviation
-    x = apply("float", site.at(source, index))
-    return _affine(site, mul(sub(x, mean), deviation), affine, [index[d] for d in channels])
+    x = apply("float", site.at(site.arg(0), site.index))
+    return _affine(site, mul(sub(x, mean), deviation), affine, [site.index[d] for d in channels])
 
 
 def _affine(site: Site, y: Value, affine: tuple[Any, Any], index: list[Index]) -> Value:
@@ -192,28 +193,15 @@ def _affine(site: Site, y: Value, affine: tuple[Any, Any], index: list[Index]) -
 
 def group_norm(site: Site) -> Value:
     source, weight, bias, _, channels, _, groups, eps = (site.arg(i) for i in range(8))
-    own = site.shape_of(source)
     each = Size.of(channels).over(Size.of(groups)) or Size.of(f"({Size.of(channels).text}) // {groups}")
-    extents = [each, *own[2:]]
-    index = list(site.index)
-    if site.part:
-        sample, group = index
-    else:
-        sample, group = index[0], digits(index[1], [Size.of(groups), each])[0]
+    sample, group = site.index[:2]
+    if site.part == 0:
+        group = digits(group, [Size.of(groups), each])[0]
 
     def at(inner: list[Index]) -> Value:
         return apply("float", site.at(source, [sample, group.times(each) + inner[0], *inner[1:]]))
 
-    count = apply("float", place(Index.of(product_of(extents))))
-    mean = div(over(site, "sum", extents, at, "m"), count)
-    if site.part == 1:
-        return mean
-    spread = div(over(site, "sum", extents, lambda inner: _square(sub(at(inner), mean)), "v"), count)
-    deviation = apply("rsqrt", add(spread, f(eps)))
-    if site.part == 2:
-        return deviation
-    x = apply("float", site.at(source, index))
-    return _affine(site, mul(sub(x, mean), deviation), (weight, bias), [index[1]])
+    return _normalised(site, [each, *site.shape_of(source)[2:]], at, eps, (weight, bias), [1])
 
 
 def batch_norm_given(site: Site) -> Value:
@@ -231,29 +219,22 @@ def batch_norm_given(site: Site) -> Value:
 def batch_norm(site: Site) -> Value:
     """With the batch's own statistics."""
     source, weight, bias = (site.arg(i) for i in range(3))
-    eps = site.arg(len(site.node.args) - 1)
-    own = site.shape_of(source)
+    own, eps = site.shape_of(source), site.arg(len(site.node.args) - 1)
     channel = site.index[0] if site.part else site.index[1]
-    pattern: list[Index | None] = [None, channel, *(None for _ in own[2:])]
-    return _normalised(site, source, pattern, [own[0], *own[2:]], list(site.index), eps, site.part, (weight, bias), [1])
+    at = _floats(site, [None, channel, *(None for _ in own[2:])])
+    return _normalised(site, [own[0], *own[2:]], at, eps, (weight, bias), [1])
 
 
 def rms_norm(site: Site) -> Value:
-    source, shape, weight, eps = (site.arg(i) for i in range(4))
-    own = site.shape_of(source)
+    own, (shape, weight, eps) = site.shape_of(site.arg(0)), (site.arg(i) for i in range(1, 4))
     inner = range(len(own) - len(shape), len(own))
-    pattern: list[Index | None] = [None if d in inner else site.index[d] for d in range(len(own))]
     extents = [own[d] for d in inner]
-
-    def at(index: list[Index]) -> Value:
-        return apply("float", site.at(source, _filled(pattern, index)))
-
-    count = apply("float", place(Index.of(product_of(extents))))
+    at = _floats(site, [None if d in inner else site.index[d] for d in range(len(own))])
     squares = over(site, "sum", extents, lambda index: _square(at(index)), "m")
-    factor = apply("rsqrt", add(div(squares, count), f(2.0**-23 if eps is None else eps)))
+    factor = apply("rsqrt", add(div(squares, _count(extents)), f(2.0**-23 if eps is None else eps)))
     if site.part == 1:
         return factor
-    x = apply("float", site.at(source, site.index))
+    x = apply("float", site.at(site.arg(0), site.index))
     return _affine(site, mul(x, factor), (weight, None), [site.index[d] for d in inner])
 
 
@@ -261,16 +242,12 @@ class _Soft:
     """Along some dims: their largest element, and the sum of the exponentials below it."""
 
     def __init__(self, site: Site, along: Sequence[int], index: Sequence[Index]) -> None:
-        self._site, self._source = site, site.arg(0)
-        own = site.shape_of(self._source)
+        own = site.shape_of(site.arg(0))
         gone = [d % len(own) for d in along]
-        self._pattern: list[Index | None] = [None if d in gone else i for d, i in enumerate(index)]
-        self._extents = [own[d] for d in gone]
-        self.top = over(site, "max", self._extents, self._at, "t")
-        self.sum = over(site, "sum", self._extents, lambda inner: exp(sub(self._at(inner), self.top)), "s")
-
-    def _at(self, inner: list[Index]) -> Value:
-        return apply("float", self._site.at(self._source, _filled(self._pattern, inner)))
+        extents = [own[d] for d in gone]
+        at = _floats(site, [None if d in gone else i for d, i in enumerate(index)])
+        self.top = over(site, "max", extents, at, "t")
+        self.sum = over(site, "sum", extents, lambda inner: exp(sub(at(inner), self.top)), "s")
 
 
 def softmax(site: Site) -> Value:
@@ -329,4 +306,3 @@ RULES: dict[str, Rule] = {
     "_softmax": softmax, "_log_softmax": log_softmax, "logsumexp": logsumexp,
     "cumsum": cumulative("sum"), "cumprod": cumulative("prod"), "cummax": cumulative("max"), "cummin": cumulative("min"),
 }  # fmt: skip
-__all__ = ["ONE", "RULES", "linear", "over"]

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,9 +25,10 @@ from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.draws import INSTEAD, KINDS, OWN, TURNED
-from kernellab.tasks.modules.record import ModuleRecord, Origin, Precision, ShapeGroups, Source
+from kernellab.tasks.modules.record import ModuleRecord, Origin, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.oracle import expect, run_reference, run_trusted
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites.base import Problem
@@ -37,23 +38,6 @@ _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the user asks of an import besides the module: its mode, the contract, shapes of their own, its backward.
-
-    `like`: the forward of a backward, whose shapes it is to have where they fit: the two are timed together.
-    """
-
-    eval_mode: bool = False
-    precision: Precision = "ieee"
-    shapes: ShapeGroups | None = None
-    backward: bool = False
-    like: ModuleRecord | None = None
-
-
-AS_IT_IS = Wishes()
 
 
 class Importer:

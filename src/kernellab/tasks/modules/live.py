@@ -8,37 +8,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.graph.live import capture_object, name_of, witness_object
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request
-from kernellab.tasks.modules.importing import AS_IT_IS, Wishes, agree, record_of
+from kernellab.tasks.modules.example_inputs import inputs_of
+from kernellab.tasks.modules.importing import agree, record_of
 from kernellab.tasks.modules.locate import write_record
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites.base import Problem
-
-T = TypeVar("T", bound=Callable[..., Any])
-_INPUTS = "__kernellab_example_inputs__"
-
-
-def with_inputs(example_inputs: Sequence[Any]) -> Callable[[T], T]:
-    """A decorator: the function or module remembers its example inputs, and is otherwise as it was."""
-
-    def mark(subject: T) -> T:
-        if isinstance(subject, type):
-            raise UsageError(f"{subject.__name__} is a class", "decorate a function, or mark an object of the class")
-        setattr(subject, _INPUTS, tuple(example_inputs))
-        return subject
-
-    return mark
 
 
 def locate_object(
     subject: Callable[..., Any], example_inputs: Sequence[Any] | None = None, wishes: Wishes = AS_IT_IS
 ) -> str:
     """The path of the object's record."""
-    inputs = example_inputs if example_inputs is not None else getattr(subject, _INPUTS, None)
+    inputs = example_inputs if example_inputs is not None else inputs_of(subject)
     name = name_of(subject)
     if inputs is None:
         raise UsageError(f"{name} has no example inputs", "give them: example_inputs=[tensor, ...]")

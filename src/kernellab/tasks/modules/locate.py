@@ -13,17 +13,14 @@ from pathlib import Path
 
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.graph.capture import read_text
-from kernellab.tasks.modules.importing import AS_IT_IS, Importer, Wishes
-from kernellab.tasks.modules.record import ModuleRecord, is_module_record
+from kernellab.tasks.modules.importing import Importer
+from kernellab.tasks.modules.record import ModuleRecord, is_record
+from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites import find_problem
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.pairs import backward_of
 
 _located: dict[str, str] = {}
-
-
-def is_record(locator: str) -> bool:
-    return locator.endswith(".json") and is_module_record(locator)
 
 
 def locate_module(locator: str, wishes: Wishes = AS_IT_IS) -> str:

@@ -69,10 +69,12 @@ class ModuleRecord(Record):
         return canonical_json(self.model_dump(mode="json")) + b"\n"
 
 
-def is_module_record(path: str) -> bool:
-    """Whether a file is one of these, by its beginning: canonical JSON has its keys sorted."""
+def is_record(locator: str) -> bool:
+    """Whether a locator is the path of one of these."""
+    if not locator.endswith(".json"):
+        return False
     try:
-        value = json.loads(Path(path).read_bytes())
+        value = json.loads(Path(locator).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(value, dict) and value.get("format") == FORMAT

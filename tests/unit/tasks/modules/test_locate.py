@@ -12,8 +12,8 @@ from tests.unit.tasks.modules import graphs
 
 from kernellab.core.ids import sha256_hex
 from kernellab.tasks.modules.importing import AS_IT_IS, Wishes
-from kernellab.tasks.modules.locate import _key, is_record, locate_module, write_record
-from kernellab.tasks.modules.record import read_module_record
+from kernellab.tasks.modules.locate import _key, locate_module, write_record
+from kernellab.tasks.modules.record import is_record, read_module_record
 from kernellab.tasks.suites import find_problem
 
 MODULE = """
