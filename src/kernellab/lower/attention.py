@@ -18,7 +18,7 @@ from kernellab.lower.inline import Store
 from kernellab.lower.product import Times, points
 from kernellab.lower.rebuild import Axes, Instead, rebuilt
 from kernellab.lower.sizes import ONE, ZERO, Size
-from kernellab.lower.values import Apply, Number, Place, Reduce, Value, apply, number, reduce, walk
+from kernellab.lower.values import Apply, Number, Place, Reduce, Value, apply, number, reduce, reductions_in, walk
 
 WIDEST = 256
 """Columns, and terms of a score, that a program has at a time."""
@@ -100,11 +100,11 @@ def _attention(store: Store, whole: Value, weight: Value, values: Value) -> Atte
     assert isinstance(whole, Reduce)
     keys = frozenset(whole.axes)
     raised = _exponential(weight, keys)
-    if raised is None or _reductions(values):
+    if raised is None or reductions_in(values):
         return None
     total = reduce("sum", whole.axes, apply("mul", raised, values))
     if weight is not raised:
-        if sum(r.axes == whole.axes for r in _reductions(store.value)) > 1:
+        if sum(r.axes == whole.axes for r in reductions_in(store.value)) > 1:
             return None
         behind = _put(weight, raised, total)
         store = replace(store, value=rebuilt(store.value, Instead(whole, behind)))
@@ -146,7 +146,7 @@ def _same_keys(value: Value, keys: tuple[Axis, ...]) -> dict[Axis, Axis]:
     """The axes of other reductions over the keys, each with the one that it is renamed to."""
     extents = [a.extent for a in keys]
     found: dict[Axis, Axis] = {}
-    for other in _reductions(value):
+    for other in reductions_in(value):
         whole = other.how != "sum" or (isinstance(other.body, Apply) and other.body.function == "exp")
         if whole and other.axes != keys and [a.extent for a in other.axes] == extents:
             found.update(zip(other.axes, keys, strict=True))
@@ -155,8 +155,8 @@ def _same_keys(value: Value, keys: tuple[Axis, ...]) -> dict[Axis, Axis]:
 
 def _canonical(store: Store, keys: tuple[Axis, ...]) -> Attention | None:
     """All reductions over the keys have the same axes. Each must have its place."""
-    over = [r for r in _reductions(store.value) if r.axes == keys]
-    inside = [r for r in _reductions(store.value) if r.axes != keys]
+    over = [r for r in reductions_in(store.value) if r.axes == keys]
+    inside = [r for r in reductions_in(store.value) if r.axes != keys]
     totals = [r for r in over if r.how == "sum" and next(_raised(r), None) is not None]
     if len(totals) != 1 or len(inside) > 1:
         return None
@@ -168,7 +168,7 @@ def _canonical(store: Store, keys: tuple[Axis, ...]) -> Attention | None:
         return None
     beside = tuple(r for r in over if r not in (total, top, below))
     known = {total, top, below, *beside}
-    if any(known & set(_reductions(r.body)) for r in beside) or any(total in walk(r.body) for r in over):
+    if any(known & set(reductions_in(r.body)) for r in beside) or any(total in walk(r.body) for r in over):
         return None
     product, query, key = _product(scores, inside, frozenset(keys))
     if len(inside) != (product is not None):
@@ -207,10 +207,6 @@ def _apart(found: Attention) -> bool:
     if found.query is None or found.key is None:
         return True
     return bool(terms <= found.query.free and terms <= found.key.free and not found.key.free & rows)
-
-
-def _reductions(value: Value) -> list[Reduce]:
-    return [v for v in walk(value) if isinstance(v, Reduce)]
 
 
 def counted(found: Attention, sizes: Mapping[str, int]) -> Counter[Value]:

@@ -14,7 +14,7 @@ from kernellab.lower.axes import Axis, Index, Refine, linear
 from kernellab.lower.rules.table import rule
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
-from kernellab.lower.values import Reduce, Value, apply, load, number, place, walk
+from kernellab.lower.values import Reduce, Value, apply, load, number, place, reductions_in
 
 Key = tuple[str, int]
 _MOST_SPLITS = 64
@@ -34,7 +34,7 @@ class Store:
 
 def reductions_of(stores: Sequence[Store]) -> list[Reduce]:
     """Of all their values, each once."""
-    return [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
+    return reductions_in(*(s.value for s in stores))
 
 
 class Graph:

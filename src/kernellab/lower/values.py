@@ -228,6 +228,10 @@ def walk(*values: Value) -> Iterator[Value]:
             stack += [(c, False) for c in reversed(value.children()) if c not in done]
 
 
+def reductions_in(*values: Value) -> list[Reduce]:
+    return [v for v in walk(*values) if isinstance(v, Reduce)]
+
+
 def _kind(function: str, args: tuple[Value, ...]) -> Kind:
     if function in _COMPARES:
         return "bool"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernellab.graph.scale import BLOCK, FEWEST
+from kernellab.graph.blocks import BLOCK, FEWEST
 from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.oracle import OWN_SHARE, own_rms_ulp, rms_ulp
