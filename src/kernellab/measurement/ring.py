@@ -30,8 +30,8 @@ _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
 _LINE = 16  # floats in a cache line of 64 bytes: one read brings all of it in
-_LOOKED_AT = 4
-"""Calls of a sample whose neighbours are looked at together, drawn in secret: it takes a millisecond each."""
+_LOOKED_AT = 1
+"""Calls of a sample whose neighbours are looked at together, drawn in secret."""
 _SAMPLES = 2
 """For how many samples there are known answers: one lies in a set while the next is chosen from the others."""
 

@@ -261,6 +261,25 @@ def own_rms_ulp(got: Array, expected: Array, scale: Array, shared: Array) -> flo
     return most
 
 
+def each_within(got: Array, expected: Array, scale: Array, shared: Array, most: float) -> bool:
+    """Whether every error is so small by itself that no mean of `own_rms_ulp` can be larger than `most`: that is seen in a
+    third of the time."""
+    length, info = got.shape[-1], limits(got.dtype)
+    rows = [a.reshape(-1, length) for a in (got, expected, np.broadcast_to(scale, got.shape))]
+    factors, several = shared.reshape(-1, 1), max(1, _PIECE // length)
+    for row in range(0, len(rows[0]), several):
+        here, value, whole = (a[row : row + several] for a in rows)
+        with np.errstate(all="ignore"):
+            unit = np.abs(value)
+            unit *= -factors[row : row + several]
+            unit += whole
+            unit *= most * info.eps
+            off = here - value
+            if not (np.abs(off, out=off) <= unit).all():
+                return False
+    return True
+
+
 def _own_rms(got: Array, expected: Array, scale: Array, shared: Array) -> float:
     """Of rows that are short, or pieces of long ones."""
     info = limits(got.dtype)
