@@ -21,7 +21,8 @@ def test_rounded_outputs_are_off_by_no_more_than_their_rounding(control: str, of
     assert outputs is not None
     for got, wanted in zip(outputs, expected, strict=True):
         relative = np.abs(got - wanted.value) / np.maximum(np.abs(wanted.value), 1e-30)
-        assert off / 8 < relative.max() <= off * 1.001
+        assert relative.max() <= off * 1.001
+        assert got.size < 8 or relative.max() > off / 8, "of one number the rounding may be next to nothing"
 
 
 @pytest.mark.parametrize("control", PRECISION)
