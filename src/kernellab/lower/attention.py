@@ -18,7 +18,19 @@ from kernellab.lower.inline import Store
 from kernellab.lower.product import Times, points
 from kernellab.lower.rebuild import Axes, Instead, rebuilt
 from kernellab.lower.sizes import ONE, ZERO, Size
-from kernellab.lower.values import Apply, Number, Place, Reduce, Value, apply, number, reduce, reductions_in, walk
+from kernellab.lower.values import (
+    Apply,
+    Number,
+    Place,
+    Reduce,
+    Value,
+    apply,
+    number,
+    place,
+    reduce,
+    reductions_in,
+    walk,
+)
 
 WIDEST = 256
 """Columns, and terms of a score, that a program has at a time."""
@@ -65,9 +77,10 @@ class Attention:
         return tuple(a for a in self.store.axes if a not in self.rows and a not in self.columns)
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
-        """Whether a program can hold its rows, and there are enough of them."""
+        """Whether a program can hold its rows, and there are enough of them; or one row each."""
         wide = max(points(self.columns, sizes), points(self.terms, sizes))
-        return wide <= WIDEST and min(points(self.rows, sizes), points(self.keys, sizes)) >= _LEAST
+        few = min(points(axes, sizes) for axes in (self.keys, self.rows) if axes) < _LEAST
+        return wide <= WIDEST and not few
 
 
 def attention_of(stores: Sequence[Store]) -> Attention | None:
@@ -200,9 +213,9 @@ def _product(
 
 
 def _apart(found: Attention) -> bool:
-    """Whether rows, columns and keys are where tensor cores need them."""
+    """Whether rows, columns and keys are where tensor cores need them; of a single row, where one program does."""
     rows, columns, keys, terms = map(frozenset, (found.rows, found.columns, found.keys, found.terms))
-    if not rows or not columns or not keys <= found.scores.free or not keys <= found.values.free:
+    if not columns or not keys <= found.scores.free or not keys <= found.values.free:
         return False
     if found.query is None or found.key is None:
         return True
@@ -237,10 +250,34 @@ def attended(otherwise: Times) -> Times:
 
 def last_key(found: Attention) -> Size | None:
     """A row's place plus this is the last key whose score is not -inf, where the scores are masked so: a causal mask."""
-    if len(found.rows) != 1 or len(found.keys) != 1 or not all(any_at_all(r, found.scores) for r in found.beside):
+    if len(found.rows) != 1 or not _can_end(found):
         return None
     limits = (_limit(c, found.keys[0], found.rows[0]) for c in _conditions(found.scores))
     return next((limit for limit in limits if limit is not None), None)
+
+
+def key_count(found: Attention) -> Value | None:
+    """How many keys the rows of a program can see, where a mask compares their places with a number of the batch's own."""
+    if not _can_end(found):
+        return None
+    hidden = {*found.keys, *found.rows}
+    counts = (_count(c, found.keys[0]) for c in _conditions(found.scores))
+    return next((count for count in counts if count is not None and not count.free & hidden), None)
+
+
+def _can_end(found: Attention) -> bool:
+    return len(found.keys) == 1 and all(any_at_all(r, found.scores) for r in found.beside)
+
+
+def _count(condition: Value, key: Axis) -> Value | None:
+    """n of key < n."""
+    if not isinstance(condition, Apply) or condition.function not in ("le", "lt", "ge", "gt"):
+        return None
+    one, two = condition.children()
+    less, more = (one, two) if condition.function in ("le", "lt") else (two, one)
+    if less is not place(Index.of(key)) or more.kind != "int":
+        return None
+    return more if condition.function in ("lt", "gt") else apply("add", more, number(1))
 
 
 def any_at_all(other: Reduce, scores: Value) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kernellab.lower.attention import WIDEST, attention_of, counted
 from kernellab.lower.axes import Axis
-from kernellab.lower.emit_attention import AttentionWriter, choices
+from kernellab.lower.emit_attention import AttentionWriter, OneRowWriter, choices
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
@@ -23,6 +23,8 @@ and the weighted sum; neither scores nor weights are stored."""
 _LEAST = 16
 """Columns and terms that a tensor core takes at a time."""
 
+_ONE_ROW: Space = {"KEYS": [64, 128, 32, 256, 16], "STAGES": [2, 3, 1, 4], "WARPS": [4, 8, 2, 1]}
+
 
 def attention_step(
     name: str, stores: Sequence[Store], names: FusionNames, fusion: Fusion, precision: str
@@ -33,15 +35,15 @@ def attention_step(
     assert found is not None
     factors = [f for f in (found.query, found.key, found.values) if f is not None]
     short = short_type(factors, names, fusion)
-    text = AttentionWriter(name, found, names.tensors, short).kernel()
-    space = _space(short, precision)
+    one = OneRowWriter(name, found, names.tensors) if not found.rows else None
+    text = (one or AttentionWriter(name, found, names.tensors, short)).kernel()
+    space = _space(short, precision) if found.rows else _ONE_ROW
     given = [*text.tensors, *(f"{s}={s}" for s in text.sizes)]
     widths = {"WIDTH": _next_power(found.columns), "TERMS": _next_power(found.terms)}
     given += [f"{c}={widths.get(c, c)}" for c in choices(short, found)]
-    grid = " * ".join([
-        *([times_text(a.extent for a in found.batch)] if found.batch else []),
-        f"triton.cdiv({times_text(a.extent for a in found.rows)}, QUERIES)",
-    ])  # fmt: skip
+    grid = times_text(a.extent for a in found.batch) if found.batch else "1"
+    if found.rows:
+        grid = f"{grid} * triton.cdiv({times_text(a.extent for a in found.rows)}, QUERIES)"
     wide = " or ".join(
         f"{times_text(a.extent for a in axes)} > {WIDEST}" for axes in (found.columns, found.terms) if axes
     )

@@ -57,8 +57,8 @@ def check(record: GraphRecord, name: str, text: str, shapes: Any, dtype: Any, fo
     given = dict(zip([i.name for i in record.inputs if i.role == "input"], shapes, strict=True))
     own = {i.name: i.type.shape({}) for i in record.inputs if i.role != "input"}
     sizes = sizes_from(record, {**given, **own})
-    inputs = {i.name: torch.randn(i.type.shape(sizes), generator=generator).to(dtype) for i in record.inputs}
-    wanted = evaluate(record, {n: t.double() for n, t in inputs.items()})
+    inputs = {i.name: drawn(i, sizes, generator, dtype) for i in record.inputs}
+    wanted = evaluate(record, {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()})
     space: dict[str, Any] = {"scratch": scratch}
     file = f"{folder}/{name}.py"
     with open(file, "w") as opened:
@@ -75,6 +75,13 @@ def check(record: GraphRecord, name: str, text: str, shapes: Any, dtype: Any, fo
         for got, right in zip(outputs, wanted, strict=True):
             scale = right.abs().max()
             torch.testing.assert_close(got.double() / scale, right.double() / scale, rtol=close, atol=close)
+
+
+def drawn(entry: Any, sizes: Any, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+    shape = entry.type.shape(sizes)
+    if not entry.type.is_float:
+        return torch.randint(1, 20, shape, generator=generator)
+    return torch.randn(shape, generator=generator).to(dtype)
 
 
 def _type(output: Any) -> torch.dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import torch
@@ -24,6 +25,8 @@ class Subject:
     others: tuple[tuple[tuple[int, ...], ...], ...] = ()
     dtype: torch.dtype = torch.float32
     timed: int | None = None
+    whole: tuple[str, ...] = ()
+    """Arguments that are whole numbers."""
 
     def sizes(self, record: GraphRecord) -> dict[str, int]:
         """What a text is written for; it must serve the others as well."""
@@ -77,6 +80,17 @@ def filled(q: Any, k: Any, v: Any) -> Any:
     scores = q @ k.transpose(-1, -2)
     ahead = torch.arange(k.shape[-2])[None, :] - torch.arange(q.shape[-2])[:, None] > 2
     return torch.relu(torch.softmax(scores.masked_fill(ahead, float("-inf")), -1) @ v) + 1
+
+
+def decoded(q: Any, k: Any, v: Any, lengths: Any) -> Any:
+    """One query over a cache of which each sequence fills a part."""
+    seen = torch.arange(k.shape[2]) < lengths[:, None]
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen[:, None, None, :], enable_gqa=True)
+
+
+def pooled(x: Any, w: Any) -> Any:
+    """One row of weights for each matrix."""
+    return (torch.softmax(torch.sigmoid(x @ w), 1).unsqueeze(-1) * x).sum(1)
 
 
 def projected(x: Any, w: Any, back: Any) -> Any:
@@ -136,13 +150,25 @@ ATTENTION: dict[str, Subject] = {
     "filled": Subject(filled, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS),)),
     "short_causal": Subject(causal, (_HEADS,) * 3, ((_OTHER,) * 3,), dtype=torch.bfloat16),
     "short_softened": Subject(softened, (_HEADS, _FEW, _FEW), dtype=torch.float16),
+    "decoded": Subject(
+        decoded, ((2, 4, 1, 24), *((2, 2, 37, 24),) * 2, (2,)), (((3, 2, 1, 24), *((3, 1, 5, 24),) * 2, (3,)),), whole=("lengths",),
+    ),
+    "short_decoded": Subject(decoded, ((2, 4, 1, 24), *((2, 2, 37, 24),) * 2, (2,)), dtype=torch.bfloat16, whole=("lengths",)),
+    "pooled": Subject(pooled, ((2, 37, 24), (24,)), (((3, 5, 24), (24,)),)),
     "projected": Subject(projected, ((2, 37, 48), (48, 144), (48, 48)), (((3, 5, 48), (48, 144), (48, 48)),)),
 }  # fmt: skip
 SUBJECTS |= ATTENTION
+ONE_ROW = ("decoded", "short_decoded", "pooled")
+"""Rows by themselves: nothing for tensor cores."""
 
 
 @cache
 def record_of(name: str) -> GraphRecord:
     subject = SUBJECTS[name]
     torch.manual_seed(0)
-    return capture_object(subject.function, tuple(torch.rand(s).to(subject.dtype) for s in subject.shapes), name)
+    names = list(signature(subject.function).parameters) if subject.whole else []
+    given = [
+        torch.randint(1, 20, shape) if number < len(names) and names[number] in subject.whole else torch.rand(shape).to(subject.dtype)
+        for number, shape in enumerate(subject.shapes)
+    ]  # fmt: skip
+    return capture_object(subject.function, tuple(given), name)

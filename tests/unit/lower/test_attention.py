@@ -15,7 +15,7 @@ from tests.unit.lower.products import ATTENTION, record_of  # noqa: E402
 
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.record import sizes_from  # noqa: E402
-from kernellab.lower.attention import attended, attention_of, last_key  # noqa: E402
+from kernellab.lower.attention import attended, attention_of, key_count, last_key  # noqa: E402
 from kernellab.lower.axes import Axis, Index  # noqa: E402
 from kernellab.lower.fusion import Fusion, evaluated_apart, fuse  # noqa: E402
 from kernellab.lower.inline import Store  # noqa: E402
@@ -51,6 +51,12 @@ def fused(name: str) -> Fusion:
     return fuse(record, ATTENTION[name].sizes(record), attended(counted(evaluated_apart)))
 
 
+def drawn(entry: Any, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    if not entry.type.is_float:
+        return torch.randint(1, 20, shape, generator=generator)
+    return torch.randn(shape, generator=generator).double()
+
+
 def test_rows_keys_columns_and_terms_are_told_apart() -> None:
     found = attention_of(stored(softened(product, K)))
     assert found is not None
@@ -71,8 +77,10 @@ def test_what_one_pass_cannot_do_is_no_attention(weight: Any) -> None:
     assert attention_of(stored(weight)) is None
 
 
-def test_values_of_each_row_are_no_matrix() -> None:
-    assert attention_of(stored(softened(product, K), element("v", M, K, D))) is None
+def test_rows_with_values_of_their_own_are_one_each() -> None:
+    found = attention_of(stored(softened(product, K), element("v", M, K, D)))
+    assert found is not None
+    assert (found.rows, found.batch) == ((), (M,))
 
 
 @pytest.mark.parametrize(("function", "one", "two", "last"), [
@@ -86,6 +94,30 @@ def test_a_causal_mask_says_where_the_keys_end(function: str, one: Axis, two: Ax
     found = attention_of(stored(softened(masked, K)))
     assert found is not None
     assert last_key(found) == (None if last is None else Size.of(last))
+
+
+@pytest.mark.parametrize(("function", "turned", "more"), [("lt", False, 0), ("le", False, 1), ("gt", True, 0), ("ge", True, 1)])  # fmt: skip
+def test_a_sequence_may_end_before_its_keys(function: str, turned: bool, more: int) -> None:
+    length = load("lengths", (Index(),), "int")
+
+    def masked(key: Axis) -> Any:
+        sides = (length, place(Index.of(key))) if turned else (place(Index.of(key)), length)
+        return apply("where", apply(function, *sides), product(key), number(-math.inf))
+
+    found = attention_of(stored(softened(masked, K)))
+    assert found is not None
+    assert key_count(found) is apply("add", length, number(more))
+    assert last_key(found) is None
+
+
+def test_what_a_row_sees_does_not_end_the_keys_of_others() -> None:
+    def masked(key: Axis) -> Any:
+        seen = apply("lt", place(Index.of(key)), load("lengths", (Index.of(M),), "int"))
+        return apply("where", seen, product(key), number(-math.inf))
+
+    found = attention_of(stored(softened(masked, K)))
+    assert found is not None
+    assert key_count(found) is None
 
 
 def test_a_mask_that_is_not_minus_infinity_hides_nothing() -> None:
@@ -109,9 +141,9 @@ def test_as_attention_it_means_the_same(name: str) -> None:
     generator = torch.Generator().manual_seed(5)
     for shapes in (subject.shapes, *subject.others):
         sizes = sizes_from(record, dict(zip([i.name for i in record.inputs], shapes, strict=True)))
-        inputs = {i.name: torch.randn(s, generator=generator) for i, s in zip(record.inputs, shapes, strict=True)}
-        wanted = evaluate(record, {n: t.double() for n, t in inputs.items()})
-        arrays = {n: t.double().numpy() for n, t in inputs.items()}
+        inputs = {i.name: drawn(i, s, generator) for i, s in zip(record.inputs, shapes, strict=True)}
+        wanted = evaluate(record, inputs)
+        arrays = {n: t.numpy() for n, t in inputs.items()}
         for got, right in zip(computed(replace(fusion, kernels=kernels), arrays, sizes), wanted, strict=True):
             torch.testing.assert_close(torch.from_numpy(got), right.double(), rtol=1e-9, atol=1e-9)
 
