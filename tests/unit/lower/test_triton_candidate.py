@@ -32,7 +32,7 @@ FORMS = {
     "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
     "counted": ["flat", "tile", "tile_loop", "row", "row_loop"], "sent_rows": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
     "attended": [
-        "product_flat", "product_row", "product_row_loop", "packed", "split", "flat", "tile", "tile_loop", "row", "row_loop",
+        "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat",
     ],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
