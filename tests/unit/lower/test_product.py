@@ -19,6 +19,7 @@ from kernellab.lower.axes import Axis, Index  # noqa: E402
 from kernellab.lower.fusion import Fusion, evaluated_apart, fuse  # noqa: E402
 from kernellab.lower.inline import Store  # noqa: E402
 from kernellab.lower.product import counted, operand_of, product_of  # noqa: E402
+from kernellab.lower.rules.contractions import scaled  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
 from kernellab.lower.values import Apply, apply, guard, load, number, reduce, walk  # noqa: E402
 
@@ -116,3 +117,25 @@ def test_costly_work_on_a_factor_is_done_once_and_cheap_work_in_place() -> None:
     given = (torch.rand(32, 48), torch.rand(48, 40))
     assert len(fused(capture_object(lambda a, b: nn.gelu(a) @ b, given, "costly"), 4096).kernels) == 2
     assert len(fused(capture_object(lambda a, b: -a @ b, given, "cheap"), 4096).kernels) == 1
+
+
+def test_what_all_elements_of_a_factor_have_in_common_is_multiplied_behind_the_sum() -> None:
+    plain = reduce("sum", (K,), apply("mul", element("a", M, K), element("b", N, K)))
+    scale, other = number(0.5), load("s", (), "float")
+    factors = apply("mul", element("a", M, K), scale), apply("mul", other, apply("mul", element("b", N, K), scale))
+    found = scaled(reduce("sum", (K,), apply("mul", *factors)))
+    assert {plain, other, scale} <= set(walk(found))
+    assert not any(isinstance(v, Apply) for v in walk(plain.body) if v is not plain.body)
+    assert scaled(plain) is plain
+
+
+@pytest.mark.parametrize("body", [element("a", M, K), apply("exp", element("a", M, K)), apply("mul", element("a", M, K), element("w", M))])  # fmt: skip
+def test_sums_of_something_else_stay_as_they_are(body: Any) -> None:
+    total = reduce("sum", (K,), body)
+    assert scaled(total) is total
+
+
+def test_a_product_with_ones_is_a_sum() -> None:
+    record = capture_object(lambda a: a @ torch.ones(5, 3), (torch.rand(4, 5),), "ones")
+    (got,) = computed(fused(record, 5), {"a": torch.arange(20.0).reshape(4, 5).numpy()}, {record.symbols[0].name: 4})
+    assert got.tolist() == [[10.0] * 3, [35.0] * 3, [60.0] * 3, [85.0] * 3]

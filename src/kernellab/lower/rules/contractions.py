@@ -27,11 +27,12 @@ def _product(site: Site, a: Any, b: Any, one: list[Index | None], other: list[In
 def scaled(total: Value) -> Value:
     """A sum of products with what is the same for all elements of a factor behind the sum: tensor cores then have the tensor
     as it is, and it is multiplied once."""
-    if not isinstance(total, Reduce) or total.kind != "float":
+    body = total.body if isinstance(total, Reduce) and total.kind == "float" else None
+    if not isinstance(total, Reduce) or not isinstance(body, Apply) or body.function != "mul":
         return total
     scales: list[Value] = []
-    factors = [_unscaled(factor, scales) for factor in total.body.children()]
-    found: Value = reduce("sum", total.axes, mul(*factors))
+    one, two = (_unscaled(factor, scales) for factor in body.children())
+    found: Value = reduce("sum", total.axes, mul(one, two))
     for scale in scales:
         found = mul(found, scale)
     return found
