@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.recorded import CUBE
+from tests.support.softmax_run import softmax_run
 
 from kernellab.core.errors import LedgerFault
 from kernellab.learn.prior.spaces import read_spaces, runs_in, structure_of
@@ -33,10 +34,18 @@ def test_a_suites_folder_stands_for_its_runs() -> None:
     assert runs_in(ONE) == [ONE]
 
 
-def test_a_task_without_a_graph_is_left_out_and_counted() -> None:
-    found = read_spaces([CUBE])
+def test_a_task_without_a_graph_is_left_out_and_counted(tmp_path_factory: pytest.TempPathFactory) -> None:
+    run, _ = softmax_run(tmp_path_factory)
+    found = read_spaces([run])
     assert not found.spaces
-    assert found.left_out["of a task without generated candidates"] == len(Run(CUBE).trials)
+    assert found.left_out == {"of a task without generated candidates": len(Run(run).trials)}
+
+
+def test_a_task_that_has_changed_since_is_left_out_and_counted() -> None:
+    """Its fingerprint is another one now; the ledger is sound all the same."""
+    found = read_spaces([CUBE, ONE])
+    assert [space.task for space in found.spaces] == ["masked_softmax-f32"]
+    assert found.left_out["of a task that this version has otherwise"] == len(Run(CUBE).trials)
 
 
 def test_a_ledger_that_was_changed_is_refused(tmp_path: Path) -> None:
