@@ -15,9 +15,9 @@ from kernellab.lower.axes import Axis
 from kernellab.lower.emit_blocks import BlockWriter
 from kernellab.lower.rebuild import Axes, rebuilt
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import ZERO, Size, product_of, times_text
+from kernellab.lower.sizes import ZERO, times_text
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Load, Reduce, Value, walk
+from kernellab.lower.values import Reduce, Value, walk
 
 CHOSEN = ("QUERIES", "KEYS")
 """Rows and keys of a block."""
@@ -70,14 +70,10 @@ class AttentionWriter(BlockWriter):
         self._store(self._found.store, top)
         return top.python(1)
 
-    def _counts(self) -> set[Size]:
-        names = {v.tensor for v in walk(self._found.store.value) if isinstance(v, Load)} | {self._found.store.tensor[0]}
-        return {product_of(self._tensors[n].shape) for n in names}
-
     def _places(self, top: Scope) -> None:
         """The program's rows and batch; of columns and terms it has all."""
         found = self._found
-        self._widths(top, self._counts())
+        self._widths(top, self._elements())
         top.add(f"tiles = tl.cdiv({times_text(a.extent for a in found.rows)}, QUERIES)")
         long_first = "tiles - 1 - " if last_key(found) is not None else ""
         top.add(f"tile = {long_first}tl.program_id(0) % tiles")
@@ -183,7 +179,7 @@ class OneRowWriter(AttentionWriter):
 
     def _places(self, top: Scope) -> None:
         found = self._found
-        self._widths(top, self._counts())
+        self._widths(top, self._elements())
         if found.batch:
             top.add(f"at_batch = tl.program_id(0){self._wide}")
             self._decode(top, "at_batch", found.batch)

@@ -8,7 +8,7 @@ with `bf16x6`, because infinity has no parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.c_text import factor_text, index_text
@@ -16,9 +16,9 @@ from kernellab.lower.emit_triton import TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.product import Operand, operand_of
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import Size, times_text
+from kernellab.lower.sizes import Size, product_of, times_text
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Value
+from kernellab.lower.values import Load, Value, walk
 
 _MOST_INT32 = 2_147_483_647
 _PARTS = '''\
@@ -87,6 +87,11 @@ class BlockWriter(TritonWriter):
         scope.add(f"{mask} = {name} < {times_text(a.extent for a in axes)}")
         if len(axes) > 1:
             self._decode(scope, name, axes)
+
+    def _elements(self, in_parts: Set[str] = frozenset()) -> set[Size]:
+        """Of each tensor that is read or made; `in_parts`: those that are three, one behind the other."""
+        names = {v.tensor for v in walk(self._stores[0].value) if isinstance(v, Load)} | {self._stores[0].tensor[0]}
+        return {product_of(self._tensors[n].shape) * Size.of(3 if n in in_parts else 1) for n in names}
 
     def _widths(self, top: Scope, counts: Iterable[Size]) -> None:
         """Places in tensors of more elements than 32 bits can count need 64; `counts` are those of tensors and of axes."""

@@ -14,9 +14,9 @@ from kernellab.lower.emit_triton import TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.product import Product, operand_of
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import Size, product_of, times_text
+from kernellab.lower.sizes import product_of, times_text
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Load, Value, walk
+from kernellab.lower.values import Value, walk
 
 _GROUPED = """\
 tiles_m = tl.cdiv({rows}, BLOCK_M)
@@ -53,7 +53,8 @@ class ProductWriter(BlockWriter):
     def _places(self, top: Scope) -> None:
         """The program's rows, columns and batch."""
         product = self._product
-        self._widths(top, self._counts())
+        terms = product_of(a.extent for a in product.along)
+        self._widths(top, {*self._elements(self._in_parts), terms})
         rows, columns = (times_text(a.extent for a in axes) for axes in (product.rows, product.columns))
         for line in _GROUPED.format(rows=rows, columns=columns).splitlines():
             top.add(line)
@@ -66,13 +67,6 @@ class ProductWriter(BlockWriter):
         self._spread(top, "at_n", at_n, "in_n", product.columns)
         for index, extent in product.edges:
             top.add(f"in_m = in_m & {self._inside(index, extent, top)}")
-
-    def _counts(self) -> set[Size]:
-        """Elements of each tensor, and terms of a sum."""
-        names = {v.tensor for v in walk(self._product.store.value) if isinstance(v, Load)}
-        names |= {self._product.store.tensor[0]}
-        sizes = {product_of(self._tensors[n].shape) * Size.of(3 if n in self._in_parts else 1) for n in names}
-        return sizes | {product_of(a.extent for a in self._product.along)}
 
     def _sum(self, top: Scope) -> None:
         product = self._product
