@@ -11,7 +11,7 @@ import numpy as np
 from kernellab.core.records import Cause
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.oracle import OWN_SHARE, each_within, error_ulp, own_rms_ulp, rms_ulp
+from kernellab.tasks.oracle import OWN_SHARE, error_ulp, own_is_over, own_rms_ulp, rms_ulp
 from kernellab.tasks.spec import Array
 
 
@@ -77,10 +77,7 @@ def _drifts(got: Array, expected: Expected) -> bool:
         return True
     if expected.shared is None:
         return False
-    most = OWN_SHARE * expected.budget_ulp
-    if each_within(got, expected.value, expected.scale, expected.shared, most):
-        return False
-    return _own_rms(got, expected) > most
+    return own_is_over(got, expected.value, expected.scale, expected.shared, OWN_SHARE * expected.budget_ulp)
 
 
 def _own_rms(got: Array, expected: Expected) -> float:

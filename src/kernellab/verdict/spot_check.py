@@ -16,7 +16,7 @@ import numpy as np
 from kernellab.graph.blocks import BLOCK, FEWEST
 from kernellab.tasks.dtypes import is_short, limits
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.oracle import OWN_SHARE, each_within, own_rms_ulp, rms_ulp
+from kernellab.tasks.oracle import OWN_SHARE, own_is_over, rms_ulp
 from kernellab.tasks.spec import Array
 
 _BLOCKS = 64
@@ -49,8 +49,7 @@ class Closeness:
         if not places.size:
             return False
         shared = self.shared.reshape(-1)[places[:, :1] // length]
-        found, most = self._there(got, low, high, places), OWN_SHARE * self.budget_ulp
-        return not each_within(*found, shared, most) and own_rms_ulp(*found, shared) > most
+        return own_is_over(*self._there(got, low, high, places), shared, OWN_SHARE * self.budget_ulp)
 
     def _there(self, got: Array, low: Array, high: Array, places: Array) -> tuple[Array, Array, Array]:
         """The elements there, what they should be, and their scale."""
