@@ -10,7 +10,6 @@ no others. Settings were chosen on particle_filter and softmax, with seeds from 
 
 from __future__ import annotations
 
-import argparse
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 import recorded
 import torch
 from recorded import ALL, HERE, File, Lessons, best_of, files, held_out, new_policy
-from registration import by_rule, interval, known_as, power, register, registered, rows_of, run, together, told
+from registration import by_rule, command, interval, power, rows_of, together, told
 from space import Point, Space, point
 from tuners import ours
 
@@ -158,21 +157,6 @@ def verdict(registration: str) -> None:
     print(f"H4: {together(parts)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    todo = parser.add_mutually_exclusive_group(required=True)
-    for name in ("register", "run", "verdict"):
-        todo.add_argument(f"--{name}", action="store_true")
-    parser.add_argument("--seconds", type=float, default=560)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    if options.register:
-        register("H4", WORDS, code())
-    elif options.run:
-        run("H4", registered("H4", WORDS, code()), SEEDS, one, options.seconds)
-    else:
-        verdict(known_as("H4"))
-
-
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    command("H4", WORDS, code(), SEEDS, one, verdict)

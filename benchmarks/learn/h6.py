@@ -11,7 +11,6 @@ particle_filter and softmax, with seeds from 1000 on, by the share of trivial pr
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
 from functools import cache
@@ -21,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from recorded import ALL, HERE, File, best_of, files, new_policy, shares
-from registration import by_rule, interval, known_as, power, register, registered, rows_of, run, together, told
+from registration import by_rule, command, interval, power, rows_of, together, told
 from space import Point, Space, point
 from tuners import ours
 
@@ -227,21 +226,6 @@ def verdict(registration: str) -> None:
     print(f"H6: {together(parts)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    todo = parser.add_mutually_exclusive_group(required=True)
-    for name in ("register", "run", "verdict"):
-        todo.add_argument(f"--{name}", action="store_true")
-    parser.add_argument("--seconds", type=float, default=560)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    if options.register:
-        register("H6", WORDS, code())
-    elif options.run:
-        run("H6", registered("H6", WORDS, code()), SEEDS, one, options.seconds)
-    else:
-        verdict(known_as("H6"))
-
-
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    command("H6", WORDS, code(), SEEDS, one, verdict)

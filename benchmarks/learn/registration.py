@@ -8,6 +8,7 @@ side of the bound, rejected where it is on the other side, else inconclusive; on
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import time
@@ -22,6 +23,25 @@ from kernellab.core.ids import digest, sha256_hex
 FOLDER = Path(__file__).parent / "registered"
 ROOT = Path(__file__).parents[2]
 Verdict = Literal["confirmed", "rejected", "inconclusive"]
+
+
+def command(
+    name: str, words: dict[str, Any], files: Sequence[Path], seeds: Sequence[int], one: Callable[[int], dict[str, Any]],
+    verdict: Callable[[str], None],
+) -> None:  # fmt: skip
+    """--register, --run or --verdict."""
+    parser = argparse.ArgumentParser()
+    todo = parser.add_mutually_exclusive_group(required=True)
+    for option in ("register", "run", "verdict"):
+        todo.add_argument(f"--{option}", action="store_true")
+    parser.add_argument("--seconds", type=float, default=560)
+    options = parser.parse_args()
+    if options.register:
+        register(name, words, files)
+    elif options.run:
+        run(name, registered(name, words, files), seeds, one, options.seconds)
+    else:
+        verdict(known_as(name))
 
 
 def register(name: str, words: dict[str, Any], files: Sequence[Path]) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kernellab.core.array_file import FOREIGN, unpacked
 from kernellab.core.errors import UsageError
+from kernellab.core.files import read_plain
+from kernellab.core.printable import printable
 from kernellab.learn.extra import needed
 from kernellab.learn.policy.grammar import space_digest, unlike
 from kernellab.learn.policy.network import Size, count
@@ -23,6 +25,7 @@ from kernellab.learn.tabular import Spaces
 
 VERSION = 1
 MOST_BYTES = 8 << 20
+"""Of the file, and of everything in it when it is unpacked."""
 _FIX = "train a policy for the recipes that are here"
 
 
@@ -42,8 +45,7 @@ def read_policy(data: bytes, where: str, spaces: Spaces) -> tuple[RecipePolicy, 
     if len(data) > MOST_BYTES:
         raise UsageError(f"{where} has {len(data) >> 20} MiB, and a policy has at most {MOST_BYTES >> 20}", _FIX)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            held = {name: arrays[name] for name in arrays.files}
+        held = unpacked(data, MOST_BYTES)
         header = json.loads(str(held.pop("header")))
         if header["version"] != VERSION:
             raise ValueError(f"it is of version {header['version']}, and {VERSION} is read")
@@ -54,8 +56,8 @@ def read_policy(data: bytes, where: str, spaces: Spaces) -> tuple[RecipePolicy, 
         if difference:
             raise UsageError(f"{where} was made for another space: {difference}", _FIX)
         return _rebuilt(header, made_for, held), dict(header["facts"])
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as err:
-        raise UsageError(f"{where} is no policy: {err}", _FIX) from None
+    except FOREIGN as err:
+        raise UsageError(f"{where} is no policy: {printable(str(err))[:300]}", _FIX) from None
 
 
 def _rebuilt(header: dict[str, Any], spaces: Spaces, held: dict[str, Any]) -> RecipePolicy:
@@ -78,6 +80,6 @@ def _rebuilt(header: dict[str, Any], spaces: Spaces, held: dict[str, Any]) -> Re
 
 def read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path, MOST_BYTES)
     except OSError as err:
         raise UsageError(f"the policy {path} cannot be read: {err.strerror}", _FIX) from None

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import io
 import json
-import math
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kernellab.core.array_file import FOREIGN, unpacked
 from kernellab.core.errors import UsageError
 from kernellab.core.files import read_plain
 from kernellab.core.printable import printable
@@ -30,11 +28,6 @@ _TRAIN = "train one: klab learn prior RUN... --out prior.npz"
 _HEADS = ("slowdown", "chance")
 _ARRAYS = ("features", "thresholds", "leaves", "start")
 _MOST_SPREAD = 100.0
-_FOREIGN = (
-    ValueError, LookupError, TypeError, ArithmeticError, AttributeError, OSError, EOFError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What reading somebody's bytes may raise."""
 MOST_TREES = 4096
 _MOST_ADDED = 1e4
 """By a leaf, to a logarithm."""
@@ -68,7 +61,7 @@ def read_checkpoint(data: bytes, where: str) -> Checkpoint:
     if len(data) > MOST_BYTES:
         raise UsageError(f"{where} has {len(data) >> 20} MiB, and a prior has at most {MOST_BYTES >> 20}", _TRAIN)
     try:
-        held = _unpacked(data)
+        held = unpacked(data, MOST_BYTES, ("header", *(f"{head}_{name}" for head in _HEADS for name in _ARRAYS)))
         header = json.loads(str(held["header"]))
         _same_features(header, where)
         forests = {head: _forest({name: held[f"{head}_{name}"] for name in _ARRAYS}) for head in _HEADS}
@@ -78,37 +71,8 @@ def read_checkpoint(data: bytes, where: str) -> Checkpoint:
         if not all(isinstance(device, str) for device in facts.get("devices", [])):
             raise ValueError("devices that have no names")
         return Checkpoint(spread=spread, kind=str(header["kind"]), facts=facts, **forests)
-    except _FOREIGN as err:
+    except FOREIGN as err:
         raise UsageError(f"{where} is no prior: {printable(str(err))[:300]}", _TRAIN) from None
-
-
-def _unpacked(data: bytes) -> dict[str, Any]:
-    """The arrays that a prior has and no others, each as long as it says that it is."""
-    left, held = MOST_BYTES, {}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in ("header", *(f"{head}_{name}" for head in _HEADS for name in _ARRAYS)):
-            entry = archive.getinfo(f"{name}.npy")
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others are unpacked at one go
-                raise ValueError("a way of packing that NumPy does not use")
-            with archive.open(entry) as member:
-                content = member.read(left + 1)
-            left -= len(content)
-            if left < 0:
-                raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB when it is unpacked")
-            held[name] = _array(content)
-    return held
-
-
-def _array(content: bytes) -> Any:
-    """An array in NumPy's format, of numbers or text. Its size is believed only where that many bytes follow."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array of another format")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-        raise ValueError("an array that is not as long as it says")
-    file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _forest(arrays: dict[str, Any]) -> Forest:

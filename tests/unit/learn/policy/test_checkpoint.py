@@ -89,6 +89,15 @@ def test_objects_are_not_unpickled(data: bytes) -> None:
         read_policy(_with(data, **{"weight word": np.array([{"a": 1}], dtype=object)}), "it", SPACES)
 
 
+def test_a_file_that_grows_when_it_is_unpacked_is_refused(data: bytes) -> None:
+    file = io.BytesIO()
+    with np.load(io.BytesIO(data)) as held:
+        np.savez_compressed(file, **{name: held[name] for name in held.files}, more=np.zeros(MOST_BYTES, np.float32))
+    assert len(file.getvalue()) < MOST_BYTES
+    with pytest.raises(UsageError, match="when it is unpacked"):
+        read_policy(file.getvalue(), "it", SPACES)
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read_file(tmp_path / "none.npz")
