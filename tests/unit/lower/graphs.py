@@ -27,7 +27,7 @@ def shares(x: Any) -> Any:
 def summed(x: Any) -> Any:
     low = torch.where(x > 0.5, x, -torch.inf)
     low = torch.where(torch.arange(7)[:, None] == 3, -torch.inf, low)  # a row of nothing else
-    return torch.logsumexp(torch.where(x > 2.5, torch.inf, low), -1)
+    return torch.logsumexp(torch.where(x > 2.5, torch.inf, low), -1).clamp(-9, 9)  # finite: a task has no other answers
 
 
 def columns(x: Any) -> Any:

@@ -17,7 +17,7 @@ from kernellab.targets.base import DeviceSetup
 FORMS = {
     "shares": ["row", "nest"], "columns": ["nest", "lanes"], "window": ["nest", "lanes"], "chain": ["tile", "row", "nest", "lanes"],
     "sent": ["send", "nest", "lanes"], "counted": ["send", "nest", "lanes"], "sent_rows": ["send", "nest", "lanes"], "attended": ["tile", "row", "nest", "lanes"], "running": ["nest", "lanes"],
-    "running_down": ["nest", "lanes"],
+    "running_down": ["nest", "lanes"], "summed": ["nest", "lanes"],
 }  # fmt: skip
 """In which ways; `nest` alone elsewhere."""
 
