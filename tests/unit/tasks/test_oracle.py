@@ -11,7 +11,7 @@ from kernellab.core.errors import TaskRefused
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.dtypes import limits
 from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal
-from kernellab.tasks.oracle import error_ulp, expect, run_reference, run_trusted
+from kernellab.tasks.oracle import error_ulp, expect, own_is_over, own_rms_ulp, run_reference, run_trusted
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.verdict.numeric import within
 
@@ -357,3 +357,18 @@ def test_softmax_summed_or_shifted_in_16_bits_is_refused(dtype: str) -> None:
     assert not within((e / total.astype(np.float32)).astype(dtype), expected)
     shifted = np.exp((x - x.max(axis=1, keepdims=True)).astype(np.float32))
     assert not within((shifted / shifted.sum(axis=1, keepdims=True)).astype(dtype), expected)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_quick_look_at_neighbours_says_what_their_mean_says(seed: int) -> None:
+    """Of rows of all sizes, with common factors, roughness, tiny values and odd ones."""
+    rng = np.random.default_rng(seed)
+    rows, length = int(rng.integers(1, 5)), int(rng.choice([8, 64, 100, 513]))
+    value = rng.standard_normal((rows, length)) * 10.0 ** rng.integers(-46, 1, (rows, length)) ** float(rng.integers(2))
+    value[rng.random(value.shape) < 0.02 * (seed % 4 == 0)] = -np.inf
+    shared = rng.random((rows, 1)) * 3
+    scale = np.abs(value) * (shared + 1)
+    roughness = float(rng.choice([0.0, 0.5, 2.0, 4.0]))
+    off = 1 + EPS * (shared * rng.standard_normal((rows, 1)) + roughness * rng.standard_normal(value.shape))
+    got, most = (value * off).astype(np.float32), 1.5
+    assert own_is_over(got, value, scale, shared, most) == (own_rms_ulp(got, value, scale, shared) > most)

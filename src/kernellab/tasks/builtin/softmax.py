@@ -89,7 +89,7 @@ def _task(dtype: str) -> Task:
             "triton-tutorial": Tunable(as_in_the_tutorial, {"num_warps": (8, 4, 16), "num_stages": (4, 2)}),
         },
         tune=({"M": 4096, "N": 4096}, {"M": 8192, "N": 1024}, {"M": 8192, "N": 512}, {"M": 4096, "N": 781}),
-        held_out=({"M": 1531, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
+        held_out=({"M": 509, "N": 2048}, {"M": 700, "N": 1537}, {"M": 3000, "N": 129}),
         edge=(
             {"M": 1, "N": 1},
             {"M": 3, "N": 7},
