@@ -29,3 +29,19 @@ def test_the_demo_plans_shapes_that_its_tasks_have() -> None:
         assert trials > 0
         assert seconds > 0
     assert sum(seconds for *_, seconds in demo._PLAN) < 110
+
+
+@pytest.mark.parametrize(
+    ("statuses", "sound", "came_to"),
+    [
+        (["better", "better"], True, ("better", 0)),
+        (["better", "busy"], True, ("busy", 7)),
+        (["busy", "nothing-better"], True, ("nothing-better", 3)),
+        (["better", "nothing-verified"], True, ("nothing-verified", 4)),
+        (["better", "better"], False, ("unsound", 5)),
+    ],
+)
+def test_the_demo_ends_with_the_worst_that_its_tasks_came_to(
+    statuses: list[str], sound: bool, came_to: tuple[str, int]
+) -> None:
+    assert demo._came_to(statuses, sound) == came_to
