@@ -257,7 +257,10 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
     table = Table(show_edge=False, pad_edge=False)
     names = ["shape", "speed-up [95 %]", "over", "latency", "of floor", *(["trial"] if wide or numbered else [])]
     for name in [*names, "GB/s", "max ULP", "max error"] if wide else names:
-        table.add_column(name, justify="left" if name in ("shape", "over") else "right", no_wrap=True)
+        left = name in ("shape", "over")
+        table.add_column(
+            name, justify="left" if left else "right", no_wrap=name != "over", overflow="fold"
+        )  # none is cut
     for result in results:
         dims = "x".join(map(str, result.dims.values()))
         if not isinstance(result, Published):
