@@ -2,12 +2,14 @@
 
 An operator that is called by its full name (`torch.ops.aten.mul.Tensor`) costs two or three times as much as `torch.mul`, on
 the processor microseconds a call. A baseline that is called so would lose to the very module that it stands for.
-Covered: one is taken only if it has the operator's name and goes to the same one with the same arguments, which is seen on
-tensors without data, where nothing is run.
+Covered: one is taken only if it has the operator's name and goes to the same ones with the same arguments, all of them where
+one operator is made of several; that is seen on tensors without data. Names are no proof: torch._C._nn.cross_entropy_loss
+takes no mean unless it is told to, the operator does.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
@@ -32,38 +34,53 @@ def without_data(torch: Any, found: TensorType, sizes: Sizes) -> Any:
 
 
 def _same(torch: Any, function: Any, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    first, second = (_heard(torch, one, args, kwargs) for one in (function, operator))
+    first, second = (_heard(torch, one, operator, args, kwargs) for one in (function, operator))
     return first is not None and second is not None and _alike(first, second)
 
 
-def _heard(torch: Any, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The first operator that a call ends in, with its arguments. Nothing is run."""
+def _heard(
+    torch: Any, function: Any, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[Any] | None:  # fmt: skip
+    """The operators that a call goes to, in order, each with its arguments; with the operator itself all is said. A tensor
+    that one of them made is a number: how many were made before."""
+    calls: list[Any] = []
+    made = itertools.count()
 
     class Listening(torch.Tensor):  # type: ignore[misc]
         inner: Any
+        known_as: Any
         __torch_function__ = torch._C._disabled_torch_function_impl
 
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            raise _First(func, _each(args, Listening, _inner), _each(kwargs or {}, Listening, _inner))
+            named = kwargs or {}
+            calls.append((func, _each(args, Listening, _known_as), _each(named, Listening, _known_as)))
+            if func is operator:
+                raise _Heard
+            result = func(*_each(args, Listening, _inner), **_each(named, Listening, _inner))
+            return _each(result, torch.Tensor, lambda tensor: wrapped(tensor, next(made)))
 
-    def wrapped(tensor: Any) -> Any:
+    def wrapped(tensor: Any, known_as: Any = None) -> Any:
         found = torch.Tensor._make_subclass(Listening, tensor)
-        found.inner = tensor
+        found.inner, found.known_as = tensor, tensor if known_as is None else known_as
         return found
 
     try:
         with torch.no_grad():
             function(*_each(list(args), torch.Tensor, wrapped), **_each(kwargs, torch.Tensor, wrapped))
-    except _First as first:
-        return first.args
-    except Exception:  # noqa: BLE001  another signature: then it is not taken
+    except _Heard:
+        return calls
+    except Exception:  # noqa: BLE001  another signature, or nothing to be had without data: then it is not taken
         return None
-    return None
+    return calls
 
 
-class _First(Exception):
-    """An operator and its arguments, on the way out."""
+class _Heard(Exception):
+    """The operator itself was called."""
+
+
+def _known_as(tensor: Any) -> Any:
+    return tensor.known_as
 
 
 def _inner(tensor: Any) -> Any:

@@ -95,3 +95,12 @@ def test_what_is_compiled_and_run_on_a_gpu_is_the_module_as_written() -> None:
     torch.testing.assert_close(compiled(HEADS)[0], function(HEADS))
     assert any("scaled_dot_product_attention" in name for name in operators)
     torch._dynamo.reset()
+
+
+def test_a_function_with_other_defaults_is_not_the_operator() -> None:
+    """torch._C._nn.cross_entropy_loss begins as the operator does, and takes no mean of what comes out."""
+    logits, places = torch.randn(6, 32), torch.randint(0, 32, (6,))
+    record = capture_object(lambda x, t: F.cross_entropy(x, t), (logits, places), "loss")
+    assert record.written is not None
+    (found,) = program(record.written, record.example)(logits, places)
+    torch.testing.assert_close(found, F.cross_entropy(logits, places))

@@ -11,9 +11,12 @@ from kernellab.graph.ops.shapes import like_first_pair, topk_shape
 
 
 def sort(call: Call) -> Scaled:
-    """By value at each place: an index passes when its element is within reach of the one that belongs there."""
+    """By value at each place: an index passes when its element is within reach of the one that belongs there. A stable sort
+    says which of two equal ones comes first: there is one answer where nothing was rounded."""
     x: Pair = call.args[0]
     moved = monotone(call)
+    if x.exact and call.kwargs.get("stable"):
+        return moved
     dim = call.argument(1, "dim", -1) if call.op.startswith("aten.sort") else call.argument(2, "dim", -1)
     choice = Choice(x, dim, call.results[0], True, call.reach(x), distinct=True)
     return Scaled((moved.scales[0], call.results[1].double() * 0), exact=moved.exact, choices={1: choice})  # type: ignore[union-attr]

@@ -9,15 +9,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
     FEW,
     GAPS,
     HEAVY,
+    MIXED,
     OFFSET,
     OWN,
-    TURNED,
+    PLANTED,
+    TURNING,
     WIDE,
     ZEROS,
     first_float,
@@ -25,6 +29,7 @@ from kernellab.tasks.modules.draws import (
     may_turn,
     span,
 )
+from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
@@ -45,14 +50,16 @@ class DeviceDraws:
         return [self._one(_Dice(torch, dice, shape), entry, dims, kind) for entry, shape in pairs]
 
     def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str) -> Any:
-        if kind == TURNED and entry.type.dtype == "bool":
-            return _ends(dice)
+        if kind in TURNING and entry.type.dtype == "bool":
+            return plant_flags(_ends(dice), dice.host()) if kind == PLANTED else _ends(dice)
         if not entry.type.is_float:
-            return _whole(dice, entry, self._uses.below(entry.name, dims), self._uses.marked(entry.name), kind)
+            return _whole(dice, entry, self._uses, dims, kind)
         if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
+            if kind in (PLANTED, MIXED):
+                plant_floats(values, dice.host(), self._uses.steps(entry.name))
         return values.to(getattr(dice.torch, entry.type.dtype))
 
 
@@ -79,6 +86,10 @@ class _Dice:
         """One for all of them."""
         return int(_Dice(self.torch, self._generator, (1,)).integers(0, below - 1, self.torch.int64).item())
 
+    def host(self) -> np.random.Generator:
+        """For what is drawn place by place."""
+        return np.random.default_rng(self.number(MANY))
+
     @property
     def rows(self) -> _Dice:
         """One number for each row."""
@@ -89,11 +100,14 @@ class _Dice:
         return self.torch.arange(self.shape[-1], device=self._generator.device)
 
 
-def _whole(dice: _Dice, entry: GraphInput, below: int, mark: int | None, kind: str) -> Any:
+def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kind: str) -> Any:
     name = "uint8" if entry.type.dtype == "bool" else entry.type.dtype
-    values = dice.integers(*span(entry, below, kind), getattr(dice.torch, name))
-    if kind == TURNED and mark is not None:
+    (low, high), mark = span(entry, uses.below(entry.name, dims), kind), uses.marked(entry.name)
+    values = dice.integers(low, high, getattr(dice.torch, name))
+    if kind in TURNING and mark is not None:
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
+    if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
+        plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
     return values
 
 
@@ -103,7 +117,7 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
         return values.masked_fill_(_hidden(dice, entry.seen.hidden), -math.inf)
     if kind == "gaps" and entry.role == "input" and math.prod(dice.shape) > 1:
         return values.mul_(_kept(dice, GAPS))
-    if kind == TURNED and may_turn(entry):
+    if kind in TURNING and may_turn(entry):
         return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))
     return values
 
@@ -171,7 +185,7 @@ def _heavy(dice: _Dice, terms: int) -> Any:
 _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
     "normal": lambda dice, terms: dice.normal(),
     "signed": lambda dice, terms: dice.uniform(-1.0, 1.0),
-    TURNED: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(_kept(dice, ZEROS)),
+    **{kind: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(_kept(dice, ZEROS)) for kind in TURNING},
     "wide": lambda dice, terms: dice.uniform(-WIDE, WIDE),
     "sparse": _sparse,
     "heavy": _heavy,

@@ -14,24 +14,29 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
 
 OWN = "own"
-TURNED = "turned"
-KINDS = (OWN, "normal", TURNED, "sparse", "heavy", "offset")
+PLANTED, MIXED, TURNED = "planted", "planted-mixed", "turned"
+TURNING = (PLANTED, MIXED, TURNED)
+"""Where signs, zeros and indices are special. "planted" holds what special.py has, "planted-mixed" no whole rows of
+booleans, "turned" nothing of it."""
+KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset")
 """The first one is timed; a task has those under which its outputs are finite."""
-INSTEAD = {"normal": "gaps", TURNED: "signed", "heavy": "wide"}
-"""What comes instead of one under which they are not."""
+INSTEAD = {"normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), "heavy": ("wide",)}
+"""What comes instead of one under which they are not: the first under which they are."""
+ALL_KINDS = (*KINDS, *(kind for others in INSTEAD.values() for kind in others))
 FEW = 4
 OFFSET = 30.0
 HEAVY = 1 / 1.2
 WIDE = 20.0
 GAPS = 0.5
 ZEROS = 0.125
-"""How many elements are zero under "turned" ("gaps": GAPS), a few of them for certain: of every input, so that no sign of
-zero and no division by it goes unseen."""
+"""How many elements are zero under "planted" and "turned" ("gaps": GAPS), a few of them for certain: of every input, so
+that no sign of zero and no division by it goes unseen."""
 
 
 def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Draw]:
@@ -51,13 +56,17 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
     def draw(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
         entry, shape = entries[buffer.name], buffer.shape(dims)
         if not is_float(buffer.dtype):
-            if kind == TURNED and entry.type.dtype == "bool":
-                return _ends(rng, shape).astype(buffer.dtype)
+            if kind in TURNING and entry.type.dtype == "bool":
+                ends = _ends(rng, shape).astype(buffer.dtype)
+                return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
             return _whole(rng, entry, buffer, shape, uses, dims, kind)
         if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
             return _own(rng, entry, shape, kind).astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
-        return _KINDS[kind](rng, shape, terms).astype(buffer.dtype)
+        values = _KINDS[kind](rng, shape, terms)
+        if kind in (PLANTED, MIXED):
+            plant_floats(values, rng, uses.steps(entry.name))
+        return values.astype(buffer.dtype)
 
     return draw
 
@@ -78,7 +87,7 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
         values = np.where(hidden(rng, shape, entry.seen.hidden), -np.inf, values)
     elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
         values = values * _kept(rng, shape, GAPS)
-    elif kind == TURNED and may_turn(entry):
+    elif kind in TURNING and may_turn(entry):
         values = values * rng.choice((-1.0, 1.0), shape)
     return np.asarray(values)
 
@@ -104,8 +113,10 @@ def _whole(
     low, high = span(entry, uses.below(entry.name, dims), kind)
     values = rng.integers(low, high, shape, dtype=buffer.dtype, endpoint=True)
     mark = uses.marked(entry.name)
-    if kind == TURNED and mark is not None:
+    if kind in TURNING and mark is not None:
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
+    if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
+        plant_whole(values, rng, low, high, uses.steps(entry.name))
     return values
 
 
@@ -115,7 +126,7 @@ def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
     if entry.type.dtype == "bool":
         low, high = 0, 1
-    elif kind == TURNED and below < NO_LIMIT:
+    elif kind in TURNING and below < NO_LIMIT:
         low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
     return min(low, high), high
@@ -192,6 +203,6 @@ def _wide(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array
 
 
 _KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...], int], Array]] = {
-    "normal": _normal, "signed": _signed, TURNED: _turned, "sparse": _sparse, "heavy": _heavy, "wide": _wide,
-    "offset": _offset,
+    "normal": _normal, "signed": _signed, **dict.fromkeys(TURNING, _turned), "sparse": _sparse, "heavy": _heavy,
+    "wide": _wide, "offset": _offset,
 }  # fmt: skip

@@ -24,7 +24,7 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
-from kernellab.tasks.modules.draws import INSTEAD, KINDS, OWN, TURNED
+from kernellab.tasks.modules.draws import ALL_KINDS, INSTEAD, KINDS, MIXED, OWN, PLANTED, TURNING
 from kernellab.tasks.modules.record import ModuleRecord, Origin, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
@@ -36,6 +36,7 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
+_SEED, _DRAWS_PLANTED = 20260, 8
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
@@ -175,11 +176,11 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
-    task = module_task(record.model_copy(update={"distributions": (*KINDS, *INSTEAD.values())}))
+    task = module_task(record.model_copy(update={"distributions": ALL_KINDS}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
     _refuse_unknown_range(task, record.graph, dims)
-    tries = [(kind, INSTEAD[kind]) if kind in INSTEAD else (kind,) for kind in KINDS]
-    found = [next((kind for kind in either if kind == OWN or _finite(task, dims, kind)), "") for either in tries]
+    tries = [(kind, *INSTEAD.get(kind, ())) for kind in KINDS]
+    found = [next((kind for kind in either if kind == OWN or _always_finite(task, dims, kind)), "") for either in tries]
     return tuple(kind for kind in found if kind)
 
 
@@ -194,19 +195,26 @@ def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
         )
 
 
-def _finite(task: Task, dims: Dims, kind: str) -> bool:
-    inputs = _drawn(task, dims, kind)
+def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
+    """What is planted differs from draw to draw, and at small shapes all of an input may be."""
+    smallest = min(task.edge, key=task.least_bytes)
+    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED) else 0)
+    return _finite(task, dims, kind) and all(_finite(task, smallest, kind, seed) for seed in more)
+
+
+def _finite(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> bool:
+    inputs = _drawn(task, dims, kind, seed)
     try:
         values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
     except _TORCHS_OWN:
-        if kind != TURNED:
+        if kind not in TURNING:
             raise
         return False  # an index went through arithmetic on its way: not every one that there is may be drawn
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 
-def _drawn(task: Task, dims: Dims, kind: str) -> list[Array]:
-    rng = np.random.default_rng(20260)
+def _drawn(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> list[Array]:
+    rng = np.random.default_rng(seed)
     draw = task.distributions[kind]
     return [np.ascontiguousarray(draw(rng, b, dims), dtype=b.dtype) for b in task.inputs]
 

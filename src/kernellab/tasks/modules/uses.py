@@ -20,6 +20,10 @@ _PART_OF = (
     "aten.diagonal",
     "aten.constant_pad_nd",
 )
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "threshold")
+_ROUNDED = ("round", "floor", "ceil", "trunc", "frac")
+_HALVES = (0.5, 1.5, 2.5, -0.5, 1.0, -1.0)
+_MOST_STEPS = 16
 NO_LIMIT = 1 << 31
 """What an integer that indexes nothing is below."""
 _ALL = (1 << 63) - 1
@@ -31,6 +35,7 @@ class Uses:
     def __init__(self, graph: GraphRecord) -> None:
         self._graph = graph
         self._types = graph.types
+        self._makers = {n.name: n for n in graph.nodes if n.op.startswith(("aten.scalar_tensor", "aten.full."))}
         self._source: dict[tuple[str, int], str] = {(i.name, 0): i.name for i in graph.inputs}
         for node in graph.nodes:
             for ref in self._passed_on(node):
@@ -48,6 +53,30 @@ class Uses:
             if isinstance(mark, int) and not isinstance(mark, bool):
                 return mark
         return None
+
+    def steps(self, name: str) -> tuple[float, ...]:
+        """Numbers at which what the graph does first with this input changes: those that it compares it with, and where it
+        is rounded to whole ones halves and whole ones. Chance never draws them."""
+        found: dict[float, None] = {}
+        for node, place in self._consumers(name):
+            packet = node.op.split(".")[1]
+            if packet in _ROUNDED:
+                found |= dict.fromkeys(_HALVES)
+            elif packet == "hardshrink":
+                bound = self._number(node, 1)
+                found |= dict.fromkeys((0.5, -0.5) if bound is None else (bound, -bound))
+            elif packet in _COMPARED:
+                other = self._number(node, 1 - place) if place < 2 else None
+                found |= {} if other is None else {other: None}
+        return tuple(found)[:_MOST_STEPS]
+
+    def _number(self, node: Node, place: int) -> float | None:
+        """An argument that is a number, written in the code or made a tensor of one."""
+        given = node.args[place] if place < len(node.args) else None
+        made = self._makers.get(given.ref) if isinstance(given, Ref) else None
+        if made is not None:
+            given = made.args[0 if "scalar_tensor" in made.op else 1]
+        return float(given) if isinstance(given, int | float) and math.isfinite(given) else None
 
     def terms(self, name: str, dims: dict[str, int]) -> int:
         """How many elements of this input go into one sum, by the first thing that is done with it."""

@@ -8,7 +8,7 @@ from tests.unit.tasks.modules import graphs
 
 from kernellab.graph.record import GraphInput, GraphRecord, Ref, Seen
 from kernellab.tasks.modules.device_draws import DeviceDraws
-from kernellab.tasks.modules.draws import INSTEAD, KINDS, draws
+from kernellab.tasks.modules.draws import ALL_KINDS, KINDS, draws
 from kernellab.tasks.modules.host_arrays import array
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.spec import Array, Buffer
@@ -26,7 +26,7 @@ def lookup() -> GraphRecord:
 
 
 def drawn(record: GraphRecord, kind: str, buffer: Buffer, **dims: int) -> Array:
-    return draws(record, (*KINDS, *INSTEAD.values()))[kind](np.random.default_rng(0), buffer, dims)
+    return draws(record, ALL_KINDS)[kind](np.random.default_rng(0), buffer, dims)
 
 
 def on_both(record: GraphRecord, kind: str, number: int, buffer: Buffer, **dims: int) -> list[Array]:
@@ -152,7 +152,7 @@ def test_every_input_has_zeros_under_one_distribution() -> None:
 def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
     made = graphs.tensor("d0", 40)
     for op, kinds in {
-        "exp": ("own", "normal", "turned", "sparse", "wide", "offset"),
+        "exp": ("own", "normal", "planted", "sparse", "wide", "offset"),
         "sqrt": ("own", "gaps", "offset"),
     }.items():
         seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)

@@ -1,0 +1,113 @@
+"""Values that a kernel may treat in a way of its own, in one distribution of a module's inputs: chance never draws them.
+
+As tasks/planted.py does for hand-written tasks. Over which axes a module reduces nobody knows here, so whole slices are made
+special: of the first axis, for whatever happens inside a sample, and one of the last, for what goes across them. The same
+code plants into arrays of the host and into tensors of a device.
+Not covered: a maximum over all of a tensor that has four slices or more; what is special behind the first operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+FAR = 400.0
+"""How far below zero a slice lies: a softmax whose maximum begins at zero, or at -100, has nothing left there."""
+_NEAR = 0.125
+_LARGEST = 2.0
+_KINDS = ("below", "equal", "topped", "tied", "zero")
+_FEW = 4
+
+
+def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] = ()) -> Any:
+    """Into numbers between -1 and 1, in place. `steps`: where the graph's decisions change."""
+    shape = tuple(n for n in values.shape if n > 1)
+    if not shape:
+        return values
+    body = values.reshape(shape)
+    if len(shape) == 1 or shape[0] < _FEW:
+        _plant_few(body, rng, steps)
+    else:
+        _plant_slices(body, rng, steps)
+    return values
+
+
+def plant_whole(values: Any, rng: np.random.Generator, low: int, high: int, steps: Sequence[float] = ()) -> Any:
+    """Integers: both ends of what is drawn, those that the graph compares with, and one number twice, as far as there is
+    room. A single one is left alone."""
+    flat = values.reshape(-1)
+    inside = [int(s) for s in steps if low <= s <= high and float(s).is_integer()]
+    made = [low, high, *inside]
+    places = _places(rng, len(flat), len(made) + 1) if len(flat) > 1 else []
+    for place, number in zip(places, made, strict=False):
+        flat[place] = number
+    if len(flat) > len(places) > len(made):
+        flat[places[-1]] = flat[(places[-1] + 1) % len(flat)]
+    return values
+
+
+def plant_flags(values: Any, rng: np.random.Generator) -> Any:
+    """Booleans: a row that is set, and one that is not; one of the two where there are few rows."""
+    rows = values.reshape(-1, values.shape[-1])
+    first = int(rng.integers(2))
+    for turn, row in enumerate(_places(rng, len(rows), 1 if len(rows) < _FEW else 2)):
+        rows[row] = (first + turn) % 2
+    return values
+
+
+def _plant_few(body: Any, rng: np.random.Generator, steps: Sequence[float]) -> None:
+    """One row, or a few slices: all below zero every other time."""
+    if rng.random() < 0.5:
+        _lower(body, ..., FAR)
+    elif len(body.shape) > 1:
+        _lower(body, int(rng.integers(len(body))), FAR)
+    else:
+        _put(body, rng, [_LARGEST, _LARGEST, *steps] if len(body) > _FEW else steps)
+
+
+def _plant_slices(body: Any, rng: np.random.Generator, steps: Sequence[float]) -> None:
+    """Half of the slices at most. A zero would end a column below zero, so there is one or the other."""
+    across = int(rng.integers(body.shape[-1])) if rng.random() < 0.5 else None
+    if across is not None:
+        _lower(body, (..., across), _NEAR)
+    kinds = [k for k in rng.permutation(_KINDS) if across is None or k != "zero"][: len(body) // 2]
+    slices = _places(rng, len(body), len(kinds) + 1)
+    for number, kind in zip(slices, kinds, strict=False):
+        _make(body[number], str(kind), rng, across)
+    _put(body[slices[-1]].reshape(-1), rng, steps, body.shape[-1], across)
+
+
+def _make(part: Any, kind: str, rng: np.random.Generator, across: int | None) -> None:
+    two = [p for p in _places(rng, part.shape[-1], 3) if p != across][:2]
+    if kind == "below":
+        _lower(part, ..., FAR)
+    elif kind == "equal":
+        part[...] = -float(8 + rng.integers(8)) / 8
+    elif kind == "zero":
+        part[...] = 0.0
+    elif kind == "topped":
+        part[...] = -abs(part)
+        for place, zero in zip(two, (0.0, -0.0), strict=False):
+            part[..., place] = zero
+    elif len(two) == 2:
+        part[..., two[0]] = part[..., two[1]] = _LARGEST
+
+
+def _lower(body: Any, at: Any, by: float) -> None:
+    body[at] = -abs(body[at]) - by
+
+
+def _put(
+    flat: Any, rng: np.random.Generator, numbers: Sequence[float], length: int = 1, across: int | None = None
+) -> None:
+    """At places of their own, none of them in the column that is kept below zero."""
+    free = [p for p in _places(rng, len(flat), 2 * len(numbers)) if across is None or p % length != across]
+    for place, number in zip(free, numbers, strict=False):
+        flat[place] = number
+
+
+def _places(rng: np.random.Generator, below: int, count: int) -> list[int]:
+    """Different ones; as many as there are."""
+    return [int(p) for p in rng.choice(below, min(count, below), replace=False, shuffle=True)]

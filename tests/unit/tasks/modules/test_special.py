@@ -1,0 +1,130 @@
+"""What a module's inputs hold for certain under "planted", on the host and on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.tasks.modules import graphs
+from tests.unit.tasks.modules.test_draws import on_both, sums
+
+from kernellab.graph.record import GraphRecord, Ref, Seen, Special
+from kernellab.tasks.modules.special import FAR, plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.spec import Array, Buffer
+
+DRAWS = 40
+
+
+def planted(shape: tuple[int, ...], steps: tuple[float, ...] = ()) -> list[Array]:
+    found = []
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        found.append(plant_floats(rng.uniform(-1, 1, shape), rng, steps))
+    return found
+
+
+def test_slices_lie_below_zero_hold_one_value_and_have_their_largest_twice() -> None:
+    for values in planted((10, 3, 8)):
+        flat = values.reshape(10, -1)
+        assert (flat.max(1) <= -FAR).sum() == 1
+        assert (flat.min(1) == flat.max(1)).sum() in (1, 2)
+        assert ((values == values.max(2, keepdims=True)).sum(2) == 2).all(1).any()
+        assert (flat.max(1) == 0).any(), "zeros as the largest"
+        assert (np.abs(flat).max(1) < 1.2).sum() >= 5, "half of them are as they were"
+
+
+def test_either_a_slice_is_zero_or_a_column_is_below_it() -> None:
+    found = [((v == 0).all((1, 2)).any(), (v < 0).all((0, 1)).any()) for v in planted((10, 3, 8))]
+    assert all(zero != below for zero, below in found)
+    assert len(set(found)) == 2
+
+
+def test_an_input_of_few_slices_is_below_zero_as_a_whole_every_other_time() -> None:
+    for shape in ((2, 6), (3, 2, 2), (1, 3, 5), (9,)):
+        assert 10 < sum(bool((v <= -FAR).all()) for v in planted(shape)) < 30
+
+
+def test_numbers_that_are_compared_with_occur() -> None:
+    for shape in ((4, 6), (12, 5, 5)):
+        assert all((v == 0.3).any() and (v == -7.0).any() for v in planted(shape, (0.3, -7.0)))
+    assert 10 < sum(bool((v == 0.3).any()) for v in planted((9,), (0.3,))) < 30
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_single_number_stays_as_it_is(shape: tuple[int, ...]) -> None:
+    for seed in range(DRAWS):
+        assert plant_floats(np.full(shape, 0.25), np.random.default_rng(seed), (3.0,)) == 0.25
+
+
+def test_integers_have_both_ends_one_number_twice_and_what_they_are_compared_with() -> None:
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        values = plant_whole(rng.choice(10_000, 16, replace=False) + 5, rng, 0, 50_000, (7.0, -1.0, 0.5)).tolist()
+        assert {0, 50_000, 7} <= set(values)
+        assert -1 not in values
+        assert len(set(values)) < 16
+
+
+def test_two_integers_are_both_ends_and_one_is_left_alone() -> None:
+    for seed in range(DRAWS):
+        assert sorted(plant_whole(np.full(2, 3), np.random.default_rng(seed), 0, 9, (4.0,))) == [0, 9]
+        assert plant_whole(np.full(1, 3), np.random.default_rng(seed), 0, 9) == 3
+
+
+def test_a_row_of_booleans_is_set_and_one_is_not() -> None:
+    for seed in range(DRAWS):
+        mixed = np.tile(np.array([0, 1, 0], np.uint8), (6, 1))
+        rows = plant_flags(mixed, np.random.default_rng(seed)).sum(1)
+        assert sorted(rows) == [0, 1, 1, 1, 1, 3]
+
+
+def compared(nodes: list[Any]) -> GraphRecord:
+    return graphs.graph([graphs.given("x", graphs.tensor("d0", 8))], nodes, {"d0": 64})
+
+
+def flags(op: str, *arguments: Any) -> Any:
+    return graphs.node("y", op, list(arguments), graphs.tensor("d0", 8, dtype="bool"))
+
+
+def test_the_graph_says_where_its_decisions_change() -> None:
+    x, made = Ref(ref="x"), graphs.tensor("d0", 8)
+    limit = graphs.node("limit", "aten.scalar_tensor.default", [2.5], graphs.tensor())
+    for nodes, steps in (
+        ([flags("aten.lt.Scalar", x, 0.75)], (0.75,)),
+        ([limit, flags("aten.ge.Tensor", x, Ref(ref="limit"))], (2.5,)),
+        ([limit, flags("aten.ge.Tensor", Ref(ref="limit"), x)], (2.5,)),
+        ([graphs.node("y", "aten.hardshrink.default", [x, 0.25], made)], (0.25, -0.25)),
+        ([graphs.node("y", "aten.exp.default", [x], made)], ()),
+    ):
+        assert Uses(compared(nodes)).steps("x") == steps
+    assert {0.5, 1.5, 2.5} <= set(Uses(compared([graphs.node("y", "aten.round.default", [x], made)])).steps("x"))
+
+
+def test_host_and_device_plant_the_same_kinds() -> None:
+    record = sums(graphs.given("z", graphs.tensor("d0", "d1")))
+    for values in on_both(record, "planted", 1, Buffer("z", ("d0", "d1")), d0=64, d1=48):
+        assert (values.max(1) <= -FAR).sum() == 1
+        assert 0.05 < np.mean(values == 0) < 0.2
+    mask = graphs.given("mask", graphs.tensor("d0", "d1", dtype="bool"), seen=None)
+    for kind, whole in (("planted", 2), ("planted-mixed", 0)):
+        for values in on_both(sums(mask), kind, 1, Buffer("mask", ("d0", "d1"), "uint8"), d0=64, d1=48):
+            assert (values.min(1) == values.max(1)).sum() == whole
+    index = graphs.given("i", graphs.tensor("d1", dtype="int64"), seen=Seen(low=0, high=999, mean=500, zeros=0))
+    rows = graphs.node("y", "aten.embedding.default", [Ref(ref="table"), Ref(ref="i")], graphs.tensor("d1", 8))
+    looked = graphs.graph([graphs.given("table", graphs.tensor(50_000, 8)), index], [rows], {"d1": 64})
+    for values in on_both(looked, "planted", 1, Buffer("i", ("d1",), "int64"), d1=64):
+        assert {0, 49_999} <= set(values.tolist())
+
+
+def test_a_mask_that_may_not_hide_a_whole_row_is_mixed_in_each() -> None:
+    pytest.importorskip("torch")
+    made = graphs.tensor("d0", 24)
+    nodes = [
+        graphs.node("kept", "aten.masked_fill.Scalar", [Ref(ref="x"), Ref(ref="mask"), Special(float="-inf")], made),
+        graphs.node("y", "aten._softmax.default", [Ref(ref="kept"), 1, False], made),
+    ]
+    mask = graphs.given("mask", graphs.tensor("d0", 24, dtype="bool"), seen=None)
+    record = graphs.graph([graphs.given("x", made), mask], nodes, {"d0": 40})
+    assert graphs.module_record(record).distributions[2] == "planted-mixed"
