@@ -21,6 +21,10 @@ class Interval:
     low: float
     high: float
 
+    def words(self, several: bool = True) -> str:
+        """`several`: there is more than one value, without which there is no interval."""
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]" if several else f"{self.value:.3f}"
+
 
 def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
     """With a 95 % percentile bootstrap. There must be values."""
