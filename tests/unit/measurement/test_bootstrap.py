@@ -31,7 +31,9 @@ def test_a_ratio_of_means_draws_both_at_the_same_places() -> None:
     assert found.value == 1.0
     assert 1 / 8 < found.low < 1 < found.high < 8
     many = [n**1.5 for n in range(20)]
-    assert ratio_interval(many, many[::-1]) == ratio_interval(many, many[::-1]) != ratio_interval(many, many[::-1], seed=1)
+    assert (
+        ratio_interval(many, many[::-1]) == ratio_interval(many, many[::-1]) != ratio_interval(many, many[::-1], seed=1)
+    )
 
 
 def test_where_the_first_is_often_nothing_the_ratio_has_no_upper_end() -> None:

@@ -101,7 +101,13 @@ def _curves(stage: Stage) -> Iterator[str]:
         rows = [[str(samples), *_share(share)] for samples, share in _parts(stage)]
         head = ["samples judged, up to", "right", "mean reward", "masked"]
         yield from ("", f"{name}, from the ledger `{stage.judged.root}`:", "", *markdown_table(head, rows))
-    elif losses := stage.losses:
+        return
+    if sources := stage.sources:
+        told = [[s.folder, f"`{s.root}`", str(s.replies), "; ".join(f"{n} {why}" for why, n in s.left_out.items())]
+                for s in sources]  # fmt: skip
+        yield from ("", f"{name} was taught, as its folder records it:", "")
+        yield from markdown_table(["ledger", "ledger root", "replies", "left out"], told)
+    if losses := stage.losses:
         rows = [["step", *(str(step) for step, _ in losses)], ["loss", *(f"{loss:.4g}" for _, loss in losses)]]
         yield from ("", f"{name}, as its folder records it:", "", *markdown_table(rows[0], rows[1:]))
 
@@ -141,6 +147,7 @@ def _stage_data(stage: Stage) -> dict[str, Any]:
         "record": training.digest if training else None, "steps": training.steps if training else None,
         "lessons": stage.lessons, "losses": [list(point) for point in stage.losses],
         "judged": asdict(stage.judged) if stage.judged else None,
+        "sources": [source.model_dump() for source in stage.sources],
     }  # fmt: skip
 
 

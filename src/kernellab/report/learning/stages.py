@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, ValidationError
+
+from kernellab.core.errors import UsageError
 from kernellab.learn.lm.model import weights_of
 from kernellab.learn.lm.trained import Training, training_in
 from kernellab.report.learning.ledgers import Judged
@@ -16,6 +19,23 @@ from kernellab.report.learning.ledgers import Judged
 ORDER = ("base", "SFT", "specialist", "distilled", "generalist")
 _NAMES = {"sft": "SFT", "distil": "distilled"}
 _POINTS = 8
+
+
+class Source(BaseModel):
+    """A ledger that a distillation took replies from, as its record has it."""
+
+    folder: str
+    root: str
+    replies: int
+    left_out: dict[str, int]
+
+
+class _Specialist(BaseModel):
+    ledgers: list[Source]
+
+
+class _Corpus(BaseModel):
+    specialists: list[_Specialist] = []
 
 
 @dataclass(frozen=True)
@@ -36,6 +56,15 @@ class Stage:
     def lessons(self) -> int | None:
         found = self.training.settings.get("lessons") if self.training else None
         return found if isinstance(found, int) else None
+
+    @property
+    def sources(self) -> list[Source]:
+        """Of a distilled model: where its lessons come from."""
+        try:
+            found = _Corpus.model_validate(self.training.settings if self.training else {})
+        except ValidationError:
+            raise UsageError(f"the record of {self.folder} does not say what it was taught", "give another") from None
+        return [ledger for one in found.specialists for ledger in one.ledgers]
 
     @property
     def losses(self) -> list[tuple[int, float]]:

@@ -149,5 +149,7 @@ def test_the_stages_are_told_with_what_was_judged(
     assert [stage["stage"] for stage in said["stages"]] == ["base", "specialist", "specialist", "distilled"]
     assert [stage["judged"] and stage["judged"]["whole"]["samples"] for stage in said["stages"]] == [None, 3, 2, None]
     assert said["stages"][3]["lessons"] == 3
+    judged = [stage["judged"]["root"] for stage in said["stages"][1:3]]
+    assert [source["root"] for source in said["stages"][3]["sources"]] == judged
     assert "![mean reward by samples judged](page.svg)" in out.read_text()
     assert (tmp_path / "page.svg").read_text().startswith("<svg")

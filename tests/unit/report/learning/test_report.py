@@ -44,7 +44,8 @@ def stages(run: JudgedRun, place: Path) -> list[Path]:
     rewards = [retold(run.folder, place / f"rewards-{n}", {f"new-{name}": run.ids[name] for name in names})
                for n, names in enumerate([("wrong", "honest", "cheat", "also"), ("squared",)])]  # fmt: skip
     one = trained_on(place / "one", taught, rewards[0])
-    distilled = trained(place / "distilled", taught, "distil", lessons=3)
+    source = {"folder": "there", "root": "r00t", "replies": 3, "left_out": {"masked": 2}}
+    distilled = trained(place / "distilled", taught, "distil", lessons=3, specialists=[{"ledgers": [source]}])
     whole = trained(place / "whole", distilled, parent=parent_of(distilled), rewards=str(rewards[1]),
                     rewards_run=Run(rewards[1]).first.run)  # fmt: skip
     return [whole, distilled, one, taught, base]
@@ -116,6 +117,7 @@ def test_the_page_names_models_roots_and_figures(report: LearningReport, exams: 
         assert f"| {model} | 2 | 2 | 4 |" in row
     assert "| samples judged, up to | right | mean reward | masked |" in text
     assert "| step | 1 | 2 | 3 | 4 |\n| --- | --- | --- | --- | --- |\n| loss | 4 | 3 | 2 | 1 |" in text
+    assert "| there | `r00t` | 3 | 2 masked |" in text
     assert "Not counted" not in text
     json.dumps(data(report), allow_nan=False)
 
@@ -154,6 +156,12 @@ def test_what_is_not_there_or_not_theirs_is_named(stages: list[Path], exams: lis
     assert "rewards-1 holds no exam, and none of the models given was trained on it" in told
     assert "holds a run of another kind, no rewards" in told
     assert [stage.judged for stage in found.stages] == [None, None]
+
+
+def test_a_record_that_does_not_say_what_was_taught_is_told(stages: list[Path], tmp_path: Path) -> None:
+    odd = trained(tmp_path / "odd", stages[-1], "distil", specialists=[{"ledgers": "none"}])
+    with pytest.raises(UsageError, match="odd does not say what it was taught"):
+        page(gather([odd]))
 
 
 def test_rewards_that_were_moved_are_found_among_what_is_given(stages: list[Path], tmp_path: Path) -> None:
