@@ -20,7 +20,7 @@ USAGE, NOTHING, MACHINE = (2,), (4,), (5,)
 COMMANDS = """run check judge build verify bench resume audit anchor prove results paper audit-table prune tune-verifier generate
 compile select best explain mcp setup-agent exec reward dataset analyse certify recheck promote export replay show runs tasks init
 doctor demo study-run study-new study-show study-list suite-check suite-run suite-report review-list review-accept
-review-reject learn-sft learn-grpo learn-prior learn-eval model-fetch view""".split()  # noqa: SIM905
+review-reject learn-sft learn-grpo learn-distil learn-eval learn-report learn-prior model-fetch view""".split()  # noqa: SIM905
 OF_A_RUN = {
     "show": (), "audit": (), "resume": (), "replay": ("0",), "explain": (), "select": (), "results": (), "paper": ("--out", "{out}"),
     "prune": (), "certify": ("0",), "prove": ("0", "--out", "{out}"), "anchor": ("--to", "{out}"), "analyse": (),
@@ -226,6 +226,17 @@ JUST = [
     Bad(("learn", "sft", "--model", "{empty}", "--data", "{absent}", "--out", "{out}"), USAGE, ("holds no model",)),
     Bad(("learn", "sft", "--model", "{absent}", "--data", "{file}", "--out", "{out}"), USAGE, ("holds no model",)),
     Bad(("learn", "sft", "--model", "{empty}", "--out", "{out}"), USAGE, ("--data",)),
+    Bad(("learn", "distil", "{empty}", "--out", "{out}"), USAGE, ("is no specialist",)),
+    Bad(("learn", "distil", "{absent}", "--out", "{out}"), USAGE, ("is no specialist",)),
+    Bad(("learn", "distil", "{file}", "--out", "{out}"), USAGE, ("is no specialist",)),
+    Bad(("learn", "distil", "{run}", "{run}", "--out", "{out}"), USAGE, ("is no specialist",)),
+    Bad(("learn", "distil", "{empty}"), USAGE, ("--out",)),
+    Bad(("learn", "distil", "{empty}", "--best", "0", "--out", "{out}"), USAGE, ("--best",)),
+    Bad(("learn", "report", "{empty}"), USAGE, ("holds neither a model nor rewards",)),
+    Bad(("learn", "report", "{absent}"), USAGE, ("holds neither a model nor rewards",)),
+    Bad(("learn", "report", "{file}"), USAGE, ("holds neither a model nor rewards",)),
+    Bad(("learn", "report", "{run}"), USAGE, ("no rewards",)),
+    Bad(("learn", "report", "{changed}"), USAGE, ("does not pass the audit",)),
     Bad(("learn", "prior", "{absent}", "--out", "{out}"), USAGE, ()),
     Bad(("learn", "prior", "{empty}", "--out", "{out}"), USAGE, ()),
     Bad(("run", "softmax", "--proposer", "policy:{absent}", "--out", "{out}"), USAGE, ("cannot be read",)),

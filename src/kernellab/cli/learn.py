@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from kernellab.learn import RewardTerms
     from kernellab.learn.lm.trained import Trained
 
-learn = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train a language model that writes kernels.")
+learn = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Train a language model that writes kernels, stage by stage, and say what it learned.",
+)
 model = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Small language models to begin with.")
 Model = Annotated[Path, typer.Option("--model", parser=named, metavar="DIR", help="The folder of a language model.")]
 Tasks = Annotated[list[str], typer.Option("--task", help="A task: a name, a file, FILE.py:Class; repeatable.")]
@@ -31,6 +35,8 @@ Rewards = Annotated[
 ]
 Made = Annotated[Path, out_option("The folder of the new model; a training that was stopped goes on there.")]
 Steps = Annotated[int, typer.Option(min=1)]
+Batch = Annotated[int, typer.Option(min=1, help="Lessons of a step.")]
+Rate = Annotated[float, typer.Option(min=0.0, help="The rate of learning.")]
 Longest = Annotated[int, typer.Option(min=16, help="Tokens, at most.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Backend = Annotated[str, typer.Option(help="The language of replies (default: the device's first).")]
@@ -43,8 +49,8 @@ def sft(
     data: Annotated[Path, typer.Option("--data", parser=named, metavar="FILE", help="What klab dataset wrote.")],
     out: Made,
     steps: Steps = 200,
-    batch: Annotated[int, typer.Option(min=1)] = 8,
-    rate: Annotated[float, typer.Option(min=0.0)] = 2e-5,
+    batch: Batch = 8,
+    rate: Rate = 2e-5,
     longest: Longest = 4096,
     seed: Seed = 0,
     as_json: Json = False,
@@ -64,7 +70,7 @@ def grpo(
     steps: Steps = 50,
     prompts: Annotated[int, typer.Option(min=1, help="Prompts of a step.")] = 4,
     group: Annotated[int, typer.Option(min=2, help="Replies to a prompt that are compared.")] = 8,
-    rate: Annotated[float, typer.Option(min=0.0)] = 1e-5,
+    rate: Rate = 1e-5,
     longest: Longest = 1536,
     beta: Annotated[float, typer.Option(min=0.0, help="Of the penalty for leaving the first model.")] = 0.02,
     most_masked: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of a batch without reward.")] = 0.3,
@@ -74,7 +80,7 @@ def grpo(
     device: Device = None,
     as_json: Json = False,
 ) -> None:
-    """Train on rewards: groups of replies to a prompt, judged and timed, the better ones made likelier."""
+    """Train on rewards: of judged replies, the better become likelier."""
     from kernellab.learn import open_service
     from kernellab.learn.lm.reinforce import Reinforcement, reinforce
 
@@ -84,13 +90,127 @@ def grpo(
 
 
 @learn.command()
+def distil(
+    specialists: Annotated[
+        list[Path], typer.Argument(parser=named, metavar="SPECIALIST...", help="Models that klab learn grpo made.")
+    ],
+    out: Made,
+    base: Annotated[
+        Path | None,
+        typer.Option("--from", parser=named, metavar="DIR", help="The model that they came from, if it was moved."),
+    ] = None,
+    rewards: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rewards",
+            parser=named,
+            metavar="RUN",
+            help="Ledgers of their exams too, or of a training, moved; repeatable.",
+        ),
+    ] = None,
+    best: Annotated[int, typer.Option(min=1, help="Replies to a prompt that are taught, at most.")] = 4,
+    steps: Steps = 200,
+    batch: Batch = 8,
+    rate: Rate = 2e-5,
+    longest: Longest = 4096,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Teach one model the best that its specialists were rewarded for."""
+    from kernellab.learn.lm.distil import distil as distil_
+    from kernellab.learn.lm.specialists import read_specialists
+    from kernellab.learn.lm.teach import Teaching
+    from kernellab.report.learning.ledgers import audited
+
+    found = read_specialists(specialists, rewards or [])
+    trained = distil_(found, base, out, Teaching(steps, batch, rate, longest, seed=seed), audited, best)
+    for one in trained.facts["settings"]["specialists"]:
+        _say(f"{one['folder']}: {one['lessons']} replies, {one['rows']} rows", as_json)
+        for ledger in one["ledgers"]:
+            left = "; ".join(f"{count} {why}" for why, count in ledger["left_out"].items())
+            _say(
+                f"  {ledger['folder']}, root {ledger['root']}: {ledger['replies']} taken; left out: {left or 'none'}",
+                as_json,
+            )
+    _told(trained, as_json)
+
+
+@learn.command("eval")
+def evaluate(
+    model: Model,
+    task: Tasks,
+    rewards: Rewards = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Replies to each prompt.")] = 8,
+    longest: Longest = 1536,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 1.0,
+    seed: Seed = 0,
+    backend: Backend = "",
+    widest: Widest = 0.1,
+    device: Device = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a model for kernels: how many are right, what they are worth."""
+    from kernellab.learn import open_service
+    from kernellab.learn.lm.examine import Exam, examine
+    from kernellab.learn.lm.model import open_model
+
+    opened = open_model(model)
+    with open_service(_terms(task, backend, widest, device), rewards or _folder("exam")) as service:
+        found = examine(opened, service, Exam(count, longest, temperature, seed), lambda text: _say(text, as_json))
+        folder = str(service.folder)
+    if as_json:
+        print_json({"status": "examined", "run": folder, **found.data()})
+        return
+    several = found.tasks > 1
+    readable, right = (share.words(several) for share in (found.readable, found.right))
+    worth = "all masked" if found.reward is None else found.reward.words(several)
+    said = f"readable {readable}, right {right}, reward {worth}; {found.masked} masked"
+    asked = f"{found.samples} replies to {found.places} prompts of {found.tasks} tasks"
+    sys.stdout.write(f"{asked}: {said}\nrecorded in {folder}\n")
+
+
+@learn.command()
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(parser=named, metavar="FOLDER...", help="Models, and ledgers of klab learn eval.")
+    ],
+    out: Annotated[Path | None, out_option("A Markdown page; a drawing goes beside it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Stages, curves and exams in numbers, from audited ledgers."""
+    from kernellab.report.learning.gathered import gather
+    from kernellab.report.learning.page import data, drawing, page
+
+    if out is not None and out.suffix == ".svg":
+        raise UsageError(f"{out} is no name for a page", "--out page.md; its drawing is page.svg")
+    found = gather(folders)
+    for why in found.left_out:
+        _say(f"not counted: {why}", as_json)
+    text = page(found)
+    if out is not None:
+        svg, chart = drawing(found)
+        if svg:
+            write_file(out.with_suffix(".svg"), svg)
+            chart = out.with_suffix(".svg").name
+        text = page(found, chart)
+        write_file(out, text)
+    if as_json:
+        print_json({"status": "ok", "file": str(out) if out else None, **data(found)})
+        return
+    told = f"wrote {out}: {len(found.stages)} stages, {len(found.exams)} exams, {len(found.left_out)} not counted\n"
+    sys.stdout.write(told if out else text)
+
+
+@learn.command()
 def prior(
     runs: Annotated[list[Path], typer.Argument(parser=named, metavar="RUN...", help="Runs, or folders of runs.")],
     out: Annotated[Path, out_option("The file to write it to, for --proposer policy:FILE.")],
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Train a prior over generated kernels from runs that pass the audit; failures are rows like any other."""
+    """Train a prior over generated kernels from audited runs.
+
+    Failures are rows like any other."""
     from kernellab.learn.prior.spaces import read_spaces, runs_in
     from kernellab.learn.prior.train import Training, train
     from kernellab.report.audit import audit
@@ -115,39 +235,6 @@ def prior(
         f"{made.facts['trials']} trials of {made.facts['tasks']} tasks, {made.facts['structures']} structures; "
         f"unseen ones are off by a factor of {math.exp(made.spread):.2f}; the prior is in {out} ({len(data) >> 10} KiB)\n"
     )
-
-
-@learn.command("eval")
-def evaluate(
-    model: Model,
-    task: Tasks,
-    rewards: Rewards = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Replies to each prompt.")] = 8,
-    longest: Longest = 1536,
-    temperature: Annotated[float, typer.Option(min=0.0)] = 1.0,
-    seed: Seed = 0,
-    backend: Backend = "",
-    widest: Widest = 0.1,
-    device: Device = None,
-    as_json: Json = False,
-) -> None:
-    """Ask a model for kernels and say how many are right, and what they are worth, from the ledger of rewards."""
-    from kernellab.learn import open_service
-    from kernellab.learn.lm.examine import Exam, examine
-    from kernellab.learn.lm.model import open_model
-
-    opened = open_model(model)
-    with open_service(_terms(task, backend, widest, device), rewards or _folder("exam")) as service:
-        found = examine(opened, service, Exam(count, longest, temperature, seed), lambda text: _say(text, as_json))
-        folder = str(service.folder)
-    if as_json:
-        print_json({"status": "examined", "run": folder, **found.data()})
-        return
-    worth = "all masked" if found.reward is None else _interval(found.reward)
-    said = (
-        f"readable {_interval(found.readable)}, right {_interval(found.right)}, reward {worth}; {found.masked} masked"
-    )
-    sys.stdout.write(f"{found.samples} replies to {found.places} prompts: {said}\nrecorded in {folder}\n")
 
 
 @model.command("fetch")
@@ -193,7 +280,3 @@ def _told(trained: Trained, as_json: bool) -> None:
         return
     sys.stdout.write(f"{trained.facts['steps']} steps, loss {curve[0]['loss']:.4g} -> {curve[-1]['loss']:.4g}; "
                      f"the model is in {trained.folder}\n")  # fmt: skip
-
-
-def _interval(share: Any) -> str:
-    return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}]"

@@ -2,7 +2,7 @@
 
 Covered: a reward, factor or reason that was changed; a sample rewarded twice; a trial of another reply, task or shape; a
 second try that the first gave no reason for; a batch that its own pair does not mask, or that counts trials from before it;
-a second plan; rewards without the look at a further
+a second plan or exam; rewards without the look at a further
 shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by chance.
 """
 
@@ -17,7 +17,7 @@ from kernellab.evaluate.one_artifact import blobs_of, same_parts
 from kernellab.learn.book import RewardBook
 from kernellab.learn.replies import read_reply, reply_text
 from kernellab.ledger.records import Resume
-from kernellab.ledger.reward_records import RewardBatch, RewardCheck, RewardPlan, RewardRecord
+from kernellab.ledger.reward_records import RewardBatch, RewardCheck, RewardExam, RewardPlan, RewardRecord
 from kernellab.ledger.run import place_of
 from kernellab.ledger.store import Store
 from kernellab.propose.prompts import FormatFailure
@@ -34,6 +34,7 @@ class RewardAudit:
         self._store, self._blob = store, blob
         self._book = RewardBook(trials)
         self._backend: str | None = None
+        self._exams = 0
         self._settled = 0
         """Trials that no later batch can look after: of batches before it, and of those that were cut off."""
         self.figures = 0
@@ -56,6 +57,10 @@ class RewardAudit:
                 self._settled = len(self._book.trials)
                 if (said := self._book.rule.used_by_others(record.aa, record.disturbed)) != record.masked:
                     yield f"masked is '{record.masked}', its pairs give '{said}'"
+            case RewardExam():
+                self._exams += 1
+                if self._exams > 1:
+                    yield "is a second exam: one ledger has one model's"
             case RewardCheck():
                 yield from self._check(record)
             case RewardRecord():

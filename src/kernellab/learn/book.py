@@ -18,6 +18,7 @@ from kernellab.core.records import (
 from kernellab.learn.reward import Reward, RewardRule, of_bad_format, of_failed_laboratory
 from kernellab.ledger import kinds
 from kernellab.ledger.reward_records import (
+    REWARD,
     REWARD_KINDS,
     RewardBatch,
     RewardCheck,
@@ -117,3 +118,11 @@ def book_of(run: Run, trials: list[AnyTrial] | None = None) -> RewardBook:
     if trials is not None:
         book.trials = trials
     return book
+
+
+def last_words(run: Run, book: RewardBook) -> list[RewardRecord]:
+    """Every sample by what is known at the end (`book`): what a later look refused is wrong, whatever it was paid before."""
+    return [
+        given.model_copy(update=book.derive(given.trials, given.fault, given.failed).model_dump())
+        for given in run.records(REWARD)
+    ]

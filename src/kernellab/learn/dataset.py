@@ -16,13 +16,13 @@ from typing import Any
 from kernellab.core.ids import digest
 from kernellab.core.records import AnyTrial, Rejected
 from kernellab.core.targets import backend_of
-from kernellab.learn.book import IN_FULL, RewardBook, book_of
+from kernellab.learn.book import IN_FULL, RewardBook, book_of, last_words
 from kernellab.learn.feedback import told
 from kernellab.learn.prompts import RunPrompts
 from kernellab.learn.recorded_reply import as_reply
 from kernellab.learn.replies import read_reply, reply_text
 from kernellab.learn.reward import Reward
-from kernellab.ledger.reward_records import REWARD, REWARD_PLAN
+from kernellab.ledger.reward_records import REWARD, REWARD_PLAN, RewardRecord
 from kernellab.ledger.run import Run, well_formed
 from kernellab.propose.prompts import FormatFailure, Withheld
 from kernellab.search.reasons import UNSAID, reason_of
@@ -44,9 +44,13 @@ class Dataset:
 def dataset_of(folders: list[Path]) -> Dataset:
     made = Dataset()
     for folder in folders:
-        with well_formed(folder):
-            _Reader(Run(folder), made).read()
+        add_run(Run(folder), made)
     return made
+
+
+def add_run(run: Run, made: Dataset) -> None:
+    with well_formed(run.folder):
+        _Reader(run, made).read()
 
 
 def split_of(task: str, dims: Dims) -> str:
@@ -79,16 +83,19 @@ class _Reader:
             self._add(trial, reply, backend_of(source), reward, reason)
 
     def _samples(self) -> None:
-        """By what is known at the end: what a later look refused is wrong, whatever it was paid before."""
+        """By what is known at the end. `code`: a digest of the machine code that was tried, "" for what was never built."""
         plan = self._run.records(REWARD_PLAN)[0]
         self._book = book_of(self._run)
-        for given in self._run.records(REWARD):
-            now = self._book.derive(given.trials, given.fault, given.failed)
-            record = given.model_copy(update=now.model_dump())
+        for record in last_words(self._run, self._book):
             scored = told(self._book, self._run.store, record, plan.backend)
             reply = reply_text(self._run.store.get(record.reply)).encode("utf-8", "replace").decode()
             row = {"sample": record.sample, **{k: v for k, v in scored.data().items() if k != "id"}}
+            row["code"] = self._code(record)
             self._row(record.task, record.dims, plan.backend, reply, row)
+
+    def _code(self, record: RewardRecord) -> str:
+        code = self._book.code(record.trials[-1]) if record.trials else None
+        return digest(code) if code else ""
 
     def _add(self, trial: AnyTrial, reply: str, backend: str, reward: Reward, reason: str) -> None:
         found = read_reply(reply, backend)

@@ -1,7 +1,8 @@
 """The prompts of a run's tasks: what a policy is told of a task at a shape, by the scientist's own templates.
 
 Everything comes from the ledger, so a data set and a service that goes on give the same words. Nothing that a task keeps
-back is in them: facts are made of the one shape that is asked for.
+back is in them: facts are made of the one shape that is asked for. Of a ledger of rewards they do not tell the machine's
+ceilings, which are in it only once a reply was timed: what is asked first, asked later and taught is one text.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class RunPrompts:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._kind = platform_of(run.genesis.settings).kind
+        self._rewards = bool(run.count(REWARD_PLAN))
         self._templates = PromptBook()
         self._tasks: dict[str, Task] = {}
         self._made: dict[tuple[str, str, str], Messages] = {}
@@ -54,9 +56,8 @@ class RunPrompts:
     def _device(self, task: str, dims: Dims) -> DeviceFacts:
         name = self._run.start.environment.device
         found, machine = recorded_machine(name)
-        first = next(
-            (c for c in self._run.calibrations if c.task == task and shape_key(c.dims) == shape_key(dims)), None
-        )
+        known = () if self._rewards else self._run.calibrations
+        first = next((c for c in known if c.task == task and shape_key(c.dims) == shape_key(dims)), None)
         ceilings = None if first is None else Ceilings.recorded(first.ceilings)
         if machine is None:
             return DeviceFacts.of(name, found.architecture, self._run.genesis.settings.threads, ceilings)

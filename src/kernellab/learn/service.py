@@ -29,7 +29,9 @@ from kernellab.learn.tried import RewardedTrials
 from kernellab.ledger.reward_records import (
     REWARD,
     REWARD_BATCH,
+    REWARD_EXAM,
     RewardBatch,
+    RewardExam,
     RewardPlan,
     RewardRecord,
 )
@@ -87,6 +89,16 @@ class RewardService:
     def score_plain(self, samples: object) -> list[dict[str, Any]]:
         """The same for plain data, as it comes in JSON."""
         return [scored.data() for scored in self.score(read_samples(samples, self._most))]
+
+    def examined(self, exam: RewardExam) -> None:
+        """Write down whose exam this is. One ledger holds one: of other replies it would say what these were worth."""
+        with self._lock:
+            found = Run(self.folder).records(REWARD_EXAM)
+            if not found and not any(record.in_exam for record in self._book.rewards.values()):
+                self._first.append(REWARD_EXAM, exam)
+            elif not found or found[0] != exam.model_copy(update={"model": found[0].model}):
+                who = f"another exam, of {found[0].model}" if found else "an exam that does not say of which model"
+                raise UsageError(f"{self.folder} holds {who}", "choose another --rewards, or ask for the same exam")
 
     def _admitted(self, samples: Sequence[Sample]) -> list[tuple[Sample, Place]]:
         """Those that have no reward yet. Nothing is tried where one of them is off."""

@@ -1,5 +1,6 @@
 """What the ledger of a reward service holds beside trials: its plan, a look at the machine for each batch, further looks
-at kernels, and one reward a sample. Everything that a reward follows from is in the same ledger, before it.
+at kernels, whose exam it is, and one reward a sample. Everything that a reward follows from is in the same ledger, before
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from kernellab.ledger.records import EntryRecord
 PURPOSE = "reward"
 VERSION = 2
 """Of a plan. Since 2 a timing that the pairs set aside contradict is not paid."""
+EXAM = "exam-"
+"""How the ids of an exam's samples begin."""
 RewardForm = Literal["seed", "log"]
 
 
@@ -75,6 +78,19 @@ class RewardCheck(EntryRecord):
     artifact: Artifact | None = None
 
 
+class RewardExam(EntryRecord):
+    """Whose replies the samples of an exam are, and how they were drawn. `weights`: their digest; `record`: that of the
+    model's own record of its training, "" for a model that was not trained here."""
+
+    model: str
+    weights: str
+    record: str = ""
+    count: int
+    longest: int
+    temperature: float
+    seed: int
+
+
 class RewardRecord(EntryRecord):
     """One sample's reward, once. `reply`: the SHA-256 of its text. `trials`: those it follows from, a second one only where
     the first told nothing; none where the reply could not be read or the laboratory failed.
@@ -95,9 +111,14 @@ class RewardRecord(EntryRecord):
     reward: float | None
     why: str
 
+    @property
+    def in_exam(self) -> bool:
+        return self.sample.startswith(EXAM)
+
 
 REWARD_PLAN = EntryKind("reward-plan", TypeAdapter(RewardPlan))
 REWARD_BATCH = EntryKind("reward-batch", TypeAdapter(RewardBatch))
 REWARD_CHECK = EntryKind("reward-check", TypeAdapter(RewardCheck))
+REWARD_EXAM = EntryKind("reward-exam", TypeAdapter(RewardExam))
 REWARD = EntryKind("reward", TypeAdapter(RewardRecord))
-REWARD_KINDS: tuple[EntryKind[Any], ...] = (REWARD_PLAN, REWARD_BATCH, REWARD_CHECK, REWARD)
+REWARD_KINDS: tuple[EntryKind[Any], ...] = (REWARD_PLAN, REWARD_BATCH, REWARD_CHECK, REWARD_EXAM, REWARD)

@@ -20,6 +20,7 @@ from kernellab.ledger.run import Run, TypedEntry, well_formed
 from kernellab.ledger.shapes import PublishedKernel, RunShape, shapes_of
 from kernellab.measurement.stats import median
 from kernellab.report.audit import Audit, audit
+from kernellab.report.markdown_table import markdown_table
 
 _STATUSES = ("measured", "rejected", "invalid", "build-failed", "duplicate")
 _CONDITIONS = {"sm_mhz": "SM {} MHz", "memory_mhz": "memory {} MHz", "celsius": "{} °C", "watts": "{} W",
@@ -80,7 +81,7 @@ def results_page(folders: Sequence[Path], title: str = "Results", out: str = "RE
             sections += _section(run)
     names = " ".join(shlex.quote(run.name) for run in runs)
     command = f"klab results {names} --out {shlex.quote(Path(out).name)} --title {shlex.quote(title)}"
-    lines = [f"# {title}", "", _INTRODUCTION, "", "## Overview", "", *_table(_OVERVIEW, rows), *sections]
+    lines = [f"# {title}", "", _INTRODUCTION, "", "## Overview", "", *markdown_table(_OVERVIEW, rows), *sections]
     lines += ["", "## Ledgers", "", *_ledgers(runs), "", "This page is derived again, byte for byte, by", "",
               f"    {command}", ""]  # fmt: skip
     return Page("\n".join(lines), sum(len(r.shapes) for r in runs), tuple(r.report.root for r in runs))
@@ -134,7 +135,7 @@ def _environment(audited: _Audited) -> list[str]:
         ["started", audited.run.first.time],
     ]
     rows += [["baseline not here", f"{name}: {why}"] for name, why in sorted(asked.missing_baselines.items())]
-    return _table(["environment", "", "record"], [[*row, "@0"] for row in rows])
+    return markdown_table(["environment", "", "record"], [[*row, "@0"] for row in rows])
 
 
 def _shape(shape: RunShape) -> Iterator[str]:
@@ -180,7 +181,7 @@ def _figures(found: PublishedKernel) -> list[str]:
         ["timed calls checked in full", str(timing.checked), where],
         ["clocks and temperature", _conditions(timing), where],
     ]
-    return _table(["confirmed", "", "record"], rows)
+    return markdown_table(["confirmed", "", "record"], rows)
 
 
 def _accuracy(confirmation: Confirmation, where: str) -> list[list[str]]:
@@ -202,7 +203,7 @@ def _baselines(calibration: TypedEntry[Calibration]) -> list[str]:
     medians = sorted((median(pairs[0]), name) for name, pairs in said.baselines.items())
     rows = [[f"**{name}** (fastest)" if name == said.fastest else name, _us(seconds), at] for seconds, name in medians]
     rows += [[name, f"did not run: {why}", at] for name, why in sorted(said.failed.items())]
-    return _table(["baseline", "median latency in the calibration, us", "record"], rows)
+    return markdown_table(["baseline", "median latency in the calibration, us", "record"], rows)
 
 
 def _counts(shape: RunShape) -> list[str]:
@@ -211,7 +212,7 @@ def _counts(shape: RunShape) -> list[str]:
     where = f"@{min(seqs)} to @{max(seqs)}" if seqs else ""
     head = ["trials", *_STATUSES, "confirmations", "record"]
     row = [len(shape.trials), *(counts.get(name, 0) for name in _STATUSES), len(shape.confirmed)]
-    return _table(head, [[*map(str, row), where]])
+    return markdown_table(head, [[*map(str, row), where]])
 
 
 def _looks(shape: RunShape) -> Iterator[str]:
@@ -219,7 +220,7 @@ def _looks(shape: RunShape) -> Iterator[str]:
         said = profiled.record
         rows = [[line, f"#{said.trial} @{profiled.seq}"] for line in said.lines]
         source = said.tool and f" ({said.source} {said.tool})"
-        yield from ("", *_table([f"profile{source}", "record"], rows))
+        yield from ("", *markdown_table([f"profile{source}", "record"], rows))
     for sanitized in shape.sanitizer:
         yield from ("", *_sanitized(sanitized.record, f"@{sanitized.seq}"))
 
@@ -231,7 +232,7 @@ def _sanitized(said: SanitizerReport, at: str) -> list[str]:
     rows += [[tool, "", f"no verdict: {why}", "", at] for tool, why in sorted(said.unfinished.items())]
     named = {row[0] for row in rows}
     rows += [[tool, "", "nothing found", "0", at] for tool in said.tools if tool not in named]
-    return _table([f"sanitizer ({said.version})", "kernel", "finding", "errors", "record"], rows)
+    return markdown_table([f"sanitizer ({said.version})", "kernel", "finding", "errors", "record"], rows)
 
 
 def _ledgers(runs: Sequence[_Audited]) -> list[str]:
@@ -241,14 +242,7 @@ def _ledgers(runs: Sequence[_Audited]) -> list[str]:
         for r in runs
     ]  # fmt: skip
     head = ["folder", "run", "root", "signed by key", "figures derived again", "ended", "record"]
-    return _table(head, rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(" ".join(str(c).replace("|", "\\|").split()) for c in cells) + " |"
-
-    return [line(head), "|" + " --- |" * len(head), *(line(row) for row in rows)]
+    return markdown_table(head, rows)
 
 
 def _dtype(shape: RunShape) -> str:

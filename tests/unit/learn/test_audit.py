@@ -119,6 +119,13 @@ def test_one_ledger_has_one_plan(run: Path, tmp_path: Path) -> None:
     assert "is a second plan: one ledger has one kind of reward" in said(run, tmp_path, replanned)
 
 
+def test_one_ledger_has_one_exam(run: Path, tmp_path: Path) -> None:
+    exam = {"model": "m", "weights": "w", "record": "", "count": 1, "longest": 8, "temperature": 1.0, "seed": 0}
+    assert said(run, tmp_path / "one", lambda entries: entries.append(("reward-exam", exam))) == ""
+    words = said(run, tmp_path / "two", lambda entries: entries.extend([("reward-exam", exam)] * 2))
+    assert "is a second exam: one ledger has one model's" in words
+
+
 def test_a_batch_cannot_look_after_trials_from_before_it(run: Path, tmp_path: Path) -> None:
     def earlier(entries: Bodies) -> None:
         bodies(entries, "reward-batch")[1]["first"] = 0

@@ -22,6 +22,7 @@ from tests.unit.learn.kernels import (
 from kernellab.core.errors import UsageError
 from kernellab.learn import RewardService, RewardTerms, Sample, open_service
 from kernellab.learn.book import IN_FULL, SECRET_SHAPE
+from kernellab.learn.dataset import dataset_of
 from kernellab.ledger.reward_records import REWARD, REWARD_BATCH, REWARD_CHECK
 from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
@@ -136,6 +137,18 @@ def test_a_batch_that_is_off_is_refused_as_a_whole(
     assert what in caught.value.what
     assert "5003" not in caught.value.fix
     assert len(Run(folder).entries) == before
+
+
+def test_a_prompt_is_the_same_before_and_after_its_replies_were_timed_and_in_a_data_set(
+    terms: RewardTerms, tmp_path: Path
+) -> None:
+    with open_service(terms, tmp_path / "run") as service:
+        asked = service.prompts()
+        service.score([Sample("first", HONEST, asked[0]["task"], asked[0]["shape"])])
+        assert service.prompts() == asked
+    (row,) = dataset_of([tmp_path / "run"]).rows
+    assert row["prompt"] == asked[0]["prompt"]
+    assert len(row["code"]) == 64
 
 
 def test_an_id_belongs_to_one_reply(service: RewardService) -> None:

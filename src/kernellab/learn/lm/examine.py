@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kernellab.learn.lm.model import LanguageModel
+from kernellab.learn.book import book_of, last_words
+from kernellab.learn.lm.model import LanguageModel, weights_of
+from kernellab.learn.lm.trained import parent_of
 from kernellab.learn.samples import Sample
 from kernellab.learn.service import RewardService
-from kernellab.ledger.reward_records import REWARD, RewardRecord
+from kernellab.ledger.reward_records import EXAM, REWARD, RewardExam, RewardRecord
 from kernellab.ledger.run import Run
 from kernellab.measurement.bootstrap import Interval, mean_interval
 from kernellab.tasks.spec import dims_label
-
-_NAME = "exam"
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Exam:
 @dataclass(frozen=True)
 class Result:
     """`readable`, `right`: shares of the replies; `right` is pass@1. `reward`: on average, masked samples left out; None
-    where all were masked."""
+    where all were masked. Every task counts alike, and intervals are over tasks: one task has none to speak of."""
 
     samples: int
+    tasks: int
     places: int
     masked: int
     readable: Interval
@@ -45,11 +46,25 @@ class Result:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class TaskResult:
+    """Of one task: means of its shapes' means. `reward`: None where all of its samples were masked."""
+
+    readable: float
+    right: float
+    reward: float | None
+
+
 def examine(opened: LanguageModel, service: RewardService, exam: Exam, say: Callable[[str], None]) -> Result:
     """Prompts whose replies are on record already are not asked again."""
+    service.examined(
+        RewardExam(
+            model=opened.folder.name, weights=weights_of(opened.folder), record=parent_of(opened.folder), **asdict(exam)
+        )
+    )
     done = {record.sample for record in Run(service.folder).records(REWARD)}
     for number, row in enumerate(service.prompts()):
-        ids = [f"{_NAME}-{row['task']}-{row['shape']}-{n}" for n in range(exam.count)]
+        ids = [f"{EXAM}{row['task']}-{row['shape']}-{n}" for n in range(exam.count)]
         if done >= set(ids):
             continue
         texts = opened.replies(
@@ -62,21 +77,43 @@ def examine(opened: LanguageModel, service: RewardService, exam: Exam, say: Call
 
 
 def result_of(run: Run) -> Result:
-    """By what the ledger says of the exam's samples."""
-    places: dict[str, list[RewardRecord]] = defaultdict(list)
-    for record in run.records(REWARD):
-        if record.sample.startswith(f"{_NAME}-"):
-            places[f"{record.task} {dims_label(record.dims)}"].append(record)
-    groups = list(places.values())
-    rewards = [[r.reward for r in group if r.reward is not None] for group in groups]
+    """By what the ledger says of the exam's samples, at its end."""
+    given = exam_records(run)
+    tasks = task_results(given).values()
+    rewards = [task.reward for task in tasks if task.reward is not None]
     return Result(
-        samples=sum(map(len, groups)), places=len(groups),
-        masked=sum(r.reward is None for group in groups for r in group),
-        readable=_over_places([statistics.fmean(r.format for r in group) for group in groups]),
-        right=_over_places([statistics.fmean(r.accuracy == 1 for r in group) for group in groups]),
-        reward=_over_places([statistics.fmean(known) for known in rewards if known]) if any(rewards) else None,
+        samples=len(given), tasks=len(tasks), places=len({_place(record) for record in given}),
+        masked=sum(record.reward is None for record in given),
+        readable=_over_tasks([task.readable for task in tasks]), right=_over_tasks([task.right for task in tasks]),
+        reward=_over_tasks(rewards) if rewards else None,
     )  # fmt: skip
 
 
-def _over_places(means: Sequence[float]) -> Interval:
+def exam_records(run: Run) -> list[RewardRecord]:
+    return [record for record in last_words(run, book_of(run)) if record.in_exam]
+
+
+def task_results(given: Sequence[RewardRecord]) -> dict[str, TaskResult]:
+    """By task, in the order of the ledger."""
+    tasks: dict[str, dict[str, list[RewardRecord]]] = defaultdict(lambda: defaultdict(list))
+    for record in given:
+        tasks[record.task][_place(record)].append(record)
+    return {name: _task_result(list(places.values())) for name, places in tasks.items()}
+
+
+def _task_result(shapes: Sequence[Sequence[RewardRecord]]) -> TaskResult:
+    rewards = [[r.reward for r in shape if r.reward is not None] for shape in shapes]
+    known = [statistics.fmean(found) for found in rewards if found]
+    return TaskResult(
+        statistics.fmean(statistics.fmean(r.format for r in shape) for shape in shapes),
+        statistics.fmean(statistics.fmean(r.accuracy == 1 for r in shape) for shape in shapes),
+        statistics.fmean(known) if known else None,
+    )
+
+
+def _place(record: RewardRecord) -> str:
+    return f"{record.task} {dims_label(record.dims)}"
+
+
+def _over_tasks(means: Sequence[float]) -> Interval:
     return mean_interval(means) if means else Interval(0.0, 0.0, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from kernellab.core.errors import EnvironmentFault, UsageError
+from kernellab.core.ids import digest
 from kernellab.learn.extra import needed
 
 Messages = Sequence[Mapping[str, str]]
+_WEIGHTS = ("*.safetensors", "*.bin")
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,32 @@ class LanguageModel:
         return [str(text) for text in self.tokenizer.batch_decode(made[:, start:], skip_special_tokens=True)]
 
 
-def open_model(folder: Path) -> LanguageModel:
-    """On the GPU where there is one."""
-    if not (folder / "config.json").is_file():
+def is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file()
+
+
+def require_model(folder: Path) -> Path:
+    if not is_model(folder):
         raise UsageError(
             f"{folder} holds no model", "give a folder with config.json and weights; klab model fetch makes one"
         )
+    return folder
+
+
+def weights_of(folder: Path) -> str:
+    """One name for a model wherever its folder lies: the digest of its files of weights."""
+    files = sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern))
+    return digest([[path.name, _sha256(path)] for path in files])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_model(folder: Path) -> LanguageModel:
+    """On the GPU where there is one."""
+    require_model(folder)
     transformers, torch = needed("transformers"), needed("torch")
     on_gpu = torch.cuda.is_available()
     try:

@@ -15,6 +15,7 @@ from kernellab.learn.lm.model import memory_told, open_model
 from kernellab.learn.lm.trained import Trained, checkpoint_in, plain_options, write_record
 from kernellab.learn.service import RewardService
 from kernellab.learn.trl import MOST_MASKED, trl_reward
+from kernellab.ledger.run import Run
 
 
 @dataclass(frozen=True)
@@ -53,4 +54,5 @@ def reinforce(folder: Path, service: RewardService, out: Path, settings: Reinfor
     )  # fmt: skip
     with memory_told():
         trainer.train(resume_from_checkpoint=checkpoint_in(out))
-    return write_record("grpo", trainer, opened, out, {**asdict(settings), "rewards": str(service.folder)})
+    rewards = {"rewards": str(service.folder), "rewards_run": Run(service.folder).first.run}
+    return write_record("grpo", trainer, opened, out, {**asdict(settings), **rewards})

@@ -217,8 +217,18 @@ def _fast_p(alt: Any, rows: Rows) -> Any:
     return chart.encode(x=x, y=y).properties(width=_WIDTH, height=_HEIGHT)
 
 
+def _learning(alt: Any, rows: Rows) -> Any:
+    """Mean reward of parts of trainings, by the samples that were judged."""
+    x = alt.X("samples:Q", title="samples judged", axis=alt.Axis(format="d", tickMinStep=1))
+    y = alt.Y("reward:Q", title="mean reward", axis=alt.Axis(tickCount=6))
+    colour = alt.Color("stage:N", title="stage", legend=alt.Legend(labelLimit=260, orient="bottom"))
+    chart = alt.Chart(alt.NamedData(name=_DATA)).mark_line(point=True, strokeWidth=1.8)
+    return chart.encode(x=x, y=y, color=colour).properties(width=_WIDTH, height=_HEIGHT)
+
+
 _CHARTS: dict[str, Callable[[Any, Rows], Any]] = {
     "convergence": _convergence, "roofline": _roofline, "sweep": _sweep, "samples": _samples, "fast_p": _fast_p,
+    "learning": _learning,
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.learn import RewardService
 from kernellab.learn.extra import needed
 from kernellab.learn.lm.examine import Exam, examine, result_of
-from kernellab.learn.lm.model import open_model
+from kernellab.learn.lm.model import open_model, weights_of
 from kernellab.learn.lm.reinforce import Reinforcement, reinforce
 from kernellab.learn.lm.teach import Teaching, teach
 from kernellab.learn.lm.trained import RECORD, checkpoint_in, parent_of
-from kernellab.ledger.reward_records import REWARD
+from kernellab.ledger.reward_records import REWARD, REWARD_EXAM
 from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
 
@@ -102,6 +103,18 @@ def test_an_exam_is_what_the_ledger_says_and_asks_nobody_twice(
     assert len(said) == places
     assert examine(opened, service, Exam(count=2, longest=8), said.append) == found == result_of(Run(folder))
     assert len(said) == places
+
+
+def test_an_exam_names_its_model_and_is_not_gone_on_with_by_another(
+    taught: Path, small_model: Path, service: RewardService, folder: Path, tmp_path: Path
+) -> None:
+    moved = shutil.copytree(taught, tmp_path / "moved")
+    examine(open_model(moved), service, Exam(count=2, longest=8), lambda _: None)
+    (exam,) = Run(folder).records(REWARD_EXAM)
+    assert (exam.model, exam.record, exam.weights) == ("model", parent_of(taught), weights_of(taught))
+    for other, settings in ((small_model, Exam(count=2, longest=8)), (taught, Exam(count=3, longest=8))):
+        with pytest.raises(UsageError, match="holds another exam, of model"):
+            examine(open_model(other), service, settings, lambda _: None)
 
 
 def test_the_same_seed_gives_the_same_replies(taught: Path) -> None:
