@@ -33,7 +33,7 @@ rule = { side = "at-least", bound = 1.2 }
 """
 IDLE = '''"""Twice the cube, and some idling."""
 FLAGS = ["-O3"]
-SPACE = {"WORK": [0, 3], "PAD": list(range(1, 17))}
+SPACE = {"WORK": [0, 40], "PAD": list(range(1, 17))}
 SOURCE = r"""
 const int pad = PAD;
 void cube(const float *restrict x, float *restrict y, long n) {
@@ -116,7 +116,7 @@ def test_what_a_run_shows_is_mined_and_followed_up(klab: Klab, study: Path, tmp_
         return
     done = klab("analyse", run, "--follow-up", "--most", 1, "--out", out, "--device", "cpu", "--json")
     insight = done.json["insights"][0]
-    assert (insight["factor"]["name"], insight["faster"], insight["slower"]) == ("WORK", 0, 3)
+    assert (insight["factor"]["name"], insight["faster"], insight["slower"]) == ("WORK", 0, 40)
     assert insight["n"] >= 6
     assert insight["p_adjusted"] < 0.05
     followed = done.json["follow_ups"][0]["status"]
