@@ -67,6 +67,10 @@ def test_a_value_that_a_row_needs_twice_is_computed_twice_where_memory_is_slow_a
     assert len(best.fusion.kernels) == 1
     best, *_ = plans(record, SIZES, "c", SLOW_WORK)
     assert len(best.fusion.kernels) == 2
+    assert [written(record, "c", SIZES, on=on)[0].name for on in (SLOW_MEMORY, SLOW_WORK)] == [
+        "nest_recomputed_subject",
+        "nest_subject",
+    ]
 
 
 def test_a_row_that_stays_in_registers_is_not_stored_on_a_gpu() -> None:
