@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernellab.lower.axes import Axis, Index
+from kernellab.lower.axes import Axis, Index, points
 from kernellab.lower.inline import Store
-from kernellab.lower.product import Times, points
 from kernellab.lower.rebuild import Axes, Instead, rebuilt
 from kernellab.lower.sizes import ONE, ZERO, Size
 from kernellab.lower.values import (
@@ -31,6 +30,7 @@ from kernellab.lower.values import (
     reductions_in,
     walk,
 )
+from kernellab.lower.work import Times
 
 WIDEST = 256
 """Columns, and terms of a score, that a program has at a time."""

@@ -7,7 +7,8 @@ ends inside an axis, the axis is split in two (`Refine`), if its extent allows; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,3 +182,7 @@ def terms_inside(index: Index) -> Iterator[Term]:
         yield term
         if isinstance(term, Quotient | Remainder):
             yield from terms_inside(term.of)
+
+
+def points(axes: Sequence[Axis] | frozenset[Axis], sizes: Mapping[str, int]) -> int:
+    return math.prod(a.extent.at(sizes) for a in axes)

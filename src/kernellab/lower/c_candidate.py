@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernellab.lower.about import about
+from kernellab.lower.about import about, named
 from kernellab.lower.c_math import POLYNOMIALS
 from kernellab.lower.c_text import prelude
 from kernellab.lower.emit_c import CWriter
@@ -13,15 +13,16 @@ from kernellab.lower.emit_c_send import SendWriter, can_send
 from kernellab.lower.emit_c_tile import SPACE as TILES
 from kernellab.lower.emit_c_tile import VECTORS, TileWriter
 from kernellab.lower.facts import StepFacts
-from kernellab.lower.fusion import Fusion, evaluated
+from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store, reductions_of, tensor_name
-from kernellab.lower.names import FusionNames, safe, size_lines
+from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sends import Send, send_of
 from kernellab.lower.step_facts import Extent, step_facts
 from kernellab.lower.tensors import KernelText, Written, quoted, spaced
 from kernellab.lower.tiles import Tile, tile_of
 from kernellab.lower.values import Apply, Reduce, Value, walk
+from kernellab.lower.work import evaluated
 
 _FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-ffp-contract=fast")
 """None that lets a compiler change the order of operations: (x - top) - log(sum) is not x - (top + log(sum))."""
@@ -112,8 +113,7 @@ def _written(fusion: Fusion, names: FusionNames, steps: Sequence[_Step], form: s
         f'"""{about(fusion, _WHY[form])}"""', "", f"FLAGS = [{flags}]", f"SPACE = {spaced(space)}", "",
         f'SOURCE = r"""\n{source}\n"""', "", "", _launch(fusion, names, kernels, space), "",
     ])  # fmt: skip
-    name = f"{form}_{safe(fusion.graph.record.name, set()).lower()}"
-    return Written(name, text, form, tuple(_facts(step.stores, names, form, space) for step in steps))
+    return Written(named(fusion, form), text, form, tuple(_facts(step.stores, names, form, space) for step in steps))
 
 
 def _kernel(name: str, step: _Step, names: FusionNames, form: str) -> KernelText:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kernellab.graph.record import GraphRecord
-from kernellab.lower.attention import attended, attention_of
 from kernellab.lower.c_candidate import c_candidates
-from kernellab.lower.fusion import evaluated_apart, fuse
-from kernellab.lower.product import counted
+from kernellab.lower.cost import CEILINGS, Ceilings
+from kernellab.lower.plans import Ranked, plans
 from kernellab.lower.site import NotLowered
 from kernellab.lower.tensors import Written
 from kernellab.lower.triton_candidate import triton_candidates
@@ -18,31 +17,32 @@ from kernellab.lower.triton_candidate import triton_candidates
 _RECURSION = 10_000
 
 
-def written(record: GraphRecord, language: str, sizes: Mapping[str, int], precision: str = "ieee") -> list[Written]:
-    """`sizes` are those that it will be timed at, `precision` is the contract of its products. Raises NotLowered, in words,
-    where there is no way to write it."""
+def written(
+    record: GraphRecord,
+    language: str,
+    sizes: Mapping[str, int],
+    precision: str = "ieee",
+    on: Ceilings | None = None,
+) -> list[Written]:
+    """`sizes` are those that it will be timed at, `precision` is the contract of its products, `on` what the device was
+    measured to do, where it was. Raises NotLowered, in words, where there is no way to write it."""
+    if language not in CEILINGS:
+        return []
     try:
         with _deep_recursion():
-            return _written(record, language, sizes, precision)
+            return [w for ranked in plans(record, sizes, language, on) for w in _texts(ranked, language, precision)]
     except RecursionError:
         raise NotLowered("expressions that stand too deep in each other") from None
 
 
-def _written(record: GraphRecord, language: str, sizes: Mapping[str, int], precision: str) -> list[Written]:
-    if language == "c":
-        return c_candidates(fuse(record, sizes))
-    if language == "triton":
-        return _for_triton(record, sizes, precision)
-    return []
-
-
-def _for_triton(record: GraphRecord, sizes: Mapping[str, int], precision: str) -> list[Written]:
-    """Attention in one kernel first, where there is some; and without."""
-    plain = counted(evaluated_apart)
-    fused = fuse(record, sizes, attended(plain))
-    if not any(attention_of(stores) for stores in fused.kernels):
-        return triton_candidates(fused, precision)
-    return [*triton_candidates(fused, precision), *triton_candidates(fuse(record, sizes, plain), precision)]
+def _texts(ranked: Ranked, language: str, precision: str) -> list[Written]:
+    try:
+        found = c_candidates(ranked.fusion) if language == "c" else triton_candidates(ranked.fusion, precision)
+    except NotLowered:
+        if ranked.fusion.label:  # the first plan is there all the same
+            return []
+        raise
+    return found if ranked.whole else found[:1]
 
 
 @contextmanager

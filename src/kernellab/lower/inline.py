@@ -45,6 +45,7 @@ class Graph:
         self.types = record.types
         self.nodes = {n.name: n for n in record.nodes}
         self.constants = {c.name: c for c in record.constants}
+        self.outputs: list[Key] = [(o.ref.ref, o.ref.part) for o in record.outputs]
 
     def shape(self, key: Key) -> list[Size]:
         return [Size.of(e) for e in self.types[key].extents]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.fusion import Fusion
-from kernellab.lower.inline import Key, Store, tensor_name
+from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.merge import flat
 from kernellab.lower.rebuild import Names, rebuilt
 from kernellab.lower.rows import rows_of
@@ -45,14 +45,14 @@ class FusionNames:
         taken: set[str] = {s.name for s in record.symbols}
         self._names: dict[str, str] = {}
         self.inputs = [self._new(i.name, taken) for i in record.inputs]
-        keys: list[Key] = [(o.ref.ref, o.ref.part) for o in record.outputs]
+        keys = fusion.graph.outputs
         if len(set(keys)) < len(keys) or any(k[0] not in fusion.graph.nodes for k in keys):
             raise NotLowered("an output that is an input, or comes twice")
         self.outputs = [self._new(tensor_name(k), taken, "out" if n == 0 else f"out{n}") for n, k in enumerate(keys)]
         stored = [s.tensor for stores in fusion.kernels for s in stores if s.tensor not in keys]
         self.scratch = [self._new(tensor_name(k), taken) for k in stored]
         self.tensors = {
-            name: Tensor(name, _stored_as(fusion, key, key in stored), tuple(fusion.graph.shape(key)))
+            name: Tensor(name, fusion.stored_as(key), tuple(fusion.graph.shape(key)))
             for key in fusion.graph.types
             if (name := self._names.get(tensor_name(key))) is not None
         }
@@ -86,12 +86,6 @@ class FusionNames:
 
     def flat(self, stores: Sequence[Store]) -> list[Store]:
         return flat(stores, {name: tensor.shape for name, tensor in self.tensors.items()})
-
-
-def _stored_as(fusion: Fusion, key: Key, scratch: bool) -> str:
-    """Between kernels floats are kept in full: rounding them again would cost what fusion gains."""
-    dtype = fusion.graph.types[key].dtype
-    return "float32" if scratch and dtype in ("float16", "bfloat16") else dtype
 
 
 def safe(name: str, taken: set[str]) -> str:

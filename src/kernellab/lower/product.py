@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernellab.lower.axes import Axis
+from kernellab.lower.axes import Axis, points
 from kernellab.lower.inline import Store
 from kernellab.lower.rebuild import Axes, rebuilt
 from kernellab.lower.values import Apply, Bound, Guard, Load, Number, Reduce, Value, guard, looked, number, walk
+from kernellab.lower.work import Times
 
 _TILE = 128
 """Rows and columns of a block of the result, about: a factor is read again for each block that it is part of."""
@@ -22,7 +23,6 @@ _LEAST = 16
 """Rows, columns and terms that a tensor core takes at a time."""
 _SCALAR = 8
 """A product outside of tensor cores takes so many times as long."""
-Times = Callable[[Sequence[Store], Mapping[str, int]], "Counter[Value]"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,3 @@ def _in_blocks(product: Product, sizes: Mapping[str, int]) -> Counter[Value]:
             times[value] = points(value.free, sizes) * again
     times[product.whole.body] = 0
     return times
-
-
-def points(axes: Sequence[Axis] | frozenset[Axis], sizes: Mapping[str, int]) -> int:
-    return math.prod(a.extent.at(sizes) for a in axes)

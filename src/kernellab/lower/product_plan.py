@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernellab.lower.axes import Axis, Index
+from kernellab.lower.axes import Axis, Index, points
 from kernellab.lower.inline import Store
-from kernellab.lower.product import Product, operand_of, points
+from kernellab.lower.product import Product, operand_of
 from kernellab.lower.rebuild import Change, Instead, Placed, rebuilt
 from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.tensors import Tensor

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Literal
 
-from kernellab.lower.axes import Axis
+from kernellab.lower.axes import Axis, points
 from kernellab.lower.emit_product import CopyWriter, ProductWriter, choices
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
 from kernellab.lower.phases import phased
-from kernellab.lower.product import Product, operand_of, points, product_of
+from kernellab.lower.product import Product, operand_of, product_of
 from kernellab.lower.product_plan import Packed, few, packed, parted, splits
 from kernellab.lower.sizes import Size, times_text
 from kernellab.lower.step_facts import Extent, step_facts

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from kernellab.lower.axes import Axis
 from kernellab.lower.facts import StepFacts, Traffic
-from kernellab.lower.fusion import Model, evaluated_apart, work_of
 from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.product import Product
 from kernellab.lower.sizes import ONE, times_text
-from kernellab.lower.tensors import Tensor
+from kernellab.lower.tensors import Tensor, element_bytes
 from kernellab.lower.values import Apply, Guard, Load, Reduce, walk
+from kernellab.lower.work import Times, evaluated_apart, work_of
 
-_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
 _COSTLY = ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf", "pow", "sin", "cos", "div", "sqrt", "rsqrt")
 _PARAMETERS = {"PARTS": 512, "SPLITS": 8}
 """Sizes that are parameters, at one choice: the work hardly depends on it."""
@@ -38,7 +37,7 @@ def step_facts(
     extent: Extent,
     product: Product | None = None,
     fixed: Mapping[str, int] | None = None,
-    model: Model = evaluated_apart,
+    model: Times = evaluated_apart,
 ) -> StepFacts:
     values = list(walk(*(s.value for s in stores)))
     lane = (extent.lanes or extent.along or stores[0].axes)[-1:]
@@ -70,7 +69,7 @@ def _sides(product: Product) -> tuple[str, str, str, str]:
 
 
 def _traffic(tensor: Tensor, lies: str) -> Traffic:
-    return Traffic(times_text(tensor.shape), _BYTES.get(tensor.dtype, 1), lies)
+    return Traffic(times_text(tensor.shape), element_bytes(tensor.dtype), lies)
 
 
 def _lies(load: Load, lane: Sequence[Axis]) -> str:

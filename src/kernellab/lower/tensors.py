@@ -10,6 +10,11 @@ from kernellab.lower.sizes import Size
 
 Space = Mapping[str, Sequence[int | str]]
 """Choices by name, the most promising of each first."""
+_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
+
+
+def element_bytes(dtype: str) -> int:
+    return _BYTES.get(dtype, 1)
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kernellab.lower.about import about
+from kernellab.lower.about import about, named
 from kernellab.lower.attention import attention_of
 from kernellab.lower.attention_step import ATTENTION_WHY, attention_step
+from kernellab.lower.axes import points
 from kernellab.lower.emit_blocks import dot_text
 from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
-from kernellab.lower.names import FusionNames, safe, size_lines
+from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
 from kernellab.lower.rows import rows_of
@@ -92,8 +92,7 @@ def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
 
 def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
     """Whether there are too few rows to keep a device busy, and each can be split."""
-    rows = math.prod(a.extent.at(fusion.sizes) for a in stores[0].axes)
-    return rows < _PROGRAMS and can_split(stores)
+    return points(stores[0].axes, fusion.sizes) < _PROGRAMS and can_split(stores)
 
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
@@ -140,8 +139,7 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
         f'"""{about(fusion, why)}"""', "", *heads, "", f"SPACE = {spaced(space)}", "", "",
         f"{extra}{body}", "", "", _launch(fusion, names, steps, space), "",
     ])  # fmt: skip
-    name = f"{plan.name}_{safe(fusion.graph.record.name, set()).lower()}_triton"
-    return Written(name, text, plan.name, tuple(step.facts for step in steps))
+    return Written(f"{named(fusion, plan.name)}_triton", text, plan.name, tuple(step.facts for step in steps))
 
 
 def _joins(body: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from kernellab.lower.axes import points
 from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
@@ -38,7 +39,7 @@ def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
     rows = rows_of(stores)
     if form not in ("row", "tile") or rows is None:
         return True
-    length = math.prod(a.extent.at(sizes) for a in rows.along)
+    length = points(rows.along, sizes)
     return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
 
 
@@ -85,7 +86,7 @@ def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
 def _length(rows: Rows, sizes: Mapping[str, int]) -> int:
     """Of a row at these sizes; 0 where it has as many parts as are yet to be chosen."""
     names = {name for a in rows.along for name in a.extent.symbols}
-    return math.prod(a.extent.at(sizes) for a in rows.along) if names <= set(sizes) else 0
+    return points(rows.along, sizes) if names <= set(sizes) else 0
 
 
 def _choices(form: Form, length: int) -> dict[str, list[int]]:

@@ -17,11 +17,12 @@ from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.record import sizes_from  # noqa: E402
 from kernellab.lower.attention import attended, attention_of, key_count, last_key  # noqa: E402
 from kernellab.lower.axes import Axis, Index  # noqa: E402
-from kernellab.lower.fusion import Fusion, evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.fusion import Fusion, fuse  # noqa: E402
 from kernellab.lower.inline import Store  # noqa: E402
 from kernellab.lower.product import counted  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
 from kernellab.lower.values import apply, load, number, place, reduce  # noqa: E402
+from kernellab.lower.work import evaluated_apart  # noqa: E402
 
 M, D, K, C, OTHER = (Axis(n, Size.of(s)) for n, s in (("i", "m"), ("j", "d"), ("k", "n"), ("c", "c"), ("o", "n")))
 

@@ -15,11 +15,15 @@ from kernellab.lower.candidates import written
 from kernellab.targets.base import DeviceSetup
 
 FORMS = {
-    "shares": ["row", "nest"], "columns": ["nest", "lanes"], "window": ["nest", "lanes"], "chain": ["tile", "row", "nest", "lanes"],
-    "sent": ["send", "nest", "lanes"], "counted": ["send", "nest", "lanes"], "sent_rows": ["send", "nest", "lanes"], "attended": ["tile", "row", "nest", "lanes"], "running": ["nest", "lanes"],
-    "running_down": ["nest", "lanes"], "summed": ["nest", "lanes"],
+    "pointwise": ["nest", "nest_stored"], "shares": ["row", "nest"], "columns": ["nest", "lanes", "nest_stored"],
+    "window": ["nest", "lanes"], "chain": ["tile", "row", "nest", "lanes", "tile_apart"],
+    "table": ["nest", "nest_recomputed"], "ordered": ["nest_recomputed", "nest"], "resized": ["nest", "nest_stored"],
+    "sent": ["send", "nest", "lanes", "send_recomputed"], "counted": ["send", "nest", "lanes", "send_recomputed"],
+    "sent_rows": ["send", "nest", "lanes", "send_recomputed"],
+    "attended": ["tile", "row", "nest", "lanes", "tile_stored"], "running": ["nest", "lanes"],
+    "running_down": ["nest", "lanes"], "summed": ["nest", "lanes", "nest_stored"],
 }  # fmt: skip
-"""In which ways; `nest` alone elsewhere."""
+"""In which ways, and which other plans there are; `nest` alone elsewhere."""
 
 
 @pytest.fixture(scope="module")

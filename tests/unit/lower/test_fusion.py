@@ -17,10 +17,11 @@ from torch import nn  # noqa: E402
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord, sizes_from  # noqa: E402
-from kernellab.lower.fusion import evaluated, evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.fusion import fuse  # noqa: E402
 from kernellab.lower.rows import rows_of  # noqa: E402
 from kernellab.lower.site import NotLowered  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
+from kernellab.lower.work import evaluated, evaluated_apart  # noqa: E402
 
 WITHOUT = {"sorts": "aten.sort.default of rows of more than 64 elements"}
 """What has no rule, and what is said of it."""

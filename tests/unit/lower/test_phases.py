@@ -11,9 +11,11 @@ from tests.unit.lower.meaning import Grid  # noqa: E402
 from tests.unit.lower.products import record_of  # noqa: E402
 
 from kernellab.graph.evaluate import evaluate  # noqa: E402
-from kernellab.lower.fusion import evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.axes import points  # noqa: E402
+from kernellab.lower.fusion import fuse  # noqa: E402
 from kernellab.lower.phases import phased  # noqa: E402
-from kernellab.lower.product import Product, counted, points, product_of  # noqa: E402
+from kernellab.lower.product import Product, counted, product_of  # noqa: E402
+from kernellab.lower.work import evaluated_apart  # noqa: E402
 
 
 def product(name: str) -> Product:

@@ -16,12 +16,13 @@ from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord, sizes_from  # noqa: E402
 from kernellab.lower.axes import Axis, Index  # noqa: E402
-from kernellab.lower.fusion import Fusion, evaluated_apart, fuse  # noqa: E402
+from kernellab.lower.fusion import Fusion, fuse  # noqa: E402
 from kernellab.lower.inline import Store  # noqa: E402
 from kernellab.lower.product import counted, operand_of, product_of  # noqa: E402
 from kernellab.lower.rules.contractions import scaled  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
 from kernellab.lower.values import Apply, apply, guard, load, number, reduce, walk  # noqa: E402
+from kernellab.lower.work import evaluated_apart  # noqa: E402
 
 M, N, K = (Axis(name, Size.of(size)) for name, size in (("i", "m"), ("j", "n"), ("r", "k")))
 

@@ -11,12 +11,13 @@ from tests.unit.lower.products import record_of
 
 from kernellab.graph.live import capture_object
 from kernellab.lower.candidates import written
-from kernellab.lower.fusion import Fusion, evaluated_apart, fuse
+from kernellab.lower.fusion import Fusion, fuse
 from kernellab.lower.names import FusionNames
 from kernellab.lower.product import Product, counted, product_of
 from kernellab.lower.product_plan import few, packed, parted
 from kernellab.lower.product_step import product_kinds
 from kernellab.lower.values import Reduce, walk
+from kernellab.lower.work import evaluated_apart
 
 
 def fused(name: str, size: int | None = None) -> Fusion:

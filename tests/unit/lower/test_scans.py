@@ -10,8 +10,9 @@ torch = pytest.importorskip("torch")
 
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.lower.candidates import written  # noqa: E402
-from kernellab.lower.fusion import Fusion, evaluated, fuse  # noqa: E402
+from kernellab.lower.fusion import Fusion, fuse  # noqa: E402
 from kernellab.lower.scans import scan_of  # noqa: E402
+from kernellab.lower.work import evaluated  # noqa: E402
 
 
 def fused(subject: Any, *inputs: Any) -> Fusion:

@@ -26,15 +26,16 @@ from kernellab.tasks.modules.task import module_task
 
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "shares": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
-    "summed": ["flat", "tile", "tile_loop", "row", "row_loop"],
-    "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
-    "ordered": ["flat"], "resized": ["flat"], "packed": ["flat"],
-    "sent": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
-    "counted": ["flat", "tile", "tile_loop", "row", "row_loop"], "sent_rows": ["split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "summed": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["flat_recomputed", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
+    "ordered": ["flat_recomputed", "flat"], "resized": ["flat_recomputed", "flat"], "packed": ["flat"],
+    "sent": ["split_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "counted": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"], "sent_rows": ["split_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
     "attended": [
-        "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat",
+        "flat_recomputed", "product_tile_recomputed2", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop",
+        "row", "row_loop", "flat",
     ],
-    "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat"], "swish": ["row", "row_loop"],
+    "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """
 import sys
