@@ -59,8 +59,7 @@ def there(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> TorchDevice:
 
 
 def nest(task: Task) -> Written:
-    (found,) = [w for w in written(RECORD, "c", task.tune[0]) if w.name.startswith("nest")]
-    return found
+    return next(w for w in written(RECORD, "c", task.tune[0]) if w.name.startswith("nest"))
 
 
 def built(builder: CBuilder, task: Task, change: tuple[str, str] = ("", "")) -> Built:
