@@ -1,7 +1,8 @@
 """Named arrays in NumPy's own format (.npz), from anybody: none is unpacked or believed beyond what it may be.
 
 Covered: files that are larger when they are unpacked, other ways of packing, pickled objects, arrays that say they are
-longer than they are, or of any length because they hold nothing. Not covered: what the numbers mean; the reader of each kind of file knows.
+longer than they are, or that are of any length because their elements take no room. Not covered: what the numbers mean; the
+reader of each kind of file knows.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Covered: a reward, factor or reason that was changed; a sample rewarded twice; a trial of another reply, task or shape; a
 second try that the first gave no reason for; a batch that its own pair does not mask, or that counts trials from before it;
-a second plan or exam, an exam that is named after its first sample, or more samples of it than it asked for; rewards without the look at a further
-shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by chance.
+a second plan or exam; an exam that is named after its first sample, or has more of them than it asked for; rewards without
+the look at a further shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by
+chance; samples of an exam that were left out.
 """
 
 from __future__ import annotations
