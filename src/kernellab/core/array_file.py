@@ -1,7 +1,8 @@
 """Named arrays in NumPy's own format (.npz), from anybody: none is unpacked or believed beyond what it may be.
 
 Covered: files that are larger when they are unpacked, other ways of packing, pickled objects, arrays that say they are
-longer than they are. Not covered: what the numbers mean; the reader of each kind of file knows.
+longer than they are, or that are of any length because their elements take no room. Not covered: what the numbers mean; the
+reader of each kind of file knows.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def _array(content: bytes) -> Any:
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array of another format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if not dtype.itemsize:  # any number of them is as long as none
+        raise ValueError("an array of nothing")
     if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
         raise ValueError("an array that is not as long as it says")
     file.seek(0)

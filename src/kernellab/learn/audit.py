@@ -2,8 +2,9 @@
 
 Covered: a reward, factor or reason that was changed; a sample rewarded twice; a trial of another reply, task or shape; a
 second try that the first gave no reason for; a batch that its own pair does not mask, or that counts trials from before it;
-a second plan or exam; rewards without the look at a further
-shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by chance.
+a second plan or exam; an exam that is named after its first sample, or has more of them than it asked for; rewards without
+the look at a further shape, or best ones without a full verdict. Not covered: which kernels were drawn for a full verdict by
+chance; samples of an exam that were left out.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ class RewardAudit:
         self._store, self._blob = store, blob
         self._book = RewardBook(trials)
         self._backend: str | None = None
-        self._exams = 0
         self._settled = 0
         """Trials that no later batch can look after: of batches before it, and of those that were cut off."""
         self.figures = 0
@@ -58,9 +58,10 @@ class RewardAudit:
                 if (said := self._book.rule.used_by_others(record.aa, record.disturbed)) != record.masked:
                     yield f"masked is '{record.masked}', its pairs give '{said}'"
             case RewardExam():
-                self._exams += 1
-                if self._exams > 1:
+                if self._book.exam is not None:
                     yield "is a second exam: one ledger has one model's"
+                elif self._book.examined.total():
+                    yield "names the model of an exam after samples of it were rewarded"
             case RewardCheck():
                 yield from self._check(record)
             case RewardRecord():
@@ -89,6 +90,8 @@ class RewardAudit:
         if self._backend is None:
             yield "no plan was recorded before it"
             return
+        if said.in_exam and not self._book.has_room(place_of(said.task, said.dims)):
+            yield f"sample {said.sample} is one more than the exam asked for"
         yield from self._from_reply(said)
         yield from self._tries(said)
         derived = self._book.derive(said.trials, said.fault, said.failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from kernellab.ledger.reward_records import (
     REWARD_KINDS,
     RewardBatch,
     RewardCheck,
+    RewardExam,
     RewardPlan,
     RewardRecord,
 )
@@ -54,6 +56,9 @@ class RewardBook:
     failures: dict[str, list[RewardCheck]] = field(default_factory=dict)
     """By machine code, the looks that some text with it failed: each of its equals has to pass them."""
     best: dict[str, float] = field(default_factory=dict)
+    exam: RewardExam | None = None
+    examined: Counter[str] = field(default_factory=Counter)
+    """By place, how many samples of an exam were rewarded."""
 
     def take(self, record: object) -> None:
         """Everything but trials."""
@@ -64,12 +69,15 @@ class RewardBook:
                 self.batches.append(record)
                 for number in range(record.first, len(self.trials)):
                     self.masked.setdefault(number, record.masked)
+            case RewardExam():
+                self.exam = self.exam or record
             case RewardCheck():
                 self._look(record)
             case RewardRecord():
                 self.rewards[record.sample] = record
                 place = place_of(record.task, record.dims)
                 self.best[place] = max(self.best.get(place, 0.0), record.reward or 0.0)
+                self.examined[place] += record.in_exam
 
     def _look(self, check: RewardCheck) -> None:
         text, code = self.text(check.trial), self.code(check.trial)
@@ -80,6 +88,10 @@ class RewardBook:
         if isinstance(check.verdict, Rejected):
             self.refused.setdefault(text, SECRET_SHAPE if further else IN_FULL)
             self.failures.setdefault(code, []).append(check)
+
+    def has_room(self, place: str, more: int = 1) -> bool:
+        """Whether the exam asked for so many more samples there: of any others it would not say what its model is worth."""
+        return self.exam is None or self.examined[place] + more <= self.exam.count
 
     def settled(self, number: int) -> AnyTrial:
         """The trial whose outcome stands for this one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -27,6 +28,7 @@ from kernellab.learn.samples import Sample, Scored, read_samples
 from kernellab.learn.terms import RewardTerms, rewarded_shapes
 from kernellab.learn.tried import RewardedTrials
 from kernellab.ledger.reward_records import (
+    EXAM,
     REWARD,
     REWARD_BATCH,
     REWARD_EXAM,
@@ -96,6 +98,7 @@ class RewardService:
             found = Run(self.folder).records(REWARD_EXAM)
             if not found and not any(record.in_exam for record in self._book.rewards.values()):
                 self._first.append(REWARD_EXAM, exam)
+                self._book.take(exam)
             elif not found or found[0] != exam.model_copy(update={"model": found[0].model}):
                 who = f"another exam, of {found[0].model}" if found else "an exam that does not say of which model"
                 raise UsageError(f"{self.folder} holds {who}", "choose another --rewards, or ask for the same exam")
@@ -114,7 +117,17 @@ class RewardService:
                 fresh[sample.id] = (sample, place)
             elif not _same(given, sample, place):
                 raise UsageError(f"the id '{sample.id}' was given to another reply", "give each sample its own id")
+        self._refuse_more_of_an_exam(list(fresh.values()))
         return list(fresh.values())
+
+    def _refuse_more_of_an_exam(self, fresh: Sequence[tuple[Sample, Place]]) -> None:
+        asked = Counter(
+            place_of(place.run.task.name, place.dims) for sample, place in fresh if sample.id.startswith(EXAM)
+        )
+        if not all(self._book.has_room(place, more) for place, more in asked.items()):
+            raise UsageError(
+                f"this exam has its samples, and ids that begin with '{EXAM}' are its own", "choose other ids"
+            )
 
     def _place(self, sample: Sample) -> Place:
         names = ", ".join(self._runs)

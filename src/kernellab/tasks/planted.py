@@ -1,10 +1,11 @@
 """Values that a kernel may treat in a way of its own, put into every draw on purpose: chance hardly ever draws them.
 
 Zeros of both signs at the first, the middle and the last place of a row; the largest of a row a second time; a row of one
-value; a row below zero, one above, one whose largest are zeros. Of integers zeros, the ends of their range, a row of one
-value. Which rows is drawn anew, so no place of a tensor always holds the same: a kernel that leaves out the first element
-would never be seen if that were always zero. A tensor of few rows has less of it at once: the distributions take turns, and
-all of them together show everything.
+value; a row below zero, one above, one whose largest are zeros; where the others are held below some size, single elements
+far beyond it, which whoever looks at a few to know how large they are does not see. Of integers zeros, the ends of their
+range, a row of one value. Which rows is drawn anew, so no place of a tensor always holds the same: a kernel that leaves out
+the first element would never be seen if that were always zero. A tensor of few rows has less of it at once: the
+distributions take turns, and all of them together show everything.
 
 Not covered: a tensor of one element (a divisor may not be zero, and an output of zeros alone shows nothing); infinities,
 NaN and subnormals. Where a task has minus infinity for what is masked, `hidden` says where.
@@ -26,11 +27,13 @@ _FOR_ALL_PLACES = 4
 """Rows from which on every place has its zero. With fewer one place has, and the next distribution's is another."""
 _FOR_ALL_KINDS = 12
 _KINDS = ("tied", "topped", "above", "below", "equal")
+_TOWERS = (1000.0, -1000.0, 1000.0)
+"""One a row."""
 
 
 def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.0, most: float = math.inf) -> Array:
     """All of it, into the array itself. `turn`: the distribution's number. Rows above and below zero keep `spread` away
-    from it, and nothing they hold is larger than `most`."""
+    from it, and nothing they hold is larger than `most`. Where there is one, a few rows of many get one element that is."""
     if values.size < 2:
         return values
     rows = in_rows(values)
@@ -42,6 +45,9 @@ def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.
     kinds = _KINDS if len(rows) >= _FOR_ALL_KINDS else (_KINDS[turn % len(_KINDS)],)
     for row, kind in zip(chosen[len(zeros) :], kinds, strict=False):
         rows[row] = _of_kind(kind, rows[row], rng, spread, most)
+    if math.isfinite(most) and len(rows) >= _FOR_ALL_KINDS:
+        for row, tower in zip(chosen[len(zeros) + len(kinds) :], _TOWERS, strict=False):
+            rows[row, rng.integers(rows.shape[1])] = tower
     return values
 
 

@@ -39,16 +39,18 @@ class Closeness:
         if is_short(got.dtype) or self.budget_ulp <= 0:
             return False
         if math.isfinite(self.most_rms_ulp):
-            places = _places(1, got.size, dice)
-            if places.size and rms_ulp(*self._there(got, low, high, places)) > self.most_rms_ulp:
+            drawn = _places(1, got.size, dice)
+            if any(rms_ulp(*self._there(got, low, high, places)) > self.most_rms_ulp for places in drawn):
                 return True
         if self.shared is None:
             return False
         length = got.shape[-1]
-        places = _places(got.size // length, length, dice)
-        if not places.size:
-            return False
-        shared = self.shared.reshape(-1)[places[:, :1] // length]
+        drawn = _places(got.size // length, length, dice)
+        return any(self._own_is_over(got, low, high, places) for places in drawn)
+
+    def _own_is_over(self, got: Array, low: Array, high: Array, places: Array) -> bool:
+        assert self.shared is not None, "asked for"
+        shared = self.shared.reshape(-1)[places[:, :1] // got.shape[-1]]
         return own_is_over(*self._there(got, low, high, places), shared, OWN_SHARE * self.budget_ulp)
 
     def _there(self, got: Array, low: Array, high: Array, places: Array) -> tuple[Array, Array, Array]:
@@ -59,10 +61,16 @@ class Closeness:
         return here, (least + most) / 2, scale
 
 
-def _places(rows: int, length: int, dice: np.random.Generator) -> Array:
-    """Flat places of whole blocks, a row a block; none where rows are too short to say anything."""
-    size = min(BLOCK, length)
-    each = length // size if size >= FEWEST else 0
-    block = dice.integers(rows * each, size=min(_BLOCKS, rows * each)) if each else np.empty(0, np.int64)
-    start = block // max(1, each) * length + block % max(1, each) * size
-    return np.asarray(start[:, None] + np.arange(size))
+def _places(rows: int, length: int, dice: np.random.Generator) -> list[Array]:
+    """Flat places of blocks, a row a block, as a verdict has them: some whole ones, and some of those that are left at the
+    ends of rows; none where they are too short to say anything."""
+    whole, rest = divmod(length, BLOCK)
+    kinds = [(BLOCK, whole, 0), (rest, int(rest >= FEWEST), whole * BLOCK)]
+    return [_drawn(rows, length, kind, dice) for kind in kinds if kind[1]]
+
+
+def _drawn(rows: int, length: int, kind: tuple[int, int, int], dice: np.random.Generator) -> Array:
+    """Of blocks of this size, so many a row, from this column on."""
+    size, each, first = kind
+    row, column = np.divmod(dice.integers(rows * each, size=min(_BLOCKS, rows * each)), each)
+    return np.asarray((row * length + first + column * size)[:, None] + np.arange(size))

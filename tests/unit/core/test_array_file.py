@@ -44,7 +44,9 @@ def test_all_arrays_or_those_that_are_named() -> None:
     (zipped(written(np.zeros(8))[:-8]), "as long as it says"), (zipped(written(np.zeros(8)) + b"more"), "as long as it says"),
     (zipped(written(np.zeros(8)), zipfile.ZIP_BZIP2), "way of packing"), (b"PK no zip", "not a zip file"),
     (packed(a=np.array([{"b": 1}], dtype=object)), "as long as it says"),
-], ids=["too much", "too much together", "too short", "too long", "otherwise packed", "no file", "objects"])  # fmt: skip
+    (zipped(written(np.zeros(10**9, "V0"))), "array of nothing"),
+], ids=["too much", "too much together", "too short", "too long", "otherwise packed", "no file", "objects",
+        "a milliard of nothing"])  # fmt: skip
 def test_what_is_not_as_it_should_be_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(FOREIGN, match=words):
         unpacked(data, MOST)

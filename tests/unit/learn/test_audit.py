@@ -126,6 +126,32 @@ def test_one_ledger_has_one_exam(run: Path, tmp_path: Path) -> None:
     assert "is a second exam: one ledger has one model's" in words
 
 
+EXAM = {"model": "m", "weights": "w", "record": "", "count": 2, "longest": 8, "temperature": 1.0, "seed": 0}
+
+
+def examined(entries: Bodies, count: int, at: str) -> None:
+    """s0, so many times, as samples of an exam that is named before or after them."""
+    given = [("reward", {**reward(entries, "s0"), "sample": f"exam-double-N=4096-{n}"}) for n in range(count)]
+    named = [("reward-exam", EXAM)]
+    entries += [*named, *given] if at == "before" else [*given, *named]
+
+
+@pytest.mark.parametrize(
+    ("count", "at", "words"),
+    [
+        (2, "before", ""),
+        (3, "before", "sample exam-double-N=4096-2 is one more than the exam asked for"),
+        (1, "after", "names the model of an exam after samples of it were rewarded"),
+    ],
+)
+def test_an_exam_is_named_first_and_has_the_samples_that_it_asked_for(
+    run: Path, tmp_path: Path, count: int, at: str, words: str
+) -> None:
+    found = said(run, tmp_path, lambda entries: examined(entries, count, at))
+    assert words in found
+    assert bool(words) == bool(found)
+
+
 def test_a_batch_cannot_look_after_trials_from_before_it(run: Path, tmp_path: Path) -> None:
     def earlier(entries: Bodies) -> None:
         bodies(entries, "reward-batch")[1]["first"] = 0

@@ -23,7 +23,7 @@ from kernellab.core.errors import UsageError
 from kernellab.learn import RewardService, RewardTerms, Sample, open_service
 from kernellab.learn.book import IN_FULL, SECRET_SHAPE
 from kernellab.learn.dataset import dataset_of
-from kernellab.ledger.reward_records import REWARD, REWARD_BATCH, REWARD_CHECK
+from kernellab.ledger.reward_records import REWARD, REWARD_BATCH, REWARD_CHECK, RewardExam
 from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
 
@@ -174,3 +174,14 @@ def test_everything_so_far_is_audited(folder: Path) -> None:
     assert report.figures > 4 * Run(folder).count(REWARD)
     ids = Counter(record.sample for record in Run(folder).records(REWARD))
     assert set(ids.values()) == {1}
+
+
+def test_nobody_adds_a_sample_to_somebody_elses_exam(service: RewardService, folder: Path) -> None:
+    service.examined(RewardExam(model="m", weights="w", count=1, longest=8, temperature=1.0, seed=0))
+    given = [Sample(f"exam-{n}", text) for n, text in enumerate(["nothing", HONEST])]
+    with pytest.raises(UsageError, match="this exam has its samples"):
+        service.score(given)
+    assert service.score(given[:1])[0].reward == 0.0
+    with pytest.raises(UsageError, match="this exam has its samples"):
+        service.score(given[1:])
+    assert audit(folder).problems == []

@@ -58,7 +58,9 @@ def test_offset_is_normal_moved_by_three() -> None:
 
 def test_heavy_tail_has_a_few_dominating_elements_within_bounds() -> None:
     x = draw_heavy_tail(rng(), Buffer("x", ("M", "N")), DIMS)
-    assert 10 < np.abs(x).max() <= 80
+    size = np.sort(np.abs(x), axis=None)
+    assert 10 < size[-4] <= 80
+    assert size[-3:].tolist() == [1000] * 3, "what a look at a few elements does not see"
     assert np.median(np.abs(x)) < 1
 
 
@@ -150,7 +152,7 @@ def test_what_is_timed_has_nothing_planted(name: str, dtype: str) -> None:
     )  # fmt: skip
     (plain,), (planted,) = (draw_inputs(task, DIMS, name, rng(), plain=p) for p in (True, False))
     assert not (plain == 0).any() or dtype == "int32"
-    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= 8
+    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= 11
     same = [draw_inputs(task, DIMS, "constant-rows", rng(), plain=p)[0] for p in (True, False)]
     assert np.array_equal(*same)
 

@@ -209,7 +209,9 @@ def test_any_tensor_of_two_elements_or_more_has_a_zero_and_something_else(shape:
             assert (x.shape, x.dtype) == (shape, np.dtype(dtype))
             assert x.astype(np.float64).any()
             assert name == "constant-rows" or (x == 0).any(), name
-            assert name != "heavy-tail" or not is_float(dtype) or np.abs(x.astype(np.float64)).max() <= 80
+            if name == "heavy-tail" and is_float(dtype):
+                size = np.abs(x.astype(np.float64))
+                assert size[size > 80].tolist() == [1000.0] * (3 if len(in_rows(x)) >= 12 else 0)
 
 
 def test_a_single_number_is_left_alone() -> None:

@@ -77,6 +77,32 @@ def test_a_bound_on_the_mean_is_held_to_where_a_call_is_timed() -> None:
     assert held.doubts(right + np.float32(1e-5), *wide, DICE)
 
 
+def test_the_ends_of_rows_are_looked_at_too() -> None:
+    """A row of 127 is a block and nearly another."""
+    task, dims = TASKS["softmax"], {"M": 64, "N": 127}
+    inputs = draw_inputs(task, dims, "normal", np.random.default_rng(7), plain=True)
+    (right,), (wanted,) = run_trusted(task, inputs, dims), expect(task, dims, inputs)
+    assert not doubted(right, wanted)
+    got = right.copy()
+    got[:, 64:] = rounded(right[:, 64:], 18)
+    assert ((got >= wanted.low) & (got <= wanted.high)).all()
+    assert not within(got, wanted)
+    assert doubted(got, wanted)
+
+
+@pytest.mark.parametrize("size", [80, 100, 127, 200])
+def test_and_so_is_the_end_of_an_output(size: int) -> None:
+    """Of a hundred sums the last thirty-six: a third of the work."""
+    values = np.random.default_rng(3).standard_normal(size)
+    right = values.astype(np.float32)
+    wide = (values - 1e-4).astype(np.float32), (values + 1e-4).astype(np.float32)
+    unit = 1e-4 / (5 * 2.0**-23)
+    held = Closeness(budget_ulp=5.0, most_rms_ulp=1e-6 / (unit * 2.0**-23), shared=None)
+    assert not held.doubts(right, *wide, DICE)
+    right[size // 64 * 64 :] += np.float32(1e-5)
+    assert held.doubts(right, *wide, DICE) == (size % 64 >= 16)
+
+
 def test_short_rows_and_16_bit_outputs_are_left_to_their_intervals() -> None:
     few = np.ones((3, 7), np.float32)
     assert not Closeness(5.0, np.inf, np.ones((3, 1))).doubts(few, few, few, DICE)
