@@ -205,9 +205,11 @@ def _sane_scale(expected: Expected) -> bool:
     if not finite.any():
         return True
     value = np.abs(expected.value[finite])
-    width = float(np.median((expected.high.astype(np.float64) - expected.low.astype(np.float64))[finite]))
-    if math.isfinite(expected.most_rms_ulp):  # neighbours together are held closer than each of them
+    low, high = (ends[finite].astype(np.float64) for ends in (expected.low, expected.high))
+    with np.errstate(all="ignore"):  # of what a short type cannot hold
+        width = float(np.median(high - low))
         typical = math.sqrt(float(np.mean(np.square(expected.scale[finite]))))
+    if math.isfinite(expected.most_rms_ulp):  # neighbours together are held closer than each of them
         width = min(width, 2 * expected.most_rms_ulp * limits(expected.low.dtype).eps * typical)
     return bool(width <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
 
