@@ -13,12 +13,10 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from kernellab.measurement.base import SETS, Filling, Slots
-from kernellab.measurement.halves import Halves
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call
 from kernellab.tasks.inputs import draw_inputs
@@ -69,8 +67,7 @@ class Ring(Slots):
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int, pool: bool = True) -> None:
         """Without a `pool` nothing can be filled or checked: for kernels of the laboratory's own."""
         super().__init__(task, dims, slots, seed)
-        self._junk = np.split(np.ones(max(flush_bytes, 1 << 20) // 8 * 2, np.float32), 2)
-        self._halves = Halves()
+        self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
         self._distribution = next(iter(task.distributions))
         drawn = draw_inputs(task, dims, self._distribution, self._rng, plain=True)
         self._constant: list[Array | None] = [
@@ -93,7 +90,7 @@ class Ring(Slots):
             self._write(call, first)
 
     def renew(self) -> None:
-        self._close_arenas()
+        self.close()
         self.calls = []
         self._open([])
 
@@ -109,9 +106,8 @@ class Ring(Slots):
         if other >= 0:
             entries[int(self._secret.integers(count))] = len(self._pool) + other
         self._put(number, entries)
-        calls = [self.calls[n] for n in self.set_calls(number, count)]
-        patterns = self._halves.map(partial(poison_outputs, self.sides[side]), calls)
-        return Filling(side, patterns, dict(enumerate(entries)))
+        calls = (self.calls[n] for n in self.set_calls(number, count))
+        return Filling(side, [poison_outputs(self.sides[side], call) for call in calls], dict(enumerate(entries)))
 
     def _choose(self, number: int, count: int) -> list[int]:
         """So many entries, in secret: none of those that lie anywhere in the set."""
@@ -121,24 +117,21 @@ class Ring(Slots):
         return left[:count]
 
     def _put(self, number: int, entries: list[int]) -> None:
-        numbers = self.set_calls(number, len(entries))
-        self._held[numbers[0] : numbers[-1] + 1] = entries
-        self._halves.map(lambda n: self._write(self.calls[n], self._answer(self._held[n]).inputs), numbers)
+        for n, entry in zip(self.set_calls(number, len(entries)), entries, strict=True):
+            self._write(self.calls[n], self._answer(entry).inputs)
+            self._held[n] = entry
 
     def flush(self) -> None:
-        self._halves.map(lambda junk: float(junk[::_LINE].max()), self._junk)
+        float(self._junk[::_LINE].max())
 
     def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
         slots = list(filling.entries)
         looked_at = {int(slot) for slot in self._secret.choice(slots, min(_LOOKED_AT, len(slots)), replace=False)}
-
-        def first_fault(some: list[int]) -> Mismatch | None:
-            calls = ((self.calls[number * self.slots + slot], slot) for slot in some)
-            faults = (self._fault(call, filling, slot, slot in looked_at) for call, slot in calls)
-            return next((fault for fault in faults if fault is not None), None)
-
-        one, other = self._halves.map(first_fault, [slots[::2], slots[1::2]])
-        return one or other, len(slots)
+        for slot in slots:
+            fault = self._fault(self.calls[number * self.slots + slot], filling, slot, slot in looked_at)
+            if fault is not None:
+                return fault, len(filling.entries)
+        return None, len(filling.entries)
 
     def _fault(self, call: Call, filling: Filling, slot: int, closely: bool) -> Mismatch | None:
         outputs, answer = self.sides[filling.side], self._answer(filling.entries[slot])
@@ -158,10 +151,6 @@ class Ring(Slots):
         return True
 
     def close(self) -> None:
-        self._close_arenas()
-        self._halves.close()
-
-    def _close_arenas(self) -> None:
         for arena in (self.inputs, *self.sides):
             arena.close()
 
