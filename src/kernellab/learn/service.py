@@ -95,12 +95,12 @@ class RewardService:
     def examined(self, exam: RewardExam) -> None:
         """Write down whose exam this is. One ledger holds one: of other replies it would say what these were worth."""
         with self._lock:
-            found = Run(self.folder).records(REWARD_EXAM)
-            if not found and not any(record.in_exam for record in self._book.rewards.values()):
+            found = self._book.exam
+            if found is None and not self._book.examined.total():
                 self._first.append(REWARD_EXAM, exam)
                 self._book.take(exam)
-            elif not found or found[0] != exam.model_copy(update={"model": found[0].model}):
-                who = f"another exam, of {found[0].model}" if found else "an exam that does not say of which model"
+            elif found is None or found != exam.model_copy(update={"model": found.model}):
+                who = f"another exam, of {found.model}" if found else "an exam that does not say of which model"
                 raise UsageError(f"{self.folder} holds {who}", "choose another --rewards, or ask for the same exam")
 
     def _admitted(self, samples: Sequence[Sample]) -> list[tuple[Sample, Place]]:

@@ -62,7 +62,7 @@ def seconds_of(fusion: Fusion, times: Times, on: Ceilings) -> float:
 
 
 def demand(fusion: Fusion, stores: Sequence[Store], times: Times, on: Ceilings) -> Demand:
-    sizes, keys = fusion.sizes, {tensor_name(key): key for key in fusion.graph.types}
+    sizes, keys = fusion.sizes, fusion.graph.keys
     counts = times(stores, sizes)
     moved: Counter[str] = Counter()
     for value, count in counts.items():

@@ -46,6 +46,7 @@ class Graph:
         self.nodes = {n.name: n for n in record.nodes}
         self.constants = {c.name: c for c in record.constants}
         self.outputs: list[Key] = [(o.ref.ref, o.ref.part) for o in record.outputs]
+        self.keys = {tensor_name(key): key for key in self.types}
 
     def shape(self, key: Key) -> list[Size]:
         return [Size.of(e) for e in self.types[key].extents]

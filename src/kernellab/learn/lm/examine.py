@@ -14,9 +14,8 @@ from kernellab.learn.lm.trained import parent_of
 from kernellab.learn.samples import Sample
 from kernellab.learn.service import RewardService
 from kernellab.ledger.reward_records import EXAM, REWARD, RewardExam, RewardRecord
-from kernellab.ledger.run import Run
+from kernellab.ledger.run import Run, place_of
 from kernellab.measurement.bootstrap import Interval, mean_interval
-from kernellab.tasks.spec import dims_label
 
 
 @dataclass(frozen=True)
@@ -73,16 +72,14 @@ def examine(opened: LanguageModel, service: RewardService, exam: Exam, say: Call
         samples = [Sample(i, text, row["task"], row["shape"]) for i, text in zip(ids, texts, strict=True)]
         scored = service.score(samples)
         say(f"{row['task']} {row['shape']}: {sum(s.accuracy == 1 for s in scored)} of {len(scored)} right")
-    return result_of(Run(service.folder))
+    return result_of(exam_records(Run(service.folder)))
 
 
-def result_of(run: Run) -> Result:
-    """By what the ledger says of the exam's samples, at its end."""
-    given = exam_records(run)
+def result_of(given: Sequence[RewardRecord]) -> Result:
     tasks = task_results(given).values()
     rewards = [task.reward for task in tasks if task.reward is not None]
     return Result(
-        samples=len(given), tasks=len(tasks), places=len({_place(record) for record in given}),
+        samples=len(given), tasks=len(tasks), places=len({place_of(record.task, record.dims) for record in given}),
         masked=sum(record.reward is None for record in given),
         readable=_over_tasks([task.readable for task in tasks]), right=_over_tasks([task.right for task in tasks]),
         reward=_over_tasks(rewards) if rewards else None,
@@ -90,6 +87,7 @@ def result_of(run: Run) -> Result:
 
 
 def exam_records(run: Run) -> list[RewardRecord]:
+    """The exam's samples, by what the ledger says of them at its end."""
     return [record for record in last_words(run, book_of(run)) if record.in_exam]
 
 
@@ -97,7 +95,7 @@ def task_results(given: Sequence[RewardRecord]) -> dict[str, TaskResult]:
     """By task, in the order of the ledger."""
     tasks: dict[str, dict[str, list[RewardRecord]]] = defaultdict(lambda: defaultdict(list))
     for record in given:
-        tasks[record.task][_place(record)].append(record)
+        tasks[record.task][place_of(record.task, record.dims)].append(record)
     return {name: _task_result(list(places.values())) for name, places in tasks.items()}
 
 
@@ -109,10 +107,6 @@ def _task_result(shapes: Sequence[Sequence[RewardRecord]]) -> TaskResult:
         statistics.fmean(statistics.fmean(r.accuracy == 1 for r in shape) for shape in shapes),
         statistics.fmean(known) if known else None,
     )
-
-
-def _place(record: RewardRecord) -> str:
-    return f"{record.task} {dims_label(record.dims)}"
 
 
 def _over_tasks(means: Sequence[float]) -> Interval:

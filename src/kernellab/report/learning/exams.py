@@ -59,7 +59,7 @@ def exam_in(ledger: AuditedLedger) -> ExamFigures | None:
         who = run.records(REWARD_EXAM)
         return ExamFigures(
             ledger.folder, ledger.run, ledger.root, who[0] if who else None,
-            digest([plan.form, plan.backend, shapes]), run.start.environment.device, result_of(run), task_results(given),
+            digest([plan.form, plan.backend, shapes]), run.start.environment.device, result_of(given), task_results(given),
         )  # fmt: skip
 
 

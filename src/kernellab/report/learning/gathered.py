@@ -64,9 +64,10 @@ class _Reader:
         return self.ledgers[folder]
 
     def is_stage(self, folder: Path) -> bool:
-        if (folder / RECORD).exists() or (stopped_at(folder) is None and is_model(folder)):
+        step = stopped_at(folder)
+        if (folder / RECORD).exists() or (step is None and is_model(folder)):
             return True
-        if (step := stopped_at(folder)) is None:
+        if step is None:
             raise UsageError(
                 f"{folder} holds neither a model nor rewards",
                 "give models of klab learn and ledgers of klab learn eval",

@@ -14,7 +14,7 @@ from tests.unit.learn.kernels import HONEST, WRONG
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.learn import RewardService
 from kernellab.learn.extra import needed
-from kernellab.learn.lm.examine import Exam, examine, result_of
+from kernellab.learn.lm.examine import Exam, exam_records, examine, result_of
 from kernellab.learn.lm.model import open_model, weights_of
 from kernellab.learn.lm.reinforce import Reinforcement, reinforce
 from kernellab.learn.lm.teach import Teaching, teach
@@ -101,7 +101,9 @@ def test_an_exam_is_what_the_ledger_says_and_asks_nobody_twice(
     assert found.reward is not None
     assert found.reward.value == 0.0
     assert len(said) == places
-    assert examine(opened, service, Exam(count=2, longest=8), said.append) == found == result_of(Run(folder))
+    assert (
+        examine(opened, service, Exam(count=2, longest=8), said.append) == found == result_of(exam_records(Run(folder)))
+    )
     assert len(said) == places
 
 
