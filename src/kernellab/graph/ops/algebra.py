@@ -30,7 +30,9 @@ def mul(a: Pair, b: Pair) -> Pair:
 
 
 def square(a: Pair) -> Pair:
-    return Pair(a.value**2, (2 * a.value.abs() * a.scale).maximum(a.value**2), a.terms)
+    """Nothing is nearer to zero than its rounding: of a row of one value the mean is off by some, and so the variance."""
+    size = a.value.abs().maximum(_EPS * a.scale)
+    return Pair(a.value**2, (2 * size * a.scale).maximum(a.value**2), a.terms)
 
 
 def times(a: Pair, factor: float) -> Pair:

@@ -44,7 +44,7 @@ def variance(call: Call) -> Scaled:
     mean = algebra.mean(x, dims, True)
     spread = algebra.mean(algebra.square(algebra.sub(x, mean)), dims, keep)
     correction = (spread.value.nan_to_num(0.0) * 0 + call.results[0]) / spread.value
-    scale = spread.scale * correction.nan_to_num(1.0).abs()
+    scale = spread.scale * correction.nan_to_num(1.0).abs().clamp(min=1.0)  # where both are hardly more than rounding
     centres = [None if r is None else mean.scale.reshape(r.shape) for r in call.results[1:]]
     return Scaled((scale, *centres), spread.terms)
 
