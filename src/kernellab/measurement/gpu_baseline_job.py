@@ -25,7 +25,6 @@ from kernellab.tasks.load import load_located
 from kernellab.tasks.tunable import Tunable, variants
 
 _WARM_UPS = 3
-_QUEUED = 24  # launches that an eager expression may queue: the device is held busy so long
 WAYS = {"eager": "", "graph": "", "compile": "default", "max-autotune": "max-autotune",
         "max-autotune-no-cudagraphs": "max-autotune-no-cudagraphs"}  # fmt: skip
 
@@ -63,7 +62,7 @@ class Server:
             [self._tensor(where[a] + at, shape, dtype) for a, at, shape, dtype in call] for call in setup["calls"]
         ]
         self._inputs = setup["inputs"]
-        self._ready: dict[tuple[int, str], tuple[Callable[[], Any], int]] = {}
+        self._ready: dict[tuple[int, str], Callable[[], Any]] = {}
         self._compiled = self._compile()
         self._warm_up(setup["variants"])
         self._context.synchronize()
@@ -79,9 +78,9 @@ class Server:
         results: list[Any] = []
 
         def queue() -> None:
-            results.extend(action() for action, _ in ready)
+            results.extend(action() for action in ready)
 
-        seconds = self._clock.time(queue, sum(launches for _, launches in ready))
+        seconds = self._clock.time(queue)
         # torch's own CUDA graphs write every result to the same place: only the last one is still there
         kept = 1 if self._way == "max-autotune" else len(results)
         for number, result in list(zip(request["calls"], results, strict=True))[-kept:]:
@@ -121,7 +120,7 @@ class Server:
             action(*inputs)
         self._torch.cuda.synchronize()
         if self._way != "graph":
-            self._ready[number, variant] = (lambda: action(*inputs)), _QUEUED
+            self._ready[number, variant] = lambda: action(*inputs)
             return
         graph = self._torch.cuda.CUDAGraph()
         with self._torch.cuda.graph(graph, stream=self._stream):
@@ -131,7 +130,7 @@ class Server:
             graph.replay()
             return result
 
-        self._ready[number, variant] = replay, 1
+        self._ready[number, variant] = replay
 
     def _tensor(self, address: int, shape: list[int], dtype: str) -> Any:
         torch = self._torch

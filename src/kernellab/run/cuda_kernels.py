@@ -94,10 +94,10 @@ extern "C" __global__ void __launch_bounds__(1024, 2) scrub_local(u32 *sink, u32
     asm volatile("" :: "l"(own) : "memory");  /* its address is taken: no compiler may leave the stores out */
     if (never) *sink = own[never & 127];
 }
-/* keep the device busy while launches queue up behind */
-extern "C" __global__ void hold(u64 nanoseconds) {
+/* keep the device busy while launches queue up behind: until the host says that they have, or the time is over */
+extern "C" __global__ void hold(const volatile u32 *gate, u64 ticket, u64 nanoseconds) {
     u64 from, now; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(from));
-    do { asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); } while (now - from < nanoseconds);
+    do { asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); } while (*gate != (u32)ticket && now - from < nanoseconds);
 }
 """
 

@@ -133,7 +133,7 @@ class Server:
         bound = [loaded.calls[index] for index in calls]
         self._forget(loaded, bound)
         if timed:
-            seconds = self._clock.time(lambda: self._queue(bound), sum(b.nodes for b in bound))
+            seconds = self._clock.time(lambda: self._queue(bound))
         else:
             self._queue(bound)
             self._context.synchronize()

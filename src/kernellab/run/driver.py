@@ -122,6 +122,12 @@ class Context:
     def free(self, address: int) -> None:
         call("cuMemFree", address)
 
+    def shared_word(self) -> tuple[int, int]:
+        """Four bytes of the host's memory that the device sees change, 0 at first: their address here, and there."""
+        here = int(call("cuMemHostAlloc", 4, bindings().CU_MEMHOSTALLOC_DEVICEMAP))
+        ctypes.memset(here, 0, 4)
+        return here, int(call("cuMemHostGetDevicePointer", here, 0))
+
     def upload(self, address: int, values: Array) -> None:
         """From host memory, complete on return."""
         flat = np.ascontiguousarray(values)

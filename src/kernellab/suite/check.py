@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from kernellab.core.errors import KlabError
 from kernellab.core.events import Event, Listener, silent
 from kernellab.suite.checked import CheckedProblem, Finding
 from kernellab.suite.problems import folders_of, plain
@@ -37,15 +41,47 @@ def judged(
     worker: Worker, problem: Problem, device: str, wishes: Wishes, keep: Path | None = None, like: str = ""
 ) -> tuple[CheckedProblem, str]:
     """One problem, and the path of its record where one was to be kept. `like`: the record of its forward, if it has one."""
-    job = {
+    return _answered(problem, partial(worker.ask, check_job(problem, device, wishes, keep, like), LIMIT_S))
+
+
+def check_job(problem: Problem, device: str, wishes: Wishes, keep: Path | None, like: str) -> dict[str, Any]:
+    """What a worker is asked."""
+    return {
         "job": "check", "problem": plain(problem), "device": device, "eval_mode": wishes.eval_mode,
         "precision": wishes.precision, "keep": str(keep) if keep else "", "like": like,
     }  # fmt: skip
+
+
+def _answered(problem: Problem, ask: Callable[[], dict[str, Any]]) -> tuple[CheckedProblem, str]:
     try:
-        reply = worker.ask(job, LIMIT_S)
+        reply = ask()
     except WorkerLost as lost:
         return CheckedProblem(name=problem.name, findings=(Finding(is_a="broken", evidence=str(lost)),)), ""
     return CheckedProblem.model_validate(reply["checked"]), reply["record"]
+
+
+class Beside:
+    """The next problem's check, made while the present one is searched, in a worker of its own. At most one is under way."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._job: dict[str, Any] = {}
+
+    def begin(self, job: dict[str, Any]) -> None:
+        """One that cannot be begun is made when its turn comes."""
+        with suppress(WorkerLost):
+            self._worker.begin(job)
+            self._job = job
+
+    def judged(self, problem: Problem, job: dict[str, Any]) -> tuple[CheckedProblem, str]:
+        """What was begun, if it was this; anything else is asked for now."""
+        begun, self._job = self._job, {}
+        if begun == job:
+            return _answered(problem, partial(self._worker.answer, LIMIT_S))
+        if begun:  # of another problem, or on other terms: nobody wants it any more
+            with suppress(WorkerLost, KlabError):
+                self._worker.answer(LIMIT_S)
+        return _answered(problem, partial(self._worker.ask, job, LIMIT_S))
 
 
 class Known:

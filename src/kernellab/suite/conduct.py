@@ -39,7 +39,7 @@ from kernellab.ledger.suite_records import (
     SuitePlan,
     SuiteTask,
 )
-from kernellab.suite.check import Known, judged
+from kernellab.suite.check import Beside, Known, check_job
 from kernellab.suite.checked import NOT_A_TASK, CheckedProblem
 from kernellab.suite.folder import SuiteFolder, checked_of
 from kernellab.suite.problems import digest_of, folders_of
@@ -182,6 +182,10 @@ class _Conduct:
         self._plan = known.plan
         self._problems = {p.name: p for p in suite.problems}
         self._worker = Worker({"folders": folders_of(suite)})
+        # Processors that do not run what is timed may look at the next problem meanwhile.
+        self._spare = platform(self._plan.device).accelerator
+        self._checker = Worker({"folders": folders_of(suite), "nice": True}) if self._spare else self._worker
+        self._beside = Beside(self._checker)
         self._done, self._checks = known.tasks, known.checks
         self._graphs = Known()
         for check in self._checks.values():
@@ -193,14 +197,14 @@ class _Conduct:
         items = [item for item in self._plan.tasks if item.name not in self._done]
         progress = Progress(len(self._plan.tasks), time.monotonic, already=len(self._done))
         started = time.monotonic()
-        with self._worker:
-            for number, item in enumerate(items):
+        with self._worker, self._checker:
+            for number, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
                 seconds = self._share(started, len(items) - number)
                 if seconds < 0:
                     self._emit(Event("note", f"the budget is spent: {len(items) - number} tasks are left"))
                     break
                 self._emit(progress.begins(item.name))
-                done = self._one(item, seconds)
+                done = self._one(item, seconds, following)
                 self._done[item.name] = done
                 self._ledger.write(SUITE_TASK, done)
                 progress.done()
@@ -222,12 +226,12 @@ class _Conduct:
         remaining = self._budget_s - (time.monotonic() - started)
         return max(1.0, remaining / left) if remaining > 0 else -1.0
 
-    def _one(self, item: SuiteItem, seconds: float) -> SuiteTask:
+    def _one(self, item: SuiteItem, seconds: float, following: SuiteItem | None) -> SuiteTask:
         started = time.monotonic()
-        found = self._outcome(item, seconds)
+        found = self._outcome(item, seconds, following)
         return found.model_copy(update={"seconds": round(time.monotonic() - started, 3)})
 
-    def _outcome(self, item: SuiteItem, seconds: float) -> SuiteTask:
+    def _outcome(self, item: SuiteItem, seconds: float, following: SuiteItem | None) -> SuiteTask:
         problem = self._problems.get(item.problem)
         if problem is None or digest_of(problem) != item.digest:
             what = "is no longer there" if problem is None else "was changed since the suite was begun"
@@ -238,6 +242,8 @@ class _Conduct:
             refused = checked.is_a in NOT_A_TASK
             reason = checked.evidence if checked.is_a == "refused" else f"{checked.is_a}: {checked.evidence}"
             return SuiteTask(task=item.name, outcome="refused" if refused else "left-out", reason=reason)
+        if following is not None and self._spare:
+            self._check_beside(following)
         try:
             return self._run(item, self._record(check), seconds)
         except (KlabError, WorkerLost) as fault:
@@ -248,17 +254,25 @@ class _Conduct:
         known = self._checks.get(item.name)
         if known is not None and (not known.record or self._kept(known)):
             return known
-        wishes = Wishes(self._plan.eval_mode, self._plan.precision)
-        like = self._checks.get(item.backward_of)
-        found, path = judged(
-            self._worker, problem, self._plan.device, wishes, self._known.folder / RECORDS,
-            like=self._record(like) if like is not None and like.record and self._kept(like) else "",
-        )  # fmt: skip
+        found, path = self._beside.judged(problem, self._check_job(item, problem))
         checked, _ = self._graphs.new((found, path)) if known is None else (found, path)
         check = _recorded(item.name, checked, Path(path) if path else None)
         self._checks[item.name] = check
         self._ledger.write(SUITE_CHECK, check)
         return check
+
+    def _check_beside(self, item: SuiteItem) -> None:
+        """Begun now, recorded when its turn comes."""
+        problem = self._problems.get(item.problem)
+        if item.name not in self._checks and problem is not None:
+            self._beside.begin(self._check_job(item, problem))
+
+    def _check_job(self, item: SuiteItem, problem: Problem) -> dict[str, Any]:
+        like = self._checks.get(item.backward_of)
+        return check_job(
+            problem, self._plan.device, Wishes(self._plan.eval_mode, self._plan.precision), self._known.folder / RECORDS,
+            like=self._record(like) if like is not None and like.record and self._kept(like) else "",
+        )  # fmt: skip
 
     def _record(self, check: SuiteCheck) -> str:
         return str(self._known.folder / RECORDS / check.record)

@@ -132,7 +132,7 @@ def _looked_at(known: CheckedProblem, record: ModuleRecord, own: GraphRecord, de
     """A module that is a task: what its outputs show, and whether its judge proves itself."""
     task = module_task(record).on(device)
     timed = task.tune[0]
-    draws = _outputs(task, _quick(task, record.graph, timed))
+    draws = _outputs(task.by_processor(), _quick(task, record.graph, timed))  # the device may be timing another one
     findings = [*_constant(draws), *accepted(draws)]
     if collapse := linear_collapse(own):
         findings.append(Finding(is_a="linear-collapse", evidence=collapse))

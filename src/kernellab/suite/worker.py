@@ -44,11 +44,24 @@ class Worker:
 
     def ask(self, job: Mapping[str, Any], limit_s: float, emit: Listener = silent) -> dict[str, Any]:
         """The reply to a job. A fault that the worker foresaw is raised here as it was there."""
+        self.begin(job)
+        return self.answer(limit_s, emit)
+
+    def begin(self, job: Mapping[str, Any]) -> None:
+        """Start it at a job. Nothing waits: `answer` does, and comes before the next job."""
+        process = self._started()
+        try:
+            self._send(process, job)
+        except WorkerLost:
+            self._end()
+            raise
+
+    def answer(self, limit_s: float, emit: Listener = silent) -> dict[str, Any]:
+        """The reply to the job that was begun; `limit_s` from now on."""
         process = self._started()
         deadline = time.monotonic() + limit_s
         answered = False
         try:
-            self._send(process, job)
             while not answered:
                 said = json.loads(self._line(process, deadline, limit_s))
                 if "event" in said:

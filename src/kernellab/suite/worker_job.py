@@ -30,12 +30,17 @@ from kernellab.tasks.modules.locate import write_record
 from kernellab.tasks.modules.record import read_module_record
 from kernellab.tasks.modules.wishes import Wishes
 
+_BESIDE = 10
+"""The niceness of a worker that works beside timed kernels."""
+
 
 class _Jobs:
     """What jobs share: the capture sandbox, opened by the first that needs it."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
         self._folders: list[str] = setup["folders"]
+        if setup.get("nice"):
+            os.nice(_BESIDE)
         self._importer: Importer | None = None
 
     def check(self, job: dict[str, Any], _: Listener) -> dict[str, Any]:

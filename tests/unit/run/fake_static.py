@@ -38,6 +38,8 @@ class Driver:
     _kept: list[Any] = field(default_factory=list)
     _recording: list[Any] | None = None
 
+    CU_MEMHOSTALLOC_DEVICEMAP = 2
+
     class CUfunction_attribute:
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = "most"
         CU_FUNC_ATTRIBUTE_NUM_REGS = "registers"
@@ -75,6 +77,13 @@ class Driver:
 
     def cuFuncGetAttribute(self, kind: str, function: Any) -> tuple[Status, int]:
         return OK, getattr(audit(function[0].cubin).kernels[function[1]], kind)
+
+    def cuMemHostAlloc(self, size: int, flags: int) -> tuple[Status, int]:
+        self._kept.append(ctypes.create_string_buffer(size))
+        return OK, ctypes.addressof(self._kept[-1])
+
+    def cuMemHostGetDevicePointer(self, address: int, flags: int) -> tuple[Status, int]:
+        return OK, address
 
     def cuMemAlloc(self, size: int) -> tuple[Status, int]:
         self._kept.append(ctypes.create_string_buffer(1))

@@ -88,7 +88,7 @@ def test_the_processors_are_scrubbed_before_the_cache_is_cooled_and_the_kernel_r
     driver.said.clear()
     run(server, 0, timed=True)
     run(server, 0)
-    assert driver.said == ["scrub", "cool", "reset", "scrub", "reset"]
+    assert driver.said == ["scrub", "cool", "hold", "reset", "scrub", "reset"]
 
 
 def test_local_memory_is_overwritten_where_the_kernel_has_any(driver: Driver) -> None:
@@ -107,7 +107,7 @@ def test_where_the_driver_names_no_variable_the_module_is_loaded_again_for_every
     for _ in range(3):
         driver.said.clear()
         run(server, 0, timed=True)
-        assert driver.said == ["load", "unload", "scrub", "cool", *plan]
+        assert driver.said == ["load", "unload", "scrub", "cool", "hold", *plan]
         (module,) = server._loaded[1].modules
         assert module.parts[0][1][0] == b"\1", "a fresh copy has counted one call"
     server.answer({"do": "prepare", "number": 1, "calls": [0, 1]}, [])

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.suite.problems import write
 
 from kernellab.core.events import Event
-from kernellab.suite.check import Known, check_suite, judged
+from kernellab.suite.check import Beside, Known, check_job, check_suite, judged
 from kernellab.suite.checked import CheckedProblem
 from kernellab.suite.worker import Worker
 from kernellab.tasks.modules.importing import AS_IT_IS
@@ -35,6 +35,35 @@ def test_a_worker_that_is_lost_costs_one_problem(home: Path, tmp_path: Path) -> 
         found, record = judged(worker, problem, "cpu", AS_IT_IS)
     assert (found.is_a, record) == ("broken", "")
     assert "its process ended with exit code 1: KeyError" in found.evidence
+
+
+def test_a_check_that_was_begun_is_the_one_that_is_answered(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    folder = write(tmp_path / "beside", "2_sorted", "4_missing")
+    sorted_, missing = find_suite(path=str(folder)).problems
+    jobs = {p.name: check_job(p, "cpu", AS_IT_IS, tmp_path / "records", "") for p in (sorted_, missing)}
+    (tmp_path / "records").mkdir()
+    with Worker({"folders": []}) as worker:
+        beside = Beside(worker)
+        beside.begin(jobs["4_missing"])
+        assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"
+        beside.begin(jobs["4_missing"])  # and then another one is wanted
+        found, record = beside.judged(sorted_, jobs["2_sorted"])
+        assert (found.name, found.is_a) == ("2_sorted", "ok")
+        assert Path(record).is_file()
+        assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"  # nothing was begun
+        beside.begin(jobs["2_sorted"])  # and nobody waits for it
+
+
+def test_a_worker_that_is_lost_beside_costs_one_problem(home: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "few", "2_sorted")
+    (problem,) = find_suite(path=str(folder)).problems
+    job = check_job(problem, "cpu", AS_IT_IS, None, "")
+    with Worker({}) as worker:  # a worker without what it needs: it ends at its first job
+        beside = Beside(worker)
+        beside.begin(job)
+        found, record = beside.judged(problem, job)
+    assert (found.is_a, record) == ("broken", "")
 
 
 def test_the_same_graph_at_other_sizes_is_remarked() -> None:
