@@ -25,14 +25,17 @@ def sub(a: Pair, b: Pair) -> Pair:
 
 def mul(a: Pair, b: Pair) -> Pair:
     value = a.value * b.value
-    scale = value.abs().maximum(a.scale * b.value.abs()).maximum(a.value.abs() * b.scale)
+    scale = value.abs().maximum(a.scale * _far(b)).maximum(_far(a) * b.scale)
     return Pair(value, scale, _terms(a, b))
 
 
-def square(a: Pair) -> Pair:
+def _far(a: Pair) -> Tensor:
     """Nothing is nearer to zero than its rounding: of a row of one value the mean is off by some, and so the variance."""
-    size = a.value.abs().maximum(_EPS * a.scale)
-    return Pair(a.value**2, (2 * size * a.scale).maximum(a.value**2), a.terms)
+    return a.value.abs().maximum(a.budget * _EPS * a.scale)
+
+
+def square(a: Pair) -> Pair:
+    return Pair(a.value**2, (2 * _far(a) * a.scale).maximum(a.value**2), a.terms)
 
 
 def times(a: Pair, factor: float) -> Pair:

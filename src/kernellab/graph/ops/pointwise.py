@@ -7,7 +7,18 @@ from typing import Any
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, jump, kinked, scale_of, selected_whole, selecting, size, smooth, stepping
+from kernellab.graph.ops.rules import (
+    either,
+    far,
+    jump,
+    kinked,
+    scale_of,
+    selected_whole,
+    selecting,
+    size,
+    smooth,
+    stepping,
+)
 from kernellab.graph.ops.shapes import broadcast
 
 
@@ -25,7 +36,7 @@ def rsub(call: Call) -> Scaled:
 
 def mul(call: Call) -> Scaled:
     a, b = call.args[0], call.args[1]
-    one, other = scale_of(a) * size(b), size(a) * scale_of(b)
+    one, other = scale_of(a) * far(call, b), far(call, a) * scale_of(b)
     return Scaled(
         (call.result.abs().maximum(call.result * 0 + one).maximum(call.result * 0 + other),), exact=_shifts(a, b)
     )
@@ -67,7 +78,7 @@ def _off(value: Pair | float) -> Any:
 def addcmul(call: Call) -> Scaled:
     base, a, b = call.args[0], call.args[1], call.args[2]
     factor = abs(call.argument(3, "value", 1))
-    product = (a.scale * b.value.abs()).maximum(a.value.abs() * b.scale)
+    product = (a.scale * far(call, b)).maximum(far(call, a) * b.scale)
     return Scaled((base.scale + factor * product,))
 
 

@@ -106,6 +106,12 @@ def _moved(call: Call, pairs: list[Pair], kinks: bool) -> Tensor:
     return total.maximum(result.abs())
 
 
+def far(call: Call, value: Pair | float) -> Any:
+    """A factor's magnitude, at least what an honest one may be off by: of a row of one value what is left without its mean
+    is rounding, and so is the square of that."""
+    return size(value).maximum(call.reach(value)) if isinstance(value, Pair) and value.is_float else size(value)
+
+
 def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call], Scaled]:
     """A product summed over: half of each factor's scale times the other's magnitude; the bias adds its own."""
 
@@ -122,7 +128,7 @@ def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call
             return call.run(args, kwargs)
 
         zero = None if extra is None else extra.value * 0
-        through = (run(a.scale, b.value.abs(), zero) + run(a.value.abs(), b.scale, zero)) / 2
+        through = (run(a.scale, far(call, b), zero) + run(far(call, a), b.scale, zero)) / 2
         if extra is not None:
             through = through + run(a.value * 0, b.value, extra.scale)
         terms = run((a.value != 0).double(), (b.value != 0).double(), zero)
@@ -175,6 +181,6 @@ def jump(call: Call, difference: Tensor) -> Tensor:
 
 
 __all__ = [
-    "bilinear", "counted", "counted_whole", "either", "exact", "jump", "kinked", "linear", "monotone", "same", "same_open",
-    "scale_of", "selected_whole", "selecting", "size", "smooth", "stepping", "value_of",
+    "bilinear", "counted", "counted_whole", "either", "exact", "far", "jump", "kinked", "linear", "monotone", "same",
+    "same_open", "scale_of", "selected_whole", "selecting", "size", "smooth", "stepping", "value_of",
 ]  # fmt: skip
