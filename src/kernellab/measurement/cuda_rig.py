@@ -15,7 +15,7 @@ from kernellab.measurement.gpu_baselines import GpuBaselines
 from kernellab.measurement.gpu_roofline import OWN_KERNELS, gpu_ceiling_elements, measure_gpu_ceilings
 from kernellab.measurement.rig import Runners
 from kernellab.measurement.roofline import Ceilings
-from kernellab.run.base import Runner
+from kernellab.run.base import Runner, WorkerFault
 from kernellab.run.cuda import CudaDevice
 from kernellab.run.device_arena import free_bytes
 from kernellab.tasks.crew import Crew
@@ -90,17 +90,25 @@ class CudaRig:
 
 
 class InTurn:
-    """So many runners, one after the other: those that are started, then new ones."""
+    """So many runners, one after the other: those that are started, then new ones. Each is ready when its turn comes."""
 
     def __init__(self, started: list[Runner], start: Callable[[], Runner], count: int) -> None:
         self._open, self._start, self._count = started, start, count
 
     def __iter__(self) -> Iterator[Runner]:
         for _ in range(self._count):
-            if not self._open:
-                self._open.append(self._start())
-            yield self._open[0]
+            yield self._next()
             self._open.pop(0).close()
+
+    def _next(self) -> Runner:
+        """One that was started beside the judge may not have had the memory: it is started again when the judge is done."""
+        if self._open:
+            try:
+                return self._open[0].ready()
+            except WorkerFault:
+                self._open.pop(0).close()
+        self._open.insert(0, self._start())
+        return self._open[0]
 
     def close(self) -> None:
         for runner in self._open:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kernellab.core.errors import EnvironmentFault
 from kernellab.measurement.base import SETS
 from kernellab.measurement.cuda_rig import SAMPLE_S, CudaRig, InTurn, pool_size
+from kernellab.run.base import WorkerFault
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.spec import Dims
 
@@ -97,7 +98,12 @@ def test_at_every_timed_shape_all_slots_are_checked(name: str, rig: CudaRig) -> 
 
 class Counted:
     def __init__(self, number: int) -> None:
-        self.number, self.closed = number, False
+        self.number, self.closed, self.starts = number, False, True
+
+    def ready(self) -> Any:
+        if not self.starts:
+            raise WorkerFault("crash", "does not start: out of memory")
+        return self
 
     def close(self) -> None:
         self.closed = True
@@ -119,4 +125,29 @@ def test_runners_come_one_after_the_other_and_none_is_left_open(started: int) ->
             break
     turns.close()
     assert len(made) == (started or 2)
+    assert all(r.closed for r in made)
+
+
+def test_one_that_had_no_memory_beside_the_judge_is_started_again() -> None:
+    made: list[Counted] = []
+
+    def start() -> Any:
+        made.append(Counted(len(made)))
+        return made[-1]
+
+    turns = InTurn([start(), start()], start, 3)
+    made[1].starts = False
+    assert [runner.number for runner in turns] == [0, 2, 3]
+    assert all(r.closed for r in made)
+
+
+def test_one_that_does_not_start_by_itself_either_says_so() -> None:
+    class Broken(Counted):
+        def ready(self) -> Any:
+            raise WorkerFault("crash", "does not start: out of memory")
+
+    made = [Broken(0), Broken(1)]
+    for runner in InTurn([made[0]], lambda: made[1], 1):
+        with pytest.raises(WorkerFault, match="out of memory"):
+            runner.ready()
     assert all(r.closed for r in made)
