@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,6 +106,12 @@ def run(
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Each problem's backward too; the report scores the two together.")
     ] = False,
+    texts: Annotated[
+        bool,
+        typer.Option(
+            help="Keep the problems' text in their records: exports need it, others may have the rights to it."
+        ),
+    ] = True,
     eval_mode: EvalMode = False,
     precision: Contract = None,
     effort: Effort = None,
@@ -134,7 +141,7 @@ def run(
     given = candidates_in(candidates, list(found.problems), known) if candidates else {}
     flags = {"effort": effort, "trials": trials, "device": device, "threads": threads, "compiler": compiler,
              "sandbox": sandbox}  # fmt: skip
-    wishes = module_wishes(eval_mode, precision or "") or AS_IT_IS
+    wishes = replace(module_wishes(eval_mode, precision or "") or AS_IT_IS, keep_text=texts)
     asked = SuiteRequest(_settled(load_settings(flags)), wishes, budget_s, pairs, given)
     folder = out or default_folder(f"suite-{found.name}")
     outcome = watch(as_json, lambda listener: run_suite(found, asked, folder, listener), track, events)

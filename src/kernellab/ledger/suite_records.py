@@ -37,7 +37,7 @@ class SuiteItem(EntryRecord):
 
 class SuitePlan(EntryRecord):
     """What was asked for. `path`: the folder of the problems, "" for a suite that has a name. `pairs`: with backwards.
-    `drawn`: how the tasks were drawn, where they are a sample."""
+    `drawn`: how the tasks were drawn, where they are a sample. `texts`: whether records hold the problems' own text."""
 
     version: int = VERSION
     suite: str
@@ -48,6 +48,7 @@ class SuitePlan(EntryRecord):
     budget_s: float = 0.0
     pairs: bool = False
     drawn: str = ""
+    texts: bool = True
     tasks: list[SuiteItem]
 
 

@@ -49,6 +49,7 @@ def check_job(problem: Problem, device: str, wishes: Wishes, keep: Path | None, 
     return {
         "job": "check", "problem": plain(problem), "device": device, "eval_mode": wishes.eval_mode,
         "precision": wishes.precision, "keep": str(keep) if keep else "", "like": like,
+        "texts": wishes.keep_text,
     }  # fmt: skip
 
 

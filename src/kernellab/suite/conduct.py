@@ -86,6 +86,7 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
     plan = SuitePlan(
         version=VERSION, suite=suite.name, path=suite.path, device=asked.settings.device, eval_mode=asked.wishes.eval_mode,
         precision=asked.wishes.precision, budget_s=asked.budget_s, pairs=asked.pairs, drawn=suite.drawn,
+        texts=asked.wishes.keep_text,
         tasks=[_item(names, p, asked.candidates.get(p.name, ())) for p in suite.problems],
     )  # fmt: skip
     if (folder / LEDGER_FILE).exists():
@@ -165,6 +166,7 @@ def _refuse_other_terms(known: SuiteFolder, plan: SuitePlan, settings: Settings)
         f"--device {then.device}": then.device != plan.device,
         "other settings": begun != settings,
         "another mode or contract": (then.eval_mode, then.precision) != (plan.eval_mode, plan.precision),
+        "the problems' texts kept" if then.texts else "the problems' texts left out": then.texts != plan.texts,
     }
     if terms := [words for words, other in differs.items() if other]:
         raise UsageError(
@@ -269,8 +271,9 @@ class _Conduct:
 
     def _check_job(self, item: SuiteItem, problem: Problem) -> dict[str, Any]:
         like = self._checks.get(item.backward_of)
+        wishes = Wishes(self._plan.eval_mode, self._plan.precision, keep_text=self._plan.texts)
         return check_job(
-            problem, self._plan.device, Wishes(self._plan.eval_mode, self._plan.precision), self._known.folder / RECORDS,
+            problem, self._plan.device, wishes, self._known.folder / RECORDS,
             like=self._record(like) if like is not None and like.record and self._kept(like) else "",
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_a_check_that_was_begun_is_the_one_that_is_answered(home: Path, tmp_path
         assert Path(record).is_file()
         assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"  # nothing was begun
         beside.begin(jobs["2_sorted"])  # and nobody waits for it
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_records_hold_the_problems_text_or_leave_it_out(kept: bool, home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    folder = write(tmp_path / "few", "2_sorted")
+    (problem,) = find_suite(path=str(folder)).problems
+    with Worker({"folders": []}) as worker:
+        found, record = judged(worker, problem, "cpu", replace(AS_IT_IS, keep_text=kept), tmp_path)
+    assert found.is_a == "ok"
+    assert (b"def forward" in Path(record).read_bytes()) == kept
 
 
 def test_a_worker_that_is_lost_beside_costs_one_problem(home: Path, tmp_path: Path) -> None:

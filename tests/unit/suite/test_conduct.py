@@ -22,6 +22,7 @@ from kernellab.report.audit import audit
 from kernellab.suite.audit import audit_suite
 from kernellab.suite.conduct import SuiteOutcome, SuiteRequest, resume_suite, run_suite
 from kernellab.suite.folder import SuiteFolder
+from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.suites.finding import find_suite
 
 pytestmark = pytest.mark.backend_c
@@ -67,6 +68,7 @@ def test_other_terms_need_another_folder(ran: SuiteOutcome, problems: Path, requ
         (find_suite(path=str(problems), tasks="1"), request_for(), "other tasks"),
         (suite, SuiteRequest(SETTINGS), "other candidates"),
         (suite, replace(request_for(), settings=SETTINGS.model_copy(update={"trials": 9})), "other settings"),
+        (suite, replace(request_for(), wishes=Wishes(keep_text=False)), "the problems' texts kept"),
         (find_suite("lab", tasks="gemv-f32"), SuiteRequest(SETTINGS), "another suite, other tasks"),
     ]:
         with pytest.raises(UsageError, match=words):

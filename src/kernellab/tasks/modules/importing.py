@@ -138,9 +138,9 @@ def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -
 
 
 def source_of(problem: Problem, graph: GraphRecord, wishes: Wishes = AS_IT_IS) -> Source | None:
-    """The problem's text, if it has one and its forward pass is what was captured."""
+    """The problem's text, if it is to be kept, it has one and its forward pass is what was captured."""
     request = problem.request
-    if request.backward or (request.text is None and not os.path.isfile(request.file)):
+    if not wishes.keep_text or request.backward or (request.text is None and not os.path.isfile(request.file)):
         return None
     text = request.text if request.text is not None else read_text(request.file)
     return Source(text=text, name=graph.name, init=request.init, inputs=request.inputs,

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Wishes:
     """Its mode, the contract, shapes of their own, its backward.
 
-    `like`: the forward of a backward, whose shapes it is to have where they fit: the two are timed together.
+    `like`: the forward of a backward, whose shapes it is to have where they fit: the two are timed together. `keep_text`:
+    whether the record holds the module's own text, which others may not be free to pass on.
     """
 
     eval_mode: bool = False
@@ -21,6 +22,7 @@ class Wishes:
     shapes: ShapeGroups | None = None
     backward: bool = False
     like: ModuleRecord | None = None
+    keep_text: bool = True
 
 
 AS_IT_IS = Wishes()
