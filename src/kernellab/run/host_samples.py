@@ -206,8 +206,8 @@ class HostSamples:
 def stranger(values: Array, other: Array | None = None) -> Array:
     """Other contents that any honest code takes as well: about half of the elements are another call's, the ends stay.
 
-    `other`: what this input is in that call. Where there is none, or nothing else, floats are halved, which keeps their signs;
-    integers may be places in something, and stay. Of one or two elements all change.
+    `other`: what this input is in that call. Where there is none, or the same, floats are halved; integers may be places
+    in something, and stay. Of one or two elements all change.
     """
     found = values.reshape(-1).copy()
     if other is None or other.tobytes() == values.tobytes():
