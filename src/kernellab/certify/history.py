@@ -23,6 +23,7 @@ from typing import Literal
 from kernellab.certify.certificate import Certificate, write_whole
 from kernellab.certify.confirmed_trial import find_run, run_of
 from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.files import read_plain
 from kernellab.core.ids import canonical_json, digest
 from kernellab.core.records import Record, dump
 from kernellab.ledger.disk import read_fault
@@ -31,6 +32,7 @@ from kernellab.ledger.keys import default_key_path, load_or_create_key
 Decision = Literal["accept", "reject"]
 State = Literal["unreviewed", "rejected", "accepted", "promoted", "unknown"]
 REVIEWS = "reviews"
+_MOST_BYTES = 1 << 20
 
 
 class Review(Record):
@@ -164,7 +166,7 @@ def _read(places: Sequence[Path], certificate: Certificate) -> list[Review]:
     found: dict[str, Review] = {}
     for file in _files(places, trial):
         try:
-            made = Review.model_validate_json(file.read_bytes())
+            made = Review.model_validate_json(read_plain(file, _MOST_BYTES))
         except OSError as error:
             raise read_fault(file, error) from error
         except ValueError:

@@ -59,6 +59,7 @@ def main(fds: list[int]) -> int:
 def arguments(fds: list[int]) -> int:
     """Another entry: request, reply. What forward() gets: null for a tensor, else the value. Runs the problem alone."""
     request_fd, reply_fd = fds
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.getcwd()  # torch makes it on the way to a random integer on "meta"
     request = Request(**json.loads(os.pread(request_fd, os.fstat(request_fd).st_size, 0)))
     module = import_file(request.file, request.text)
     with any_device("meta"):

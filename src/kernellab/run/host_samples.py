@@ -2,7 +2,8 @@
 
 The second pass of a verdict (`steady`) is made harder than for machine code, which is compared by its static memory: a
 process's heap cannot be. Its calls are first made on the same buffers with other contents, so that whatever is remembered
-by a pointer, or by a few elements that were left as they were, is the wrong thing.
+by a pointer, or by a few elements that were left as they were, is the wrong thing: answers, and what was made of one input
+on the way to them (places, masks, signs).
 """
 
 from __future__ import annotations
@@ -172,17 +173,26 @@ class HostSamples:
 
     def _strangers(self, process: _Process, calls: Sequence[int], timeout_s: float) -> None:
         """The calls once on other contents of their inputs; inputs and outputs are as before when it is done."""
-        inputs = [r for n in dict.fromkeys(calls) for r in self._calls[n].inputs]
+        numbers = list(dict.fromkeys(calls))
+        kept = {n: [taken for taken, _ in self._inputs.take_all(self._calls[n].inputs)] for n in numbers}
         outputs = self._regions(calls)
-        kept = [taken for taken, _ in self._inputs.take_all(inputs)]
         poison = [taken for taken, _ in self._outputs.take_all(outputs)]
-        for region, values in zip(inputs, kept, strict=True):
-            self._inputs.write(region, stranger(values))
+        for number in numbers:
+            others = kept.get(self._like(number, numbers), [None] * len(kept[number]))
+            for region, values, other in zip(self._calls[number].inputs, kept[number], others, strict=True):
+                self._inputs.write(region, stranger(values, other))
         self._clocked(process, calls, timeout_s)
-        for region, values in zip(inputs, kept, strict=True):
-            self._inputs.write(region, values)
+        for number in numbers:
+            for region, values in zip(self._calls[number].inputs, kept[number], strict=True):
+                self._inputs.write(region, values)
         for region, values in zip(outputs, poison, strict=True):
             self._outputs.write(region, values)
+
+    def _like(self, number: int, numbers: Sequence[int]) -> int:
+        """Another of these calls at the same shape, drawn in secret; -1 where there is none."""
+        dims = self._calls[number].dims
+        alike = [n for n in numbers if n != number and self._calls[n].dims == dims]
+        return secrets.choice(alike) if alike else -1
 
     def _regions(self, calls: Sequence[int]) -> list[Region]:
         return [r for n in dict.fromkeys(calls) for r in self._calls[n].outputs]
@@ -193,21 +203,26 @@ class HostSamples:
         return [int.from_bytes(bytes([_LEFTOVER] * size), "little") for size in sizes]
 
 
-def stranger(values: Array) -> Array:
-    """Other contents that any honest code takes as well: about half of the floats are halved, the ends left as they are.
+def stranger(values: Array, other: Array | None = None) -> Array:
+    """Other contents that any honest code takes as well: about half of the elements are another call's, the ends stay.
 
-    Integers may be places in something, and stay. Of one or two elements all change.
+    `other`: what this input is in that call. Where there is none, or the same, floats are halved; integers may be places
+    in something, and stay. Of one or two elements all change.
     """
-    if values.dtype.kind in "iub":
-        return values
     found = values.reshape(-1).copy()
+    if other is None or other.tobytes() == values.tobytes():
+        if values.dtype.kind in "iub":
+            return values
+        new = (found * found.dtype.type(0.5)).astype(found.dtype)
+    else:
+        new = other.reshape(-1)
     chosen = np.random.default_rng(secrets.randbits(64)).random(found.size) < 0.5
     if found.size > 2:
         chosen[0] = chosen[-1] = False
         chosen[found.size // 2] = True
     else:
         chosen[:] = True
-    found[chosen] = (found[chosen] * found.dtype.type(0.5)).astype(found.dtype)
+    found[chosen] = new[chosen]
     return found.reshape(values.shape)
 
 

@@ -125,7 +125,8 @@ def draw_inputs(
 ) -> list[Array]:  # fmt: skip
     """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype.
 
-    `plain`: with nothing planted, for timed calls, whose inputs are new in every element.
+    `plain`: with nothing planted: for timed calls, whose inputs are new in every element, and for cases in which a kernel
+    must not find the planted values that it is right with alone.
     """
     draw = task.distributions[distribution]
     draw = _PLAIN.get(draw, draw) if plain else draw
@@ -158,6 +159,11 @@ def _large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 
 _PLAIN: dict[Draw, Draw] = {draw_normal: numbers, draw_offset: _offset, draw_heavy_tail: _heavy, draw_large: _large}
+
+
+def plain_distributions(task: Task) -> list[str]:
+    """Those that are drawn with nothing planted too."""
+    return [name for name, draw in task.distributions.items() if draw in _PLAIN]
 
 
 def _whole(rng: np.random.Generator, buffer: Buffer, dims: Dims, turn: int) -> Array:

@@ -14,7 +14,7 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Device, Memory, TensorMemory
 from kernellab.tasks.crew import Crew
-from kernellab.tasks.inputs import draw_inputs
+from kernellab.tasks.inputs import draw_inputs, plain_distributions
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Dims, Task, dims_label, elements
 from kernellab.verdict.answers import Answers, DeviceAnswers, HostAnswers, Taken
@@ -41,18 +41,21 @@ class _Made:
 
 @dataclass(frozen=True)
 class Case:
+    """`plain`: of its distribution with nothing planted. What is planted always would be a mark of judged inputs."""
+
     dims: Dims
     distribution: str
     group: str
+    plain: bool = False
 
     @property
     def label(self) -> str:
         shape = "held-out shape" if self.group == "held-out" else dims_label(self.dims)
-        return f"{shape}, {self.distribution}"
+        return f"{shape}, {self.distribution}{', plain' if self.plain else ''}"
 
 
 def screen_cases(task: Task, few: bool = False) -> list[Case]:
-    """Cheap and sharp: every edge shape under three distributions in rotation, the largest under all.
+    """Cheap and sharp: every edge shape under three distributions in rotation, the largest under all, and under all plain.
 
     `few`: the largest alone, where every shape may cost a compilation of its own.
     """
@@ -61,15 +64,24 @@ def screen_cases(task: Task, few: bool = False) -> list[Case]:
     cases = [Case(dims, names[(i + k) % len(names)], "edge") for i, dims in enumerate(shapes) for k in range(3)]
     largest = max(task.edge, key=task.least_bytes)
     cases += [Case(largest, name, "edge") for name in names]
-    return list({(dims_label(c.dims), c.distribution): c for c in cases}.values())
+    cases += [Case(largest, name, "edge", plain=True) for name in plain_distributions(task)]
+    return _once(cases)
 
 
 def full_cases(task: Task, dims: Dims) -> list[Case]:
     """Everything: every distribution at every shape that a claim rests on. A kernel that is right on the ordinary inputs
-    of its tuned shape and wrong on the others would be right nowhere else."""
+    of its tuned shape and wrong on the others would be right nowhere else.
+
+    A plain one at every shape, in rotation, and at the timed shape all but the first, which is timed."""
     groups = [*((d, "edge") for d in task.edge), *((d, "held-out") for d in task.held_out), (dims, "tune")]
     cases = [Case(d, name, group) for d, group in groups for name in task.distributions]
-    return list({(dims_label(c.dims), c.distribution): c for c in cases}.values())
+    plain = plain_distributions(task)
+    cases += [Case(d, plain[i % len(plain)], group, plain=True) for i, (d, group) in enumerate(groups[:-1]) if plain]
+    return _once([*cases, *(Case(dims, name, "tune", plain=True) for name in plain[1:] or plain)])
+
+
+def _once(cases: Sequence[Case]) -> list[Case]:
+    return list({(dims_label(c.dims), c.distribution, c.plain): c for c in cases}.values())
 
 
 def shapes_of(cases: Sequence[Case], dims: Dims) -> list[Dims]:
@@ -212,7 +224,7 @@ class CaseTable:
 
     def _made_here(self, number: int, entropy: list[int]) -> _Made:
         case = self.cases[number]
-        drawn = draw_inputs(self.task, case.dims, case.distribution, np.random.default_rng(entropy))
+        drawn = draw_inputs(self.task, case.dims, case.distribution, np.random.default_rng(entropy), case.plain)
         started = time.perf_counter()
         hands = self._crew.hands if self._crew is not None else None
         expected = expect(self.task, case.dims, drawn, workers=hands)

@@ -62,7 +62,9 @@ def examine(task: Task, seed: int = 0) -> Proof:
     drawn = []
     for number, case in enumerate(screen_cases(task)):
         rng = np.random.default_rng([seed, number])
-        inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, case.dims, case.distribution, rng))
+        inputs = _attempt(
+            task, "drawing inputs", partial(draw_inputs, task, case.dims, case.distribution, rng, case.plain)
+        )
         before = [a.copy() for a in inputs]
         expected = _attempt(task, "the reference", partial(expect, task, case.dims, inputs))
         drawn.append((case, inputs, expected))

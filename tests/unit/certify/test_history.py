@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from kernellab.certify.certificate import Certificate, write_certificate
 from kernellab.certify.history import REVIEWS, Decision, promote, read_history, review
-from kernellab.core.errors import LedgerFault, UsageError
+from kernellab.core.errors import EnvironmentFault, LedgerFault, UsageError
 from kernellab.ledger.keys import load_or_create_key
 
 
@@ -65,6 +66,10 @@ def test_a_changed_review_is_found(issued: tuple[Certificate, Path], copied: Pat
         read_history(path, certificate)
     file.write_text("{}")
     with pytest.raises(LedgerFault, match="cannot be read"):
+        read_history(path, certificate)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(EnvironmentFault, match="not a plain file"):
         read_history(path, certificate)
 
 

@@ -70,6 +70,21 @@ def test_other_contents_leave_the_ends_alone_and_change_the_middle(dtype: type) 
     assert set((found.astype(float) / values.astype(float)).reshape(-1)) == {0.5, 1.0}
 
 
-def test_single_numbers_change_and_integers_stay() -> None:
+def test_single_numbers_change_and_integers_without_others_stay() -> None:
     assert stranger(np.array([4.0])).tolist() == [2.0]
+    assert stranger(np.array([4.0]), np.array([-7.0])).tolist() == [-7.0]
     assert stranger(np.array([4, 5, 6])).tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_, np.float32, ml_dtypes.bfloat16])
+def test_other_contents_are_those_of_another_call_where_there_is_one(dtype: type) -> None:
+    values, other = np.zeros((5, 40), dtype), np.ones((5, 40), dtype)
+    found = stranger(values, other)
+    assert (found.dtype, found.shape) == (values.dtype, values.shape)
+    assert (found[0, 0], found[4, 39], found.reshape(-1)[100]) == (0, 0, 1)
+    assert 50 < np.count_nonzero(found) < 150
+
+
+def test_an_input_that_is_the_same_in_all_calls_is_halved() -> None:
+    values = np.full(12, 3.0, np.float32)
+    assert set(stranger(values, values.copy()).tolist()) == {1.5, 3.0}

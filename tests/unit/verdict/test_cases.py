@@ -9,7 +9,7 @@ import pytest
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.inputs import STANDARD
+from kernellab.tasks.inputs import STANDARD, plain_distributions
 from kernellab.tasks.spec import Task, dims_label
 from kernellab.verdict.answers import HostAnswers
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases
@@ -24,7 +24,7 @@ def test_screening_covers_every_edge_three_times_and_every_distribution_twice(na
         assert len({c.distribution for c in cases if c.dims == dims}) >= 3
     for distribution in task.distributions:
         assert sum(c.distribution == distribution for c in cases) >= 2
-    assert len({(dims_label(c.dims), c.distribution) for c in cases}) == len(cases)
+    assert len({(dims_label(c.dims), c.distribution, c.plain) for c in cases}) == len(cases)
 
 
 @pytest.mark.parametrize("count", [3, 4])
@@ -125,8 +125,28 @@ def test_a_devices_own_patience_sets_the_time_outs(double_task: Task, device: Cp
 
 def test_where_shapes_cost_compilations_screening_takes_the_largest_alone(double_task: Task) -> None:
     cases = screen_cases(double_task, few=True)
-    assert [c.dims for c in cases] == [{"N": 1025}] * len(STANDARD)
-    assert {c.distribution for c in cases} == set(STANDARD)
+    planted, plain = [c for c in cases if not c.plain], [c for c in cases if c.plain]
+    assert [c.dims for c in planted] == [{"N": 1025}] * len(STANDARD)
+    assert {c.distribution for c in planted} == set(STANDARD)
+    assert [(c.dims, c.distribution) for c in plain] == [({"N": 1025}, n) for n in plain_distributions(double_task)]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_planted_is_no_mark_of_judged_inputs(name: str) -> None:
+    task = TASKS[name]
+    cases = full_cases(task, task.tune[0])
+    plain = {c.distribution for c in cases if c.plain and c.dims == task.tune[0]}
+    assert plain == set(plain_distributions(task)[1:]), "the first one is timed"
+    for dims in (*task.edge, *task.held_out, task.tune[0]):
+        assert any(c.plain for c in cases if c.dims == dims)
+    assert not any(c.plain for c in cases[: sum(not c.plain for c in cases)]), "their numbers, so their inputs, stay"
+
+
+def test_a_plain_case_holds_nothing_that_was_planted(double_task: Task) -> None:
+    cases = [Case({"N": 4096}, "large", "edge", plain=plain) for plain in (False, True)]
+    with CaseTable(double_task, cases, bytes(32)) as table:
+        zeros = [np.count_nonzero(table.inputs.array(call.inputs[0]) == 0) for call in table.calls]
+    assert zeros[0] > 0 == zeros[1]
 
 
 def test_two_cases_of_a_table_never_share_inputs(double_task: Task) -> None:

@@ -97,9 +97,13 @@ class _Scan:
         self.notes: list[str] = []
         self.start = 0
         self.fence = ""
+        self.reasoned = 0
+        """Where the last reasoning ends."""
 
     def step(self, token: re.Match[str]) -> None:
         tag = (token["tag"] or "").lower()
+        if tag == "</think>" and self.state != "answer":
+            self.reasoned = token.end()
         if self.state == "think":
             if tag == "</think>":
                 self.thinks.append(self.text[self.start : token.start()])
@@ -140,7 +144,7 @@ def _parts(text: str, lone_code: bool = False) -> _Parts:
             raise _Bad("unclosed-code", "the code block in <answer> has no end: cut off?", text[scan.start :])
         scan.answers.append((scan.start, len(text)))
         scan.notes.append(_UNCLOSED)
-    outside = text.rpartition("</think>")[2]
+    outside = text[scan.reasoned :]
     if not scan.answers and lone_code and len(_blocks(outside)[0]) == 1:
         return _Parts(
             _clean("\n".join(t.strip("\n") for t in scan.thinks)), outside, (*scan.notes, "no <answer> marker")

@@ -101,6 +101,9 @@ LONG = C.replace('"""Twice', '"""' + "x" * MOST_CODE)
         (f"{FENCED}\nor\n{FENCED}", "no-answer", "no <answer>"),
         ("<!DOCTYPE html><html><body>502 Bad Gateway</body></html>", "no-answer", "HTML"),
         ("</answer>", "no-answer", "no <answer>"),
+        (f"<think>\n{FENCED}\n</think>\nI cannot.", "no-answer", "no <answer>"),
+        (f"<think>\n{FENCED}\n</THINK>\nI cannot.", "no-answer", "no <answer>"),
+        (f"musing\n{answer(FENCED)}</Think>\nI cannot.", "no-answer", "no <answer>"),
         (f"{answer(FENCED)}\n{answer(FENCED)}", "two-answers", "2 <answer>"),
         (f"<answer>\n<answer>\n{FENCED}\n</answer>", "two-answers", "inside"),
         (f"<think>hm\n{answer(FENCED)}", "unclosed-think", "</think>"),
@@ -174,6 +177,7 @@ def test_ten_megabytes_of_anything_take_no_time() -> None:
         (FENCED, "no <answer> marker"),
         (f"Here it is:\n{FENCED}\nIt is fast.", "no <answer> marker"),
         (f"<think>why</think>\n{FENCED}", "no <answer> marker"),
+        (f"<Think>why</THINK>\n{FENCED}", "no <answer> marker"),
         (f"<answer>\n{FENCED}\nand now", "no </answer> at the end"),
     ],
 )
