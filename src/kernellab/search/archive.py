@@ -39,6 +39,13 @@ class Archive:
         """Trials worth a confirmation, best first; then those that the machine was too busy to time."""
         return [*self.measured(task, dims), *(t for t in self.of(task, dims) if isinstance(t, UntimedTrial))]
 
+    def to_confirm(self, task: str, dims: Dims, most: int, threshold: float) -> list[MeasuredTrial | UntimedTrial]:
+        """The best, whatever it is: a search ends with a judgement. Behind it, in turn, those that win by their own figures:
+        the full judgement of one that does not would take as long again for nothing."""
+        best = self.promising(task, dims)
+        behind = [t for t in best[1:] if isinstance(t, UntimedTrial) or t.timing.speedup > threshold]
+        return [*best[:1], *behind][:most]
+
     def incumbent(self, task: str, dims: Dims) -> float:
         """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""
         best = self.measured(task, dims)

@@ -114,9 +114,7 @@ def conclude(run: ExperimentRun, stage: Stage) -> AnyResult:
     known = {c.trial: c for c in run.archive.confirmed(task, dims)}
     threshold = win_threshold(run.settings.win_floor, stage.calibration.noise_floor)
     confirmed: list[Confirmation] = []
-    for trial in run.archive.promising(task, dims)[: run.settings.profile.confirmations]:
-        if confirmed and isinstance(trial, MeasuredTrial) and trial.timing.speedup <= threshold:
-            break  # by its own figures it is no win either, and the full judgement of another takes as long again
+    for trial in run.archive.to_confirm(task, dims, run.settings.profile.confirmations, threshold):
         confirmed.append(known.get(trial.trial) or _confirm(run, stage, trial))
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):

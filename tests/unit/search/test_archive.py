@@ -13,6 +13,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
     Timing,
+    UntimedTrial,
 )
 from kernellab.search.archive import Archive
 from kernellab.tasks.spec import Dims
@@ -125,3 +126,17 @@ def test_confirmations_are_found_by_shape() -> None:
     archive = Archive(confirmations=[confirmation])
     assert archive.confirmed("t", LARGE) == [confirmation]
     assert archive.confirmed("t", SMALL) == []
+
+
+def test_the_best_is_confirmed_whatever_it_is_and_then_those_that_win_by_their_own_figures() -> None:
+    slow = [measured(n, speedup, low=low) for n, (speedup, low) in enumerate([(0.9, 0.8), (1.005, 0.99), (1.0, 0.95)])]
+    assert [t.trial for t in Archive(slow).to_confirm("t", LARGE, 3, 1.01)] == [1]
+    fast = [
+        measured(n, speedup, low=low)
+        for n, (speedup, low) in enumerate([(1.4, 1.2), (1.009, 1.0), (1.1, 1.1), (2, 1.9)])
+    ]
+    assert [t.trial for t in Archive(fast).to_confirm("t", LARGE, 3, 1.01)] == [3, 0, 2]
+    assert [t.trial for t in Archive(fast).to_confirm("t", LARGE, 2, 1.01)] == [3, 0]
+    untimed = UntimedTrial(**common(4, LARGE), artifact=artifact("u"), verdict=PASSED, inputs_seed="", reason="busy")
+    assert [t.trial for t in Archive([*slow, untimed]).to_confirm("t", LARGE, 3, 1.01)] == [1, 4]
+    assert Archive([]).to_confirm("t", LARGE, 3, 1.01) == []

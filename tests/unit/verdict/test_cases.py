@@ -128,7 +128,9 @@ def test_where_shapes_cost_compilations_screening_takes_the_largest_alone(double
     planted, plain = [c for c in cases if not c.plain], [c for c in cases if c.plain]
     assert [c.dims for c in planted] == [{"N": 1025}] * len(STANDARD)
     assert {c.distribution for c in planted} == set(STANDARD)
-    assert [(c.dims, c.distribution) for c in plain] == [({"N": 1025}, n) for n in plain_distributions(double_task)[-1:]]
+    assert [(c.dims, c.distribution) for c in plain] == [
+        ({"N": 1025}, n) for n in plain_distributions(double_task)[-1:]
+    ]
 
 
 @pytest.mark.parametrize("name", TASKS)
