@@ -141,3 +141,69 @@ def test_convolutions_both_ways(kind: Any, options: dict[str, int]) -> None:
     layer = kind(4, 6, 3, **options)
     record = captured(lambda x: layer(x), torch.rand(2, 4, 9, 8))
     agree(record, evaluated)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"stride": 2, "padding": 1},
+        {"dilation": 2, "padding": (2, 1)},
+        {"groups": 2},
+        {"stride": (1, 3), "groups": 2},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [nn.Conv2d, nn.ConvTranspose2d])
+def test_derivatives_of_convolutions_both_ways(kind: Any, options: dict[str, Any]) -> None:
+    layer = kind(4, 6, 3, **options)
+    x = torch.rand(2, 4, 9, 8)
+    others = [list(v) for v in (layer.stride, layer.padding, layer.dilation)]
+
+    class Derivatives(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = layer.weight
+
+        def forward(self, grad: Any, x: Any) -> Any:
+            rest = kind is nn.ConvTranspose2d, [0, 0], layer.groups, [True, True, True]
+            return torch.ops.aten.convolution_backward(grad, x, self.weight, [6], *others, *rest)
+
+    record = captured(Derivatives(), layer(x).detach(), x)
+    assert [n.op for n in record.nodes] == ["aten.convolution_backward.default"]
+    agree(record, evaluated)
+    agree(record, evaluated_apart)
+
+
+@pytest.mark.parametrize("options", [(3, 2, 1), (2, None, 0), ((3, 2), (2, 3), (1, 0))], ids=str)
+def test_derivatives_of_averages(options: tuple[Any, ...]) -> None:
+    size, stride, padding = ([v] if isinstance(v, int) else list(v or ()) for v in options)
+    x = torch.rand(2, 3, 9, 8)
+    made = torch.nn.functional.avg_pool2d(x, options[0], options[1], options[2])
+
+    def derivative(grad: Any, x: Any) -> Any:
+        return torch.ops.aten.avg_pool2d_backward(grad, x, size, stride, padding, False, True, None)
+
+    record = captured(derivative, made, x)
+    agree(record, evaluated)
+
+
+def test_the_derivative_of_an_average_that_is_cut_at_the_border_is_told() -> None:
+    x = torch.rand(2, 3, 9, 8)
+    made = torch.nn.functional.avg_pool2d(x, 3, 2, 1, count_include_pad=False)
+    record = captured(
+        lambda g, x: torch.ops.aten.avg_pool2d_backward(g, x, [3, 3], [2, 2], [1, 1], False, False, None), made, x
+    )
+    with pytest.raises(NotLowered, match="cut at the border"):
+        fuse(record, record.example, evaluated)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_in_either_mode(training: bool) -> None:
+    def normed(x: Any, weight: Any, bias: Any, mean: Any, var: Any) -> Any:
+        return torch.ops.aten.native_batch_norm(
+            x, weight, bias, None if training else mean, None if training else var, training, 0.1, 1e-5
+        )[0]
+
+    record = captured(normed, torch.rand(3, 4, 5, 2), *(torch.rand(4) for _ in range(4)))
+    agree(record, evaluated)

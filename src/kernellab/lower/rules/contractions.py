@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernellab.lower.axes import Index, Quotient, digits
@@ -82,25 +83,25 @@ def linear(site: Site) -> Value:
     return found if bias is None else add(found, apply("float", site.at(bias, [site.index[-1]])))
 
 
-def _spread(value: Any, count: int) -> list[int]:
+def spread(value: Any, count: int) -> list[int]:
     listed = list(value) if isinstance(value, list) else [value]
     return listed * count if len(listed) == 1 else listed
 
 
 def convolution(site: Site) -> Value:
     x, weight, bias, stride, padding, dilation, transposed, _, groups = (site.arg(i) for i in range(9))
-    found = (_transposed if transposed else _convolved)(site, x, weight, stride, padding, dilation, groups)
+    found = (transposed_convolved if transposed else convolved)(site, x, weight, stride, padding, dilation, groups)
     return found if bias is None else add(found, apply("float", site.at(bias, [site.index[1]])))
 
 
-def _convolved(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
+def convolved(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
     sample, channel, *where = site.index
     filters, inside, *window = site.shape_of(weight)
     own = site.shape_of(x)
-    group = _group(channel, filters, groups)
+    group = group_of(channel, filters, groups)
 
     def at(inner: list[Index]) -> Value:
-        steps = [_spread(v, len(where)) for v in (stride, dilation, padding)]
+        steps = [spread(v, len(where)) for v in (stride, dilation, padding)]
         places = [
             spot.times(Size.of(s)) + k.times(Size.of(d)).shifted(-Size.of(p))
             for spot, k, s, d, p in zip(where, inner[1:], *steps, strict=True)
@@ -112,7 +113,7 @@ def _convolved(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilat
     return over(site, "sum", [inside, *window], at, "k")
 
 
-def _group(channel: Index, filters: Size, groups: int) -> Index:
+def group_of(channel: Index, filters: Size, groups: int) -> Index:
     if groups == 1:
         return Index()
     each = filters.over(Size.of(groups))
@@ -121,48 +122,59 @@ def _group(channel: Index, filters: Size, groups: int) -> Index:
     return digits(channel, [Size.of(groups), each])[0]
 
 
-def _transposed(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
-    """Each output gathers from the inputs that reach it: where the distance is a multiple of the stride."""
+def transposed_convolved(
+    site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Value:
+    """Each output gathers from the inputs that reach it."""
     sample, channel, *where = site.index
     inside, filters, *window = site.shape_of(weight)
     own = site.shape_of(x)
     each = inside.over(Size.of(groups))
     if each is None:
         raise NotLowered("groups that do not divide the channels")
-    group = _group(channel, filters * Size.of(groups), groups)
+    group = group_of(channel, filters * Size.of(groups), groups)
     local = channel if groups == 1 else digits(channel, [Size.of(groups), filters])[1]
+    steps = [spread(v, len(where)) for v in (stride, dilation, padding)]
 
     def at(inner: list[Index]) -> Value:
-        places, bounds, hit = [], [], None
-        for at_, k, s, d, p, extent in zip(
-            where, inner[1:], *(_spread(v, len(where)) for v in (stride, dilation, padding)), own[2:], strict=True
-        ):
-            far = (at_ + k.times(Size.of(-d))).shifted(Size.of(p))
-            spot = far if s == 1 else Index.of(Quotient(far, Size.of(s)))
-            if s != 1:
-                exact = apply("eq", place(spot.times(Size.of(s))), place(far))
-                hit = exact if hit is None else apply("and", hit, exact)
-            places.append(spot)
-            bounds.append((spot, extent))
-        value = apply("float", site.at(x, [sample, group.times(each) + inner[0], *places]))
-        value = guard(tuple(bounds), value, number(0.0))
-        value = value if hit is None else apply("where", hit, value, number(0.0))
+        def read(places: list[Index]) -> Value:
+            return apply("float", site.at(x, [sample, group.times(each) + inner[0], *places]))
+
+        value = reached(where, inner[1:], steps, own[2:], read)
         return mul(value, apply("float", site.at(weight, [group.times(each) + inner[0], local, *inner[1:]])))
 
     return over(site, "sum", [each, *window], at, "k")
 
 
-def _window(site: Site, count: int, first: int) -> tuple[list[int], list[int], list[int]]:
-    size = _spread(site.arg(first, "kernel_size"), count)
-    stride = _spread(site.arg(first + 1, "stride") or size, count)
-    return size, stride, _spread(site.arg(first + 2, "padding", 0), count)
+def reached(
+    where: Sequence[Index], inner: Sequence[Index], steps: Sequence[Sequence[int]], extents: Sequence[Size],
+    read: Callable[[list[Index]], Value],
+) -> Value:  # fmt: skip
+    """What lies where a window's element `inner` reaches `where` from: strides, dilations and paddings lead to a place that
+    is there, or to nothing; to nothing where the distance is no multiple of the stride."""
+    places, hit = [], None
+    for at, k, s, d, p in zip(where, inner, *steps, strict=True):
+        far = (at + k.times(Size.of(-d))).shifted(Size.of(p))
+        spot = far if s == 1 else Index.of(Quotient(far, Size.of(s)))
+        if s != 1:
+            exact = apply("eq", place(spot.times(Size.of(s))), place(far))
+            hit = exact if hit is None else apply("and", hit, exact)
+        places.append(spot)
+    value = guard(tuple(zip(places, extents, strict=True)), read(places), number(0.0))
+    return value if hit is None else apply("where", hit, value, number(0.0))
+
+
+def windows(site: Site, count: int, first: int) -> tuple[list[int], list[int], list[int]]:
+    size = spread(site.arg(first, "kernel_size"), count)
+    stride = spread(site.arg(first + 1, "stride") or size, count)
+    return size, stride, spread(site.arg(first + 2, "padding", 0), count)
 
 
 def average_pool(site: Site) -> Value:
     source = site.arg(0)
     own = site.shape_of(source)
     count = len(own) - 2 if site.node.op.split(".")[1][8] != "1" else 1
-    size, stride, padding = _window(site, count, 1)
+    size, stride, padding = windows(site, count, 1)
     ceil, include, divisor = (
         site.arg(4, "ceil_mode", False),
         site.arg(5, "count_include_pad", True),
@@ -204,8 +216,8 @@ def max_pool(site: Site) -> Value:
         raise NotLowered("the places that max pooling hands on")
     own = site.shape_of(source)
     count = int(site.node.op.split(".")[1][8])
-    size, stride, padding = _window(site, count, 1)
-    dilation = _spread(site.arg(4, "dilation", 1), count)
+    size, stride, padding = windows(site, count, 1)
+    dilation = spread(site.arg(4, "dilation", 1), count)
     outer, where = list(site.index[:-count]), site.index[-count:]
 
     def at(inner: list[Index]) -> Value:

@@ -204,9 +204,9 @@ def group_norm(site: Site) -> Value:
     return _normalised(site, [each, *site.shape_of(source)[2:]], at, eps, (weight, bias), [1])
 
 
-def batch_norm_given(site: Site) -> Value:
-    """With statistics that are inputs."""
-    source, weight, bias, mean, var, _, eps = (site.arg(i) for i in range(7))
+def batch_norm_given(site: Site, last: int = 6) -> Value:
+    """With statistics that are inputs. `last`: where what is added to the variance stands."""
+    source, weight, bias, mean, var, eps = (site.arg(i) for i in (0, 1, 2, 3, 4, last))
     if site.part:
         raise NotLowered("statistics that batch norm hands on")
     channel = [site.index[1]]
@@ -223,6 +223,10 @@ def batch_norm(site: Site) -> Value:
     channel = site.index[0] if site.part else site.index[1]
     at = _floats(site, [None, channel, *(None for _ in own[2:])])
     return _normalised(site, [own[0], *own[2:]], at, eps, (weight, bias), [1])
+
+
+def batch_norm_either(site: Site) -> Value:
+    return batch_norm(site) if site.arg(5) else batch_norm_given(site, 7)
 
 
 def rms_norm(site: Site) -> Value:
@@ -302,7 +306,7 @@ RULES: dict[str, Rule] = {
     "any": any_all("max"), "all": any_all("min"),
     "native_layer_norm": layer_norm, "native_group_norm": group_norm, "_fused_rms_norm": rms_norm,
     "_native_batch_norm_legit_no_training": batch_norm_given, "_native_batch_norm_legit": batch_norm,
-    "_native_batch_norm_legit_functional": batch_norm,
+    "_native_batch_norm_legit_functional": batch_norm, "native_batch_norm": batch_norm_either,
     "_softmax": softmax, "_log_softmax": log_softmax, "logsumexp": logsumexp,
     "cumsum": cumulative("sum"), "cumprod": cumulative("prod"), "cummax": cumulative("max"), "cummin": cumulative("min"),
 }  # fmt: skip

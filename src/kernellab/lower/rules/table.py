@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 
-from kernellab.lower.rules import contractions, images, layout, numbers, pointwise, reductions, scatters, sorts
+from kernellab.lower.rules import (
+    contractions,
+    gradients,
+    images,
+    layout,
+    numbers,
+    pointwise,
+    reductions,
+    scatters,
+    sorts,
+)
 from kernellab.lower.site import Rule
 
 
 @cache
 def table() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
-    for file in (pointwise, numbers, layout, reductions, contractions, images, scatters, sorts):
+    for file in (pointwise, numbers, layout, reductions, contractions, gradients, images, scatters, sorts):
         if twice := rules.keys() & file.RULES.keys():
             raise ValueError(f"two rules for {sorted(twice)}")
         rules |= file.RULES
