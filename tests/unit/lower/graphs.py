@@ -92,6 +92,18 @@ def attended(q: Any, k: Any, v: Any) -> Any:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+def convolved_back(x: Any, weight: Any) -> Any:
+    steps = [2, 1], [1, 0], [1, 1], False, [0, 0], 1
+    grad = torch.ops.aten.convolution(x, weight, None, *steps).relu()
+    return torch.ops.aten.convolution_backward(grad, x, weight, [4], *steps, [True] * 3)
+
+
+def pooled_back(x: Any) -> Any:
+    window = [3, 2], [2, 2], [1, 0], [1, 1], False
+    largest, places = torch.ops.aten.max_pool2d_with_indices(x, *window)
+    return torch.ops.aten.max_pool2d_with_indices_backward(largest * 0.5, x, *window, places)
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "summed": (summed, ((7, 100),)),
@@ -100,6 +112,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "counted": (counted, ((5, 24),)), "sent_rows": (sent_rows, ((9, 21),)), "resized": (resized, ((2, 3, 6, 5),)),
     "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
+    "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

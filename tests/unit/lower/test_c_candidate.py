@@ -22,6 +22,7 @@ FORMS = {
     "sent_rows": ["send", "nest", "lanes", "send_recomputed"],
     "attended": ["tile", "row", "nest", "lanes", "tile_stored"], "running": ["nest", "lanes"],
     "running_down": ["nest", "lanes"], "summed": ["nest", "lanes", "nest_stored"],
+    "convolved_back": ["nest", "lanes"], "pooled_back": ["nest", "lanes"],
 }  # fmt: skip
 """In which ways, and which other plans there are; `nest` alone elsewhere."""
 

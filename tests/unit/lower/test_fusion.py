@@ -207,3 +207,20 @@ def test_batch_norm_in_either_mode(training: bool) -> None:
 
     record = captured(normed, torch.rand(3, 4, 5, 2), *(torch.rand(4) for _ in range(4)))
     agree(record, evaluated)
+
+
+@pytest.mark.parametrize("window", [(3, 2, 1, 1), (2, 2, 0, 1), (2, 1, 0, 2)], ids=str)
+def test_maxima_with_their_places_and_derivatives(window: tuple[int, ...]) -> None:
+    given = [[n, n] for n in window]
+
+    def places(x: Any) -> Any:
+        return torch.ops.aten.max_pool2d_with_indices(x, *given)
+
+    def derivative(grad: Any, x: Any) -> Any:
+        return torch.ops.aten.max_pool2d_with_indices_backward(grad, x, *given, False, places(x)[1])
+
+    x = torch.rand(2, 3, 9, 8)
+    agree(captured(places, x), evaluated)
+    record = captured(derivative, places(x)[0], x)
+    agree(record, evaluated)
+    agree(record, evaluated_apart)

@@ -35,6 +35,11 @@ FORMS = {
         "flat_recomputed", "product_tile_recomputed2", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop",
         "row", "row_loop", "flat",
     ],
+    "convolved_back": [
+        "flat_recomputed", "product_tile", "product_tile_loop", "product_row", "product_row_loop", "product_flat", "packed", "tile", "tile_loop", "row", "row_loop",
+        "flat",
+    ],
+    "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 INTERPRETED = """

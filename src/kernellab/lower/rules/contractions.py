@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -212,8 +213,6 @@ def average_pool(site: Site) -> Value:
 
 def max_pool(site: Site) -> Value:
     source = site.arg(0)
-    if site.part:
-        raise NotLowered("the places that max pooling hands on")
     own = site.shape_of(source)
     count = int(site.node.op.split(".")[1][8])
     size, stride, padding = windows(site, count, 1)
@@ -228,7 +227,31 @@ def max_pool(site: Site) -> Value:
         inside = tuple(zip(places, own[-count:], strict=True))
         return guard(inside, site.at(source, [*outer, *places]), number(float("-inf")))
 
-    return over(site, "max", [Size.of(s) for s in size], at, "k")
+    extents = [Size.of(s) for s in size]
+    if site.part == 0:
+        return over(site, "max", extents, at, "k")
+    found = over(site, "argmax", extents, at, "k")
+    return _place_of(
+        found,
+        size,
+        [i.times(Size.of(s)).shifted(Size.of(-p)) for i, s, p in zip(where, stride, padding, strict=True)],
+        dilation,
+        own[-count:],
+    )
+
+
+def _place_of(
+    found: Value, size: Sequence[int], first: Sequence[Index], dilation: Sequence[int], extents: Sequence[Size]
+) -> Value:
+    """Where in its plane the element of a window lies that is the so-and-so-many'th of it."""
+    whole = None
+    for dim, (begin, d, extent) in enumerate(zip(first, dilation, extents, strict=True)):
+        behind = math.prod(size[dim + 1 :])
+        own = apply("rem", apply("quot", found, number(behind)), number(size[dim]))
+        here = apply("add", place(begin), apply("mul", own, number(d)))
+        whole = here if whole is None else apply("add", apply("mul", whole, place(Index.of(extent))), here)
+    assert whole is not None
+    return whole
 
 
 def distance(site: Site) -> Value:

@@ -1,4 +1,4 @@
-"""Derivatives that stay whole in a captured backward pass: of convolutions and of average pooling."""
+"""Derivatives that stay whole in a captured backward pass: of convolutions and of pooling."""
 
 from __future__ import annotations
 
@@ -73,7 +73,29 @@ def average_pool_backward(site: Site) -> Value:
     return div(over(site, "sum", extents, at, "k"), whole)
 
 
+def max_pool_backward(site: Site) -> Value:
+    """Each input gathers from the windows whose largest element it was."""
+    grad, source, found = site.arg(0), site.arg(1), site.arg(7)
+    count = int(site.node.op.split(".")[1][8])
+    size, stride, padding = windows(site, count, 2)
+    dilation = spread(site.arg(5), count)
+    outer, where = list(site.index[:-count]), site.index[-count:]
+    own = where[0]
+    for index, extent in zip(where[1:], site.shape_of(source)[-count + 1 :], strict=True):
+        own = own.times(extent) + index
+
+    def at(inner: list[Index]) -> Value:
+        def read(places: list[Index]) -> Value:
+            chosen = apply("eq", site.at(found, [*outer, *places]), place(own))
+            return apply("where", chosen, apply("float", site.at(grad, [*outer, *places])), number(0.0))
+
+        return reached(where, inner, (stride, dilation, padding), site.shape_of(grad)[-count:], read)
+
+    return over(site, "sum", [Size.of(s) for s in size], at, "k")
+
+
 RULES: dict[str, Rule] = {
     "convolution_backward": convolution_backward,
     "avg_pool2d_backward": average_pool_backward, "avg_pool3d_backward": average_pool_backward,
+    "max_pool2d_with_indices_backward": max_pool_backward, "max_pool3d_with_indices_backward": max_pool_backward,
 }  # fmt: skip
