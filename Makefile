@@ -4,6 +4,9 @@
 demo: setup
 	.venv/bin/klab demo
 
+# What Python compiles is kept: each worker imports the same tests, and hundreds of processes the same package.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two tests at a time, and no worker idle at the end: kernels are timed in pairs, so a busy second core costs tests time, not their outcome.
 WORKERS ?= 2
 

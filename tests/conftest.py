@@ -103,12 +103,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
-    """Of each test marked sample(N): all but N of its cases. The seed draws them, the same ones in every worker, and the same
-    ones for all tests that say `of` what they are a sample."""
+    """Of each test marked sample(N): all but N of its cases; N for every value of the parameter that it names as `each`. The
+    seed draws them, the same ones in every worker, and the same ones for all tests that say `of` what they are a sample."""
     tables: dict[str, list[pytest.Function]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("sample"):
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if isinstance(item, pytest.Function) and (found := item.get_closest_marker("sample")):
+            each = found.kwargs.get("each")
+            part = f" {item.callspec.params[each]}" if each else ""
+            tables.setdefault(item.nodeid.partition("[")[0] + part, []).append(item)
     left: set[pytest.Item] = set()
     for name, cases in tables.items():
         mark = next(cases[0].iter_markers("sample"))

@@ -16,7 +16,7 @@ from .command import Klab
 from .conftest import CANDIDATES, KERNEL, TASK, candidate
 
 pytestmark = pytest.mark.backend_c
-SAMPLE = 6
+SAMPLE = 3
 REMEMBERS = candidate(
     "#include <string.h>\nstatic float kept[8192]; static long size;\n"
     "void cube(const float *x, float *y, long n) {"

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.captured import captured
+
+from kernellab.tasks.modules.importing import Importer
 
 from .command import Klab
 
@@ -140,13 +143,17 @@ void soft(const float *x, const float *m, float *y, long r, long c) {
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ESCAPES)
-def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(klab: Klab, tmp_path: Path, name: str) -> None:
+def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
+    klab: Klab, importer: Importer, tmp_path: Path, name: str
+) -> None:
+    """The module is captured once for both."""
     found = ESCAPES[name]
     (tmp_path / "net.py").write_text(_HEAD + found.module)
+    record = captured(importer, f"{tmp_path / 'net.py'}:Model", tmp_path)
     assert found.honest in found.source
     for which, code in (("honest", 0), ("cheat", 4)):
         source = found.source if code == 0 else found.source.replace(found.honest, found.cheat)
         (tmp_path / f"{which}.py").write_text(f'SOURCE = r"""{source}"""\n{found.launch}')
-        options = ("--task", f"{tmp_path / 'net.py'}:Model", "--device", "cpu", "--out", tmp_path / which, "--json")
+        options = ("--task", record, "--device", "cpu", "--out", tmp_path / which, "--json")
         done = klab("verify", tmp_path / f"{which}.py", *options)
         assert done.code == code, (which, done.out, done.err)

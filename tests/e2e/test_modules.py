@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.captured import captured
+
+from kernellab.tasks.modules.importing import Importer
 
 from .command import Klab
 
@@ -71,10 +74,11 @@ def test_a_module_gets_kernels_from_its_graph(klab: Klab, tmp_path: Path) -> Non
     assert "generated from its graph" in klab("show", run, "--trial", 0, "--json").out
 
 
-def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, tmp_path: Path) -> None:
+def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, importer: Importer, tmp_path: Path) -> None:
     module = tmp_path / "net.py"
     module.write_text(_MODULE.replace("return x * self.gain", "return torch.lgamma(x.abs() + 1) * self.gain"))
-    done = klab("run", f"{module}:Model", "--device", "cpu", "--out", tmp_path / "run", "--json")
+    record = captured(importer, f"{module}:Model", tmp_path)
+    done = klab("run", record, "--device", "cpu", "--out", tmp_path / "run", "--json")
     done.failed(2, "none can be generated: there is no rule for aten.lgamma", "--candidate FILE")
     assert not (tmp_path / "run").exists()
 

@@ -53,7 +53,7 @@ class CWriter:
         loads = [v for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)]
         read = list(dict.fromkeys(v.tensor for v in loads if v.tensor not in made))
         body = self._tile() if self._lane else self._nest()
-        sizes = tuple(sorted({n for n in re.findall(r"[A-Za-z_]\w*", body) if n in self._symbols()}))
+        sizes = tuple(sorted(self._symbols().intersection(re.findall(r"[A-Za-z_]\w*", body))))
         params = [f"const {TYPES[self._tensors[t].dtype]} *restrict {t}" for t in read]
         params += [f"{TYPES[self._tensors[t].dtype]} *restrict {t}" for t in made]
         params += [f"long {s}" for s in sizes]

@@ -69,8 +69,7 @@ class Size:
     @property
     def symbols(self) -> set[str]:
         """Names; of the symbols that stand for other arithmetic, the names in that."""
-        atoms = {a for monomial, _ in self._terms for a in monomial}
-        return {n.id for a in atoms for n in ast.walk(ast.parse(a, mode="eval")) if isinstance(n, ast.Name)} - _CALLS
+        return {name for monomial, _ in self._terms for atom in monomial for name in _names(atom)}
 
     def over(self, other: Size) -> Size | None:
         """The quotient where the division leaves nothing, by something that is one term."""
@@ -122,6 +121,12 @@ class Size:
 
 _CALLS = {"min", "max", "abs", "int", "float", "floor", "ceil", "sqrt"}
 ZERO, ONE = Size({}), Size({(): 1})
+
+
+@lru_cache(maxsize=4096)
+def _names(atom: str) -> frozenset[str]:
+    found = {n.id for n in ast.walk(ast.parse(atom, mode="eval")) if isinstance(n, ast.Name)}
+    return frozenset(found - _CALLS)
 
 
 def times_text(sizes: Iterable[Size]) -> str:

@@ -42,14 +42,13 @@ def get_inputs():
 '''
 
 
-def record_of(text: str, name: str) -> ModuleRecord:
-    with Importer([]) as importer:
-        return importer.import_problem(Problem(Request("/nowhere/net.py", name, text=text), "net"))
+def record_of(importer: Importer, text: str, name: str) -> ModuleRecord:
+    return importer.import_problem(Problem(Request("/nowhere/net.py", name, text=text), "net"))
 
 
 @pytest.fixture(scope="module")
-def of_class() -> ModuleRecord:
-    return record_of(_CLASS, "Model")
+def of_class(importer: Importer) -> ModuleRecord:
+    return record_of(importer, _CLASS, "Model")
 
 
 def with_source(record: ModuleRecord, source: Source | None) -> ModuleRecord:
@@ -70,10 +69,10 @@ def test_a_class_has_another_name_and_nothing_else_is_changed(of_class: ModuleRe
     assert "_Problem" in ran(section)
 
 
-def test_a_function_gets_a_class_around_it() -> None:
+def test_a_function_gets_a_class_around_it(importer: Importer) -> None:
     import torch
 
-    section = section_of_module(record_of(_FUNCTION, "twice"))
+    section = section_of_module(record_of(importer, _FUNCTION, "twice"))
     made = ran(section)["_Problem"]()  # type: ignore[operator]
     assert torch.equal(made(torch.ones(2)), 2 * torch.ones(2))
 

@@ -113,10 +113,9 @@ def test_a_gpu_kernel_is_a_solution_that_answers_on_a_cpu_by_its_expression(
     assert done.returncode == 0, done.stderr
 
 
-def test_single_numbers_booleans_and_sizes_that_cannot_vary(promoted: Path) -> None:
-    with Importer([]) as importer:
-        problem = Problem(Request("/nowhere/net.py", "Model", text=_FIXED), "net")
-        record = importer.import_problem(problem, Wishes(eval_mode=True))
+def test_single_numbers_booleans_and_sizes_that_cannot_vary(importer: Importer, promoted: Path) -> None:
+    problem = Problem(Request("/nowhere/net.py", "Model", text=_FIXED), "net")
+    record = importer.import_problem(problem, Wishes(eval_mode=True))
     order = replace(take_order([promoted]), task=module_task(record), module=record)
     facts = solution_facts(order, Interface(order.task), section_of_module(record))
     assert facts["state"] == "(attrgetter('keep'), attrgetter('much'), None,)"

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.captured import captured
 
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.records import Timing
@@ -16,6 +17,7 @@ from kernellab.measurement.host_rig import HostRig
 from kernellab.run.host import HostDevice
 from kernellab.sandbox.tiers import open_sandbox
 from kernellab.targets.base import platform
+from kernellab.tasks.modules.importing import Importer
 
 pytest.importorskip("torch")
 PROBLEM = """
@@ -102,28 +104,30 @@ def test_what_is_no_module_is_refused(own_home: None) -> None:
         SolutionJudge(SETTINGS, "softmax", [])
 
 
-def test_a_large_constant_in_the_problems_code_is_refused_in_words(folder: Path) -> None:
+def test_a_large_constant_in_the_problems_code_is_refused_in_words(importer: Importer, folder: Path) -> None:
     text = PROBLEM.replace("def forward", "table = torch.rand(32, 32)\n    def forward").replace(
         "relu(x)", "relu(x @ self.table)"
     )
     (folder / "constant.py").write_text(text)
     with pytest.raises(TaskRefused, match="large tensor in its code"):
-        SolutionJudge(SETTINGS, f"{folder / 'constant.py'}:Model", [])
+        SolutionJudge(SETTINGS, captured(importer, f"{folder / 'constant.py'}:Model", folder), [])
 
 
-def test_what_passes_is_told_with_what_the_problem_cannot_show(folder: Path) -> None:
+def test_what_passes_is_told_with_what_the_problem_cannot_show(importer: Importer, folder: Path) -> None:
     (folder / "far.py").write_text(PROBLEM.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
     (folder / "far_new.py").write_text(HONEST.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
-    with SolutionJudge(SETTINGS, f"{folder / 'far.py'}:Model", [str(folder)]) as opened:
+    record = captured(importer, f"{folder / 'far.py'}:Model", folder)
+    with SolutionJudge(SETTINGS, record, [str(folder)]) as opened:
         found = opened.judge(folder / "far_new.py")
     assert found.status == "passed"
     assert any("TF32 inputs" in remark for remark in found.remarks)
     assert found.data()["remarks"] == list(found.remarks)
 
 
-def test_nothing_passes_where_wrong_kernels_would(folder: Path) -> None:
+def test_nothing_passes_where_wrong_kernels_would(importer: Importer, folder: Path) -> None:
     (folder / "nothing.py").write_text(PROBLEM.replace("torch.relu(x)", "torch.relu(torch.tanh(x) - 2)"))
     (folder / "nothing_new.py").write_text(HONEST.replace("torch.relu(x)", "torch.zeros_like(x)"))
-    with SolutionJudge(SETTINGS, f"{folder / 'nothing.py'}:Model", [str(folder)]) as opened:
+    record = captured(importer, f"{folder / 'nothing.py'}:Model", folder)
+    with SolutionJudge(SETTINGS, record, [str(folder)]) as opened:
         with pytest.raises(TaskRefused, match=r"would pass|does not depend"):
             opened.judge(folder / "nothing_new.py")

@@ -111,9 +111,11 @@ class Grid:
         return tensor[tuple(np.asarray(p) for p in places)] if places else tensor[()]
 
     def _reduced(self, value: Reduce) -> Any:
+        """Only what is reduced over is spread out: an axis that the body does not depend on stays one long."""
         depth = len(self._order)
         self._order += value.axes
-        body = np.broadcast_to(self._value(value.body), self._whole())
+        body = self._value(value.body)
+        body = np.broadcast_to(body, np.broadcast_shapes(np.shape(body), (*[1] * depth, *self._whole()[depth:])))
         if value.how.startswith("arg"):
             body = body.reshape(*body.shape[:depth], -1)
             found = _REDUCE[value.how](body, axis=depth)

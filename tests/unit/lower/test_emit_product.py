@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from tests.unit.lower.conftest import Interpret
 from tests.unit.lower.products import ATTENTION, ONE_ROW, SUBJECTS, record_of
 from tests.unit.tasks.modules import graphs
 
@@ -49,10 +47,7 @@ def test_it_is_built_and_uses_tensor_cores(name: str, bench: Workbench) -> None:
 
 @pytest.mark.sample(5, of="products")
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_interpreted_it_is_right_at_awkward_sizes(name: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.unit.lower.interpreted", str(tmp_path), name],
-        env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    assert f"right {'attention' if name in ATTENTION else 'product'}" in done.stdout
+def test_interpreted_it_is_right_at_awkward_sizes(name: str, interpret: Interpret, tmp_path: Path) -> None:
+    right, failed = interpret("products", name, str(tmp_path))
+    assert not failed, (right, failed)
+    assert any(text.startswith("attention" if name in ATTENTION else "product") for text in right)

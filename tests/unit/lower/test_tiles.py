@@ -101,6 +101,7 @@ ODD: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.sample(1, each="name")
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize(
     "params", [{}, {"LANES": 12, "ROWS": 6}, {"LANES": 32, "ROWS": 8}], ids=["4x16", "6x12", "8x32"]

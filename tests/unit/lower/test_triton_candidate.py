@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from tests.unit.lower.conftest import Interpret
 from tests.unit.lower.graphs import SUBJECTS, record_of
 from tests.unit.tasks.modules import graphs
 
@@ -42,31 +41,6 @@ FORMS = {
     "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
-INTERPRETED = """
-import sys
-import numpy as np
-import torch
-from tests.unit.lower.graphs import record_of
-from kernellab.graph.evaluate import evaluate
-from kernellab.lower.candidates import written
-
-record = record_of(sys.argv[1])
-generator = torch.Generator().manual_seed(3)
-inputs = {i.name: torch.randn(i.type.shape(record.example), generator=generator) for i in record.inputs}
-wanted = evaluate(record, inputs)
-for found in written(record, "triton", record.example):
-    space = {"scratch": lambda shape, dtype="float32", zero=False: torch.full(shape, 99, dtype=getattr(torch, dtype))}
-    file = f"{sys.argv[2]}/{found.name}.py"
-    open(file, "w").write(found.text)  # the interpreter reads a kernel's lines from its file
-    exec(compile(found.text, file, "exec"), space)
-    parted = "PARTS" in space["SPACE"]  # a part is of 1,024 elements at least
-    small = {"BLOCK": 512 if parted else 16, "PIECE": 4, "LANES": 8, "PARTS": 3, "WARPS": 1}
-    outputs = [torch.full(tuple(w.shape) or (1,), float("nan")) for w in wanted]
-    space["launch"](*inputs.values(), *outputs, **{k: small[k] for k in space["SPACE"]})
-    for got, right in zip(outputs, wanted):
-        np.testing.assert_allclose(got.reshape(right.shape), right, rtol=2e-5, atol=2e-5)
-    print("right", found.name)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +65,10 @@ def test_every_form_is_built(name: str, bench: Workbench) -> None:
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in SUBJECTS if not any("product" in form for form in FORMS[n])])
-def test_interpreted_it_is_right(name: str, tmp_path: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERPRETED, name, str(tmp_path)], env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout.count("right") == len(FORMS[name]), done.stderr[-3000:]
+def test_interpreted_it_is_right(name: str, interpret: Interpret, tmp_path: Path) -> None:
+    right, failed = interpret("plain", name, str(tmp_path))
+    assert not failed, (right, failed)
+    assert len(right) == len(FORMS[name])
 
 
 @pytest.mark.parametrize(
