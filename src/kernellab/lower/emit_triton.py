@@ -50,7 +50,7 @@ class TritonWriter:
         self._uses = Counter(c for v in walk(*(s.value for s in self._stores)) for c in v.children())
         self._uses.update(s.value for s in self._stores)
         self._count = 0
-        self._wide: set[str] = set()
+        self._uneven: set[str] = set()
         """Conditions that hold for some elements of a block and not for others."""
 
     def kernel(self) -> KernelText:
@@ -202,7 +202,7 @@ class TritonWriter:
         where = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
         only = home.condition()
         mask = self._masked(value.free, only)
-        if not self._masked(value.free) and not self._wide.isdisjoint(only.split(" & ")):
+        if not self._masked(value.free) and not self._uneven.isdisjoint(only.split(" & ")):
             where = f"tl.where({only}, {where}, 0)"  # a mask for each element of a block needs as many places
         more = f", mask={mask}, other=0" if mask else ""
         dtype = self._tensors[value.tensor].dtype
@@ -221,7 +221,7 @@ class TritonWriter:
         inside = self._fresh("inside")
         home.add(f"{inside} = {' & '.join(tests)}")
         if self._masked(frozenset(axis for index, _ in value.bounds for axis in index.axes)):
-            self._wide.add(inside)
+            self._uneven.add(inside)
         branch, other = Scope(home, (), branch=True, only=inside), Scope(home, (), branch=True)
         found = f"tl.where({inside}, {self._text(value.body, branch)}, {self._text(value.other, other)})"
         home.lines += [*branch.lines, *other.lines]
