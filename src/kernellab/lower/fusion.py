@@ -103,6 +103,7 @@ class Planner:
         if len(record.nodes) > _MOST_NODES:
             raise NotLowered(f"a graph of {len(record.nodes)} operations; {_MOST_NODES} is the most so far")
         self.graph, self.sizes, self._model = Graph(record), sizes, model
+        record = self.graph.record
         self.needed = frozenset(k for k in self.graph.outputs if k[0] in self.graph.nodes) | _deep(record)
         self._order = {n.name: i for i, n in enumerate(record.nodes)}
         self._made: dict[Key, list[_Kernel]] = defaultdict(list)

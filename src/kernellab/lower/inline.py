@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kernellab.graph.record import GraphRecord, Ref, Special, TensorType
 from kernellab.lower.axes import Axis, Index, Refine, linear
+from kernellab.lower.distinct import distinct
 from kernellab.lower.rules.table import rule
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
@@ -38,10 +39,10 @@ def reductions_of(stores: Sequence[Store]) -> list[Reduce]:
 
 
 class Graph:
-    """A record, by name."""
+    """A record, by name; its outputs are tensors of their own."""
 
     def __init__(self, record: GraphRecord) -> None:
-        self.record = record
+        self.record = record = distinct(record)
         self.types = record.types
         self.nodes = {n.name: n for n in record.nodes}
         self.constants = {c.name: c for c in record.constants}

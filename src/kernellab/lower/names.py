@@ -46,8 +46,6 @@ class FusionNames:
         self._names: dict[str, str] = {}
         self.inputs = [self._new(i.name, taken) for i in record.inputs]
         keys = fusion.graph.outputs
-        if len(set(keys)) < len(keys) or any(k[0] not in fusion.graph.nodes for k in keys):
-            raise NotLowered("an output that is an input, or comes twice")
         self.outputs = [self._new(tensor_name(k), taken, "out" if n == 0 else f"out{n}") for n, k in enumerate(keys)]
         stored = [s.tensor for stores in fusion.kernels for s in stores if s.tensor not in keys]
         self.scratch = [self._new(tensor_name(k), taken) for k in stored]

@@ -16,7 +16,8 @@ from torch import nn  # noqa: E402
 
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
-from kernellab.graph.record import GraphRecord, sizes_from  # noqa: E402
+from kernellab.graph.record import GraphRecord, Output, Ref, sizes_from  # noqa: E402
+from kernellab.lower.distinct import distinct  # noqa: E402
 from kernellab.lower.fusion import fuse  # noqa: E402
 from kernellab.lower.rows import rows_of  # noqa: E402
 from kernellab.lower.site import NotLowered  # noqa: E402
@@ -224,3 +225,23 @@ def test_maxima_with_their_places_and_derivatives(window: tuple[int, ...]) -> No
     record = captured(derivative, places(x)[0], x)
     agree(record, evaluated)
     agree(record, evaluated_apart)
+
+
+def test_outputs_that_come_twice_or_are_inputs_are_written_for_themselves() -> None:
+    def subject(x: Any, y: Any) -> Any:
+        total = torch.relu(x) + y
+        return total, total * 2, total, total
+
+    record = captured(subject, torch.rand(5, 7), torch.rand(5, 7))
+    assert len({(o.ref.ref, o.ref.part) for o in record.outputs}) == 2
+    agree(record, evaluated)
+    agree(record, evaluated_apart)
+    fusion = fuse(record, record.example, evaluated)
+    assert len(set(fusion.graph.outputs)) == len(fusion.graph.outputs) == 4
+    given = record.model_copy(
+        update={"outputs": (*record.outputs, Output(ref=Ref(ref="x", part=0), type=record.inputs[0].type))}
+    )
+    assert [n.op for n in distinct(given).nodes[-3:]] == ["aten.clone.default"] * 3
+    agree(given, evaluated)
+    plain = captured(lambda x: x + 1, torch.rand(4))
+    assert distinct(plain) is plain
