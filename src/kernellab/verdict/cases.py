@@ -72,11 +72,14 @@ def full_cases(task: Task, dims: Dims) -> list[Case]:
     """Everything: every distribution at every shape that a claim rests on. A kernel that is right on the ordinary inputs
     of its tuned shape and wrong on the others would be right nowhere else.
 
-    A plain one at every shape, in rotation, and at the timed shape all but the first, which is timed."""
-    groups = [*((d, "edge") for d in task.edge), *((d, "held-out") for d in task.held_out), (dims, "tune")]
-    cases = [Case(d, name, group) for d, group in groups for name in task.distributions]
+    Drawn plain as well: one at every edge shape, in rotation, and at the timed shape all but the first, which is timed. Of
+    a shape that is kept back one is drawn plain instead: those are large, and the others are planted."""
     plain = plain_distributions(task)
-    cases += [Case(d, plain[i % len(plain)], group, plain=True) for i, (d, group) in enumerate(groups[:-1]) if plain]
+    turn = [plain[i % len(plain)] if plain else "" for i in range(max(len(task.edge), len(task.held_out)))]
+    cases = [Case(d, name, "edge") for d in task.edge for name in task.distributions]
+    cases += [Case(d, n, "held-out", n == turn[i]) for i, d in enumerate(task.held_out) for n in task.distributions]
+    cases += [Case(dims, name, "tune") for name in task.distributions]
+    cases += [Case(d, turn[i], "edge", plain=True) for i, d in enumerate(task.edge) if plain]
     return _once([*cases, *(Case(dims, name, "tune", plain=True) for name in plain[1:] or plain)])
 
 

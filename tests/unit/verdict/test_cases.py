@@ -141,7 +141,10 @@ def test_what_is_planted_is_no_mark_of_judged_inputs(name: str) -> None:
     assert plain == set(plain_distributions(task)[1:]), "the first one is timed"
     for dims in (*task.edge, *task.held_out, task.tune[0]):
         assert any(c.plain for c in cases if c.dims == dims)
-    assert not any(c.plain for c in cases[: sum(not c.plain for c in cases)]), "their numbers, so their inputs, stay"
+    for dims in (*task.edge, *task.held_out, task.tune[0]):
+        assert {c.distribution for c in cases if c.dims == dims} == set(task.distributions)
+    for name in plain_distributions(task):
+        assert sum(c.distribution == name and not c.plain for c in cases) >= len(task.edge) + len(task.held_out)
 
 
 def test_a_plain_case_holds_nothing_that_was_planted(double_task: Task) -> None:
