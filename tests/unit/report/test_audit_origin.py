@@ -176,6 +176,7 @@ def test_a_time_stamp_in_the_folder_is_checked_again(run: Path, tmp_path: Path) 
     rewrite(run)
     (problem,) = seen(run).problems
     assert "is of another root: no first entries of this ledger have the imprint" in problem
-    reply.write_bytes(reply.read_bytes()[:-1] + b"\0")
+    *whole, last = reply.read_bytes()
+    reply.write_bytes(bytes([*whole, last ^ 1]))
     (problem,) = seen(run).problems
     assert "the authority's signature does not fit: it was edited" in problem
