@@ -89,6 +89,14 @@ def spread(value: Any, count: int) -> list[int]:
     return listed * count if len(listed) == 1 else listed
 
 
+def met(where: Sequence[Index], inner: Sequence[Index], steps: Sequence[Sequence[int]]) -> list[Index]:
+    """Where a window's element lies, of the window at `where`: strides, dilations and paddings, a number for each dim."""
+    return [
+        spot.times(Size.of(s)) + k.times(Size.of(d)).shifted(-Size.of(p))
+        for spot, k, s, d, p in zip(where, inner, *steps, strict=True)
+    ]
+
+
 def convolution(site: Site) -> Value:
     x, weight, bias, stride, padding, dilation, transposed, _, groups = (site.arg(i) for i in range(9))
     found = (transposed_convolved if transposed else convolved)(site, x, weight, stride, padding, dilation, groups)
@@ -102,11 +110,7 @@ def convolved(site: Site, x: Any, weight: Any, stride: Any, padding: Any, dilati
     group = group_of(channel, filters, groups)
 
     def at(inner: list[Index]) -> Value:
-        steps = [spread(v, len(where)) for v in (stride, dilation, padding)]
-        places = [
-            spot.times(Size.of(s)) + k.times(Size.of(d)).shifted(-Size.of(p))
-            for spot, k, s, d, p in zip(where, inner[1:], *steps, strict=True)
-        ]
+        places = met(where, inner[1:], [spread(v, len(where)) for v in (stride, dilation, padding)])
         value = apply("float", site.at(x, [sample, group.times(inside) + inner[0], *places]))
         value = guard(tuple(zip(places, own[2:], strict=True)), value, number(0.0))
         return mul(value, apply("float", site.at(weight, [channel, *inner])))
@@ -220,10 +224,7 @@ def max_pool(site: Site) -> Value:
     outer, where = list(site.index[:-count]), site.index[-count:]
 
     def at(inner: list[Index]) -> Value:
-        places = [
-            i.times(Size.of(s)) + k.times(Size.of(d)).shifted(Size.of(-p))
-            for i, k, s, d, p in zip(where, inner, stride, dilation, padding, strict=True)
-        ]
+        places = met(where, inner, (stride, dilation, padding))
         inside = tuple(zip(places, own[-count:], strict=True))
         return guard(inside, site.at(source, [*outer, *places]), number(float("-inf")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernellab.lower.axes import Index
-from kernellab.lower.rules.contractions import convolved, group_of, reached, spread, transposed_convolved, windows
+from kernellab.lower.rules.contractions import convolved, group_of, met, reached, spread, transposed_convolved, windows
 from kernellab.lower.rules.pointwise import div, f, mul
 from kernellab.lower.rules.reductions import over
 from kernellab.lower.site import NotLowered, Rule, Site
@@ -41,13 +41,10 @@ def _of_weight(site: Site, near: Any, far: Any, steps: tuple[Any, Any, Any], gro
 
     def at(inner: list[Index]) -> Value:
         sample, *where = inner
-        places = [
-            spot.times(Size.of(s)) + k.times(Size.of(d)).shifted(-Size.of(p))
-            for spot, k, s, d, p in zip(where, window, stride, dilation, padding, strict=True)
-        ]
-        met = apply("float", site.at(far, [sample, group.times(inside) + second, *places]))
-        met = guard(tuple(zip(places, beyond[2:], strict=True)), met, number(0.0))
-        return mul(apply("float", site.at(near, [sample, first, *where])), met)
+        places = met(where, window, (stride, dilation, padding))
+        other = apply("float", site.at(far, [sample, group.times(inside) + second, *places]))
+        other = guard(tuple(zip(places, beyond[2:], strict=True)), other, number(0.0))
+        return mul(apply("float", site.at(near, [sample, first, *where])), other)
 
     return over(site, "sum", [own[0], *own[2:]], at, "k")
 
