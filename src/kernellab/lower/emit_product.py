@@ -12,9 +12,9 @@ from kernellab.lower.c_text import index_text
 from kernellab.lower.emit_blocks import BlockWriter
 from kernellab.lower.emit_triton import TritonWriter
 from kernellab.lower.inline import Store
-from kernellab.lower.product import Product, operand_of
+from kernellab.lower.product import Operand, Product, operand_of
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import product_of, times_text
+from kernellab.lower.sizes import ONE, product_of, times_text
 from kernellab.lower.tensors import Tensor
 from kernellab.lower.values import Value, walk
 
@@ -119,6 +119,18 @@ class ProductWriter(BlockWriter):
         scope.add(f"left = {self._factor(product.one, scope, 'in_a')}")
         scope.add(f"right = {self._factor(product.two, scope, 'in_b')}")
         scope.add("total = tl.dot(left, right, total)" if self._short else "fresh = dot(left, right, fresh, PRECISION)")
+
+    def _place(self, operand: Operand, scope: Scope) -> tuple[str, str]:
+        """Rows of a padded copy may be read to the end of their zeros: whole vectors are then inside or outside."""
+        where, mask = super()._place(operand, scope)
+        tensor = self._tensors[operand.load.tensor]
+        if tensor.padded:
+            (index,) = operand.load.indices()
+            last = next(axis for axis, factor in index.terms if factor == ONE)
+            for name, axes in self._groups.items():
+                if tuple(axes) == (last,):
+                    mask = mask.replace(name, f"({last.name} < {tensor.shape[-1].text})")
+        return where, mask
 
     def _read_parts(self, factor: Value, scope: Scope, name: str) -> str:
         operand = operand_of(factor)

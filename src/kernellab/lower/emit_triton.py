@@ -3,7 +3,8 @@
 `flat`: a program has a block of elements, in the order of memory, and makes each by itself, with a loop for what is reduced.
 `row`: a program has a row, whole, in registers. `row_loop`: a program goes over its row in pieces, once for each reduction
 and once more for the result, however long it is. `tile` and `tile_loop`: the same for many rows at a time, where neighbours
-in memory are of different rows. `scan` and `scan_tile`: the pieces in order, with what came before carried over.
+in memory are of different rows. `scan` and `scan_tile`: the pieces in order, with what came before carried over. `spread`:
+several programs share a row (emit_spread.py).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from kernellab.lower.tensors import KernelText, Tensor
 from kernellab.lower.triton_text import call_text, number_text
 from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
 
-Form = Literal["flat", "row", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
-_WHOLE, _TILES = ("row", "tile"), ("tile", "tile_loop", "scan_tile")
+Form = Literal["flat", "row", "spread", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
+_WHOLE, _TILES, _ONE_PASS = ("row", "tile"), ("tile", "tile_loop", "scan_tile"), ("row_loop", "tile_loop", "spread")
 JOIN = {"sum": "_sum", "prod": "_product", "max": "_largest", "min": "_smallest"}
 _START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
 _INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
@@ -35,6 +36,9 @@ _UNROLLED = 64
 
 
 class TritonWriter:
+    _between: tuple[str, ...] = ()
+    """Buffers by which programs speak to each other."""
+
     def __init__(
         self, name: str, stores: Sequence[Store], tensors: dict[str, Tensor], form: Form, rows: Rows | None
     ) -> None:
@@ -42,7 +46,7 @@ class TritonWriter:
         self._rows = rows if form != "flat" else None
         self._scan = scan_of(stores) if form in ("scan", "scan_tile") else None
         self._stores = tuple(self._rows.stores if self._rows else stores)
-        online = online_of(self._stores) if form in ("row_loop", "tile_loop") else []
+        online = online_of(self._stores) if form in _ONE_PASS else []
         self._online = {value: pair for pair in online for value in (pair.first, pair.second)}
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
         self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
@@ -60,8 +64,9 @@ class TritonWriter:
         body = self._body()
         symbols = {s for t in self._tensors.values() for e in t.shape for s in e.symbols}
         sizes = tuple(sorted({n for n in re.findall(r"[A-Za-z_]\w*", body) if n in symbols}))
-        params = ", ".join([*read, *made, *(f"{s}: tl.constexpr" for s in (*sizes, *self._choices()))])
-        return KernelText(self._name, f"@triton.jit\ndef {self._name}({params}):\n{body}", (*read, *made), sizes)
+        tensors = (*read, *made, *self._between)
+        params = ", ".join([*tensors, *(f"{s}: tl.constexpr" for s in (*sizes, *self._choices()))])
+        return KernelText(self._name, f"@triton.jit\ndef {self._name}({params}):\n{body}", tensors, sizes)
 
     # --- forms
 
@@ -165,8 +170,11 @@ class TritonWriter:
         tensor = self._tensors[tensor_name(store.tensor)]
         where = index_text(store.index[0], lambda v: self._text(v, scope), "//")
         value = self._text(store.value, scope)
-        mask = self._masked(frozenset(store.axes))
+        mask = self._store_mask(store)
         scope.add(f"tl.store({tensor.name} + {where}, {value}{f', mask={mask}' if mask else ''})")
+
+    def _store_mask(self, store: Store) -> str:
+        return self._masked(frozenset(store.axes))
 
     def _text(self, value: Value, scope: Scope) -> str:
         if isinstance(value, Number):

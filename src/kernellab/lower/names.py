@@ -26,6 +26,7 @@ _RESERVED = (
     "PARTS PIECE at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left "
     "right step total fresh dot parts six pieces at_window to middle low left_in right_in SPLITS INDEX "
     "BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION STAGES ERF TANH LOG LOG1P EXPM1 fmod atan2 hypot copysign "
+    "SHARES PROGRAMS share others begin board ready "
     "QUERIES KEYS WIDTH TERMS tiles query key product scores values weights top below near higher shrink end in_k "
     "in_k_down at_key at_key_down "
     "inside limit nth in_band first_row panel vec acc ROWS VECS BAND STEPS WIDTH UNROLLED"

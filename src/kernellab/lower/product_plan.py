@@ -26,6 +26,8 @@ _BLOCKS, _TILE = 132, 128
 """Blocks of the result that keep a large device busy, and their side."""
 _LONG = 512
 """Terms of a sum that are worth two kernels."""
+_WIDE, _LINE, _WORTH_PADDING = 8, 16, 128
+"""Elements of a wide load, those that a row of a copy is filled up to a multiple of, and a row that is worth it."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,23 @@ def packed(
         name = f"{source.name}_{letter}"
         while name in tensors:
             name += "_"
-        tensor = Tensor(name, source.dtype, tuple(source.shape[d] for d in order))
+        shape = tuple(source.shape[d] for d in order)
+        ragged = _is_ragged(shape[-1], sizes)
+        tensor = Tensor(name, source.dtype, (*shape[:-1], _whole_lines(shape[-1])) if ragged else shape, ragged)
         found.append(Packed(_copy(source, tensor, order), tensor, order != sorted(order)))
         made.append(rebuilt(factor, _Repacked(source.name, tensor.name, order)))
     axes = (*(a for a in product.along if a != main), main)
     return found, _with(product, reduce("sum", axes, apply("mul", *made)))
+
+
+def _is_ragged(extent: Size, sizes: Mapping[str, int]) -> bool:
+    """Whether rows begin where no wide load can, and are long enough for some zeros at their ends to cost little."""
+    count = extent.at(sizes)
+    return count >= _WORTH_PADDING and count % _WIDE != 0
+
+
+def _whole_lines(extent: Size) -> Size:
+    return Size.of(f"({extent.text} + {_LINE - 1}) // {_LINE}") * Size.of(_LINE)
 
 
 def _order(element: Load, main: Axis, product: Product) -> list[int]:
@@ -73,7 +87,12 @@ def _order(element: Load, main: Axis, product: Product) -> list[int]:
 
 def _copy(source: Tensor, tensor: Tensor, order: Sequence[int]) -> Store:
     axes = [Axis(f"i{n}", extent) for n, extent in enumerate(source.shape)]
+    last = axes[order[-1]]
+    if tensor.padded:
+        axes[order[-1]] = Axis(last.name, tensor.shape[-1])
     value = load(source.name, tuple(Index.of(a) for a in axes), "float")
+    if tensor.padded:
+        value = guard(((Index.of(axes[order[-1]]), last.extent),), value, number(0.0))
     kept = tuple(axes[d] for d in order)
     return Store((tensor.name, 0), tuple(Index.of(a) for a in kept), value, tuple(a for a in kept if a.extent != ONE))
 

@@ -19,11 +19,12 @@ def element_bytes(dtype: str) -> int:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A buffer: an input, an output, or scratch between kernels."""
+    """A buffer: an input, an output, or scratch between kernels. `padded`: its last dim ends in zeros that fill a line."""
 
     name: str
     dtype: str
     shape: tuple[Size, ...]
+    padded: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from kernellab.lower.attention import attention_of
 from kernellab.lower.attention_step import ATTENTION_WHY, attention_step
 from kernellab.lower.axes import points
 from kernellab.lower.emit_blocks import dot_text
+from kernellab.lower.emit_spread import MEET
 from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
-from kernellab.lower.rows import rows_of
+from kernellab.lower.rows import can_spread, rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import product_of as whole_of
 from kernellab.lower.split import can_split, split
@@ -30,6 +31,7 @@ Way = Form | Literal["split"]
 _WHY: dict[Way, str] = {
     "flat": "a program makes a block of neighbouring elements; reads and writes are whole lines of memory.",
     "row": "a program has one row in registers, so that it is read once and written once.",
+    "spread": "several programs share a row, each with a part of it in registers, so that a long one is read once too.",
     "tile": "neighbours in memory are of different rows: a program has many rows beside each other, whole, in registers.",
     "tile_loop": "neighbours in memory are of different rows: a program goes over many of them together, piece by piece.",
     "split": "parts of each long reduction go to programs of their own, so that all of the device has work.",
@@ -42,7 +44,7 @@ _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _ORDER = (
     "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK",
-    "LANES", "PIECE", "WARPS",
+    "PROGRAMS", "LANES", "PIECE", "WARPS",
 )  # fmt: skip
 _SHORT = 64
 """Elements that one thread reduces by itself."""
@@ -109,7 +111,8 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     if apart and length is not None and length <= _SHORT:
         return ["flat"]
     tiles: list[Form] = ["tile", "tile_loop"] if rows.chosen and stores[0].axes[-1] == rows.chosen[-1] else []
-    return [*tiles, "row", "row_loop", *_FLAT] if apart else [*tiles, "row", "row_loop"]
+    spread: list[Form] = ["spread"] if can_spread(stores, rows) else []
+    return [*tiles, *spread, "row", "row_loop", *(_FLAT if apart else ())]
 
 
 def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
@@ -123,7 +126,7 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
             steps += product_steps(plan.products, given, names, fusion, precision, len(steps))
             continue
         for each in _halves(fusion, stores, names, len(steps)) if plan.way == "split" else [stores]:
-            suited = _forms(each)
+            suited = [f for f in _forms(each) if fits(each, f, fusion.sizes)]
             preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
             form = next((f for f in preferred if f in suited), suited[-1])
             warps = "4" if plan.products else "WARPS"
@@ -132,7 +135,7 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
-    extra = _joins(body) + dot_text(body)
+    extra = _joins(body) + (MEET if "_meet(" in body else "") + dot_text(body)
     why = PRODUCT_WHY[plan.products] if plan.products else _WHY[plan.way]
     why = ATTENTION_WHY if plan.name.startswith("attention") else why
     text = "\n".join([

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kernellab.lower.axes import points
+from kernellab.lower.cost import CEILINGS
+from kernellab.lower.emit_spread import SpreadWriter
 from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
-from kernellab.lower.rows import Rows, rows_of
+from kernellab.lower.rows import SPREAD, Rows, rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import times_text
 from kernellab.lower.step_facts import Extent, step_facts
@@ -28,18 +30,25 @@ _LONG = 16_384
 _LONG_CHOICES = {"BLOCK": [1024, 4096, 2048, 8192, 16_384], "WARPS": [4, 8, 16, 1, 32]}
 """Of a loop over rows from `_LONG` elements on: large pieces, so that few rows are under way and the second look finds them
 in a cache; or small programs, so that many are."""
+_UNITS = CEILINGS["triton"].units
+_SPREAD_CHOICES = {"BLOCK": [8192, 16_384, 4096, 32_768], "WARPS": [8, 16, 4, 32],
+                   "PROGRAMS": [2 * _UNITS, 4 * _UNITS, _UNITS, 6 * _UNITS, 8 * _UNITS]}  # fmt: skip
+_SPREAD = "SHARES=SHARES, WIDTH=triton.next_power_of_2(SHARES), launch_cooperative_grid=True"
 _FORM_CHOICES: dict[Form, list[str]] = {
-    "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "row_loop": ["BLOCK", "WARPS"], "tile": ["LANES", "WARPS"],
+    "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "spread": ["BLOCK", "PROGRAMS", "WARPS"], "row_loop": ["BLOCK", "WARPS"],
+    "tile": ["LANES", "WARPS"],
     "tile_loop": ["LANES", "PIECE", "WARPS"], "scan": ["BLOCK", "WARPS"], "scan_tile": ["LANES", "PIECE", "WARPS"],
 }  # fmt: skip
 
 
 def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
-    """Whether a program has registers enough for the rows that it holds whole, at these sizes."""
+    """Whether programs have registers enough for the rows that they hold, at these sizes, and rows are long enough."""
     rows = rows_of(stores)
-    if form not in ("row", "tile") or rows is None:
+    if form not in ("row", "tile", "spread") or rows is None:
         return True
-    length = points(rows.along, sizes)
+    length = _length(rows, sizes)
+    if form == "spread":
+        return length in SPREAD
     return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
 
 
@@ -48,7 +57,8 @@ def plain_step(
 ) -> KernelStep:
     """`sizes`: those that it will be timed at. `warps`: a number, where there are more important things to choose."""
     rows = _along_scan(stores) or rows_of(stores)
-    text = TritonWriter(name, stores, names.tensors, form, rows).kernel()
+    writer = (SpreadWriter if form == "spread" else TritonWriter)(name, stores, names.tensors, form, rows)
+    text = writer.kernel()
     chosen = [n for n in _FORM_CHOICES[form] if n != "WARPS" or warps == n]
     known = _choices(form, _length(rows, sizes) if rows else 0)
     space = {n: known[n] for n in [*chosen, *(["PARTS"] if "PARTS" in text.sizes else [])]}
@@ -68,10 +78,24 @@ def plain_step(
                 f"    if {length}{' * LANES' if form == 'tile' else ''} > {_MOST}:",
                 '        raise ValueError("rows this long do not fit the registers of one program")',
             ]
+        if isinstance(writer, SpreadWriter):
+            lines = _spread_lines(writer, grid, length)
+            grid, given = f"SHARES * min({grid}, PROGRAMS // SHARES)", f"{given}, {_SPREAD}"
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
     fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
     facts = step_facts(form, stores, names.tensors, names.sizes, tuple(space), _extent(stores, form, rows), fixed=fixed)
     return KernelStep(text, tuple(lines), space, facts)
+
+
+def _spread_lines(writer: SpreadWriter, rows: str, length: str) -> list[str]:
+    """Before a launch of programs that share rows."""
+    return [
+        f"    SHARES = triton.cdiv({length}, BLOCK)",
+        "    if SHARES > PROGRAMS:",
+        '        raise ValueError("rows this long are shared by more programs than run at a time")',
+        f'    board = scratch(({writer.seats} * {rows} * SHARES,), "float32")',
+        f'    ready = scratch(({writer.meetings} * {rows},), "int32", zero=True)',
+    ]
 
 
 def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
@@ -91,6 +115,8 @@ def _length(rows: Rows, sizes: Mapping[str, int]) -> int:
 
 def _choices(form: Form, length: int) -> dict[str, list[int]]:
     """`length`: of a row, where there are rows."""
+    if form == "spread":
+        return {**_CHOICES, **_SPREAD_CHOICES}
     if form == "row" and length:
         return {**_CHOICES, "WARPS": _warps_for(length)}
     return {**_CHOICES, **_LONG_CHOICES} if form == "row_loop" and length >= _LONG else _CHOICES

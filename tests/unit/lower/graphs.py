@@ -104,6 +104,10 @@ def pooled_back(x: Any) -> Any:
     return torch.ops.aten.max_pool2d_with_indices_backward(largest * 0.5, x, *window, places)
 
 
+def long_shares(x: Any) -> Any:
+    return x / x.abs().mean(-1, keepdim=True)
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "summed": (summed, ((7, 100),)),
@@ -113,6 +117,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),
+    "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

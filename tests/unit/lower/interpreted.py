@@ -32,6 +32,7 @@ CHOICES: dict[str, list[Any]] = {
 }  # fmt: skip
 """In turn, as often as the longest of those that a text has; at other shapes than the first, one turn each."""
 _dot = interpreter.InterpreterBuilder.create_dot
+_one_by_one = interpreter.GridExecutor.__call__
 
 
 def _mended(self: Any, a: Any, b: Any, d: Any, *rest: Any) -> Any:
@@ -44,8 +45,32 @@ def _widened(x: Any) -> Any:
     return interpreter.TensorHandle((x.data.astype("uint32") << 16).view("float32"), tl.float32)
 
 
+def _at_once(self: Any, *args: Any, launch_cooperative_grid: bool = False, **options: Any) -> None:
+    """Programs that wait for each other: each in a process of its own. Its buffers are shared memory."""
+    if not launch_cooperative_grid:
+        _one_by_one(self, *args, **options)
+        return
+    (programs,), builder = self.grid, interpreter.interpreter_builder
+    counted, placed = builder.set_grid_dim, builder.set_grid_idx
+    children = []
+    for program in range(programs):
+        if (child := os.fork()) == 0:
+            status = 1
+            try:
+                self.grid = (1,)
+                builder.set_grid_dim = lambda *_: counted(programs, 1, 1)
+                builder.set_grid_idx = lambda *_, at=program: placed(at, 0, 0)
+                _one_by_one(self, *args, **options)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert not any(os.waitpid(child, 0)[1] for child in children)
+
+
 def main() -> None:
     interpreter.InterpreterBuilder.create_dot = _mended
+    interpreter.GridExecutor.__call__ = _at_once
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a kernel prints is no answer
     for line in sys.stdin:
@@ -68,8 +93,9 @@ def interpret_plain(name: str, folder: str, right: list[str]) -> None:
     for found in written(record, "triton", record.example):
         space = executed(found.name, found.text, folder, 99.0)
         parted = "PARTS" in space["SPACE"]  # a part is of 1,024 elements at least
-        small = {"BLOCK": 512 if parted else 16, "PIECE": 4, "LANES": 8, "PARTS": 3, "WARPS": 1}
-        outputs = [torch.full(tuple(w.shape) or (1,), float("nan")) for w in wanted]
+        block = 8192 if "PROGRAMS" in space["SPACE"] else 4096 if name.startswith("long") else 512 if parted else 16
+        small = {"BLOCK": block, "PIECE": 4, "LANES": 8, "PARTS": 3, "PROGRAMS": 6, "WARPS": 1}
+        outputs = [torch.full(tuple(w.shape) or (1,), float("nan")).share_memory_() for w in wanted]
         space["launch"](*inputs.values(), *outputs, **{k: small[k] for k in space["SPACE"]})
         for got, value in zip(outputs, wanted, strict=True):
             np.testing.assert_allclose(got.reshape(value.shape), value, rtol=2e-5, atol=2e-5)
@@ -80,7 +106,7 @@ def executed(name: str, text: str, folder: str, rubbish: float) -> dict[str, Any
     """What a text defines; its scratch memory holds rubbish."""
 
     def scratch(shape: tuple[int, ...], dtype: str = "float32", zero: bool = False) -> torch.Tensor:
-        return torch.full(shape, rubbish, dtype=getattr(torch, dtype))
+        return torch.full(shape, 0 if zero else rubbish, dtype=getattr(torch, dtype)).share_memory_()
 
     space: dict[str, Any] = {"scratch": scratch}
     file = f"{folder}/{name}.py"

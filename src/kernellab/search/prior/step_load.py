@@ -19,7 +19,7 @@ from kernellab.search.prior.rates import Rates
 Floats = NDArray[np.float64]
 _TILES, _WHOLE, _LOOPS = ("tile", "tile_loop", "scan_tile"), ("row", "tile"), ("row_loop", "scan")
 _DEFAULTS = {"BLOCK": 1024.0, "LANES": 32.0, "PIECE": 16.0, "WARPS": 4.0, "BLOCK_M": 64.0, "BLOCK_N": 64.0,
-             "BLOCK_K": 32.0, "STAGES": 3.0, "GROUP_M": 8.0}  # fmt: skip
+             "BLOCK_K": 32.0, "STAGES": 3.0, "GROUP_M": 8.0, "PROGRAMS": 264.0}  # fmt: skip
 _IN_FLIGHT = 3e6
 """Bytes on their way that keep the memory of a large device busy."""
 _PARTS = 3.0
@@ -121,6 +121,10 @@ def _blocks(step: StepFacts, sizes: Sizes) -> tuple[Floats, Floats, Floats, Floa
         return rows / beside * across, lanes * piece, pieces, waste, none
     if step.form in _WHOLE:
         return rows, _power(length), np.ones_like(rows), _power(length) / length, none
+    if step.form == "spread":
+        shares = np.ceil(length / block)
+        programs = np.maximum(shares, np.minimum(sizes.param("PROGRAMS", step), rows * shares))
+        return programs, block, np.ceil(rows * shares / programs), shares * block / length, none
     if step.form in _LOOPS:
         pieces = np.ceil(length / block)
         return rows, block, pieces, pieces * block / length, none
