@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from kernellab.lower.axes import Axis
 from kernellab.lower.c_text import index_text
 from kernellab.lower.emit_blocks import BlockWriter
 from kernellab.lower.emit_triton import TritonWriter
@@ -126,10 +127,10 @@ class ProductWriter(BlockWriter):
         tensor = self._tensors[operand.load.tensor]
         if tensor.padded:
             (index,) = operand.load.indices()
-            last = next(axis for axis, factor in index.terms if factor == ONE)
+            last = [axis for axis, factor in index.terms if factor == ONE and isinstance(axis, Axis)]
             for name, axes in self._groups.items():
-                if tuple(axes) == (last,):
-                    mask = mask.replace(name, f"({last.name} < {tensor.shape[-1].text})")
+                if list(axes) == last:
+                    mask = mask.replace(name, f"({last[0].name} < {tensor.shape[-1].text})")
         return where, mask
 
     def _read_parts(self, factor: Value, scope: Scope, name: str) -> str:

@@ -56,7 +56,7 @@ def packed(
         while name in tensors:
             name += "_"
         shape = tuple(source.shape[d] for d in order)
-        ragged = _is_ragged(shape[-1], sizes)
+        ragged = _is_ragged(shape[-1], operand.load.indices()[order[-1]], sizes)
         tensor = Tensor(name, source.dtype, (*shape[:-1], _whole_lines(shape[-1])) if ragged else shape, ragged)
         found.append(Packed(_copy(source, tensor, order), tensor, order != sorted(order)))
         made.append(rebuilt(factor, _Repacked(source.name, tensor.name, order)))
@@ -64,10 +64,12 @@ def packed(
     return found, _with(product, reduce("sum", axes, apply("mul", *made)))
 
 
-def _is_ragged(extent: Size, sizes: Mapping[str, int]) -> bool:
-    """Whether rows begin where no wide load can, and are long enough for some zeros at their ends to cost little."""
+def _is_ragged(extent: Size, place: Index, sizes: Mapping[str, int]) -> bool:
+    """Whether rows begin where no wide load can, are long enough for some zeros at their ends to cost little, and one axis
+    goes along them, all of it."""
     count = extent.at(sizes)
-    return count >= _WORTH_PADDING and count % _WIDE != 0
+    whole = [a for a in place.axes if place == Index.of(a) and a.extent == extent]
+    return bool(whole) and count >= _WORTH_PADDING and count % _WIDE != 0
 
 
 def _whole_lines(extent: Size) -> Size:
@@ -90,7 +92,7 @@ def _copy(source: Tensor, tensor: Tensor, order: Sequence[int]) -> Store:
     last = axes[order[-1]]
     if tensor.padded:
         axes[order[-1]] = Axis(last.name, tensor.shape[-1])
-    value = load(source.name, tuple(Index.of(a) for a in axes), "float")
+    value: Value = load(source.name, tuple(Index.of(a) for a in axes), "float")
     if tensor.padded:
         value = guard(((Index.of(axes[order[-1]]), last.extent),), value, number(0.0))
     kept = tuple(axes[d] for d in order)

@@ -26,6 +26,8 @@ _CHOICES: dict[str, list[int]] = {
 }  # fmt: skip
 _EACH, _LEAST_EACH, _MOST_EACH = 16, 4, 128
 """Elements of a row that a thread has best, at least and at most, where one program holds the row whole."""
+_MOST_HELD = 64
+"""Elements of a piece that a thread holds: more go to memory and back, and take a compiler minutes."""
 _LONG = 16_384
 _LONG_CHOICES = {"BLOCK": [1024, 4096, 2048, 8192, 16_384], "WARPS": [4, 8, 16, 1, 32]}
 """Of a loop over rows from `_LONG` elements on: large pieces, so that few rows are under way and the second look finds them
@@ -78,8 +80,13 @@ def plain_step(
                 f"    if {length}{' * LANES' if form == 'tile' else ''} > {_MOST}:",
                 '        raise ValueError("rows this long do not fit the registers of one program")',
             ]
+        if form in ("spread", "row_loop") and _length(rows, sizes) >= _LONG and warps == "WARPS":
+            lines = [
+                f"    if BLOCK > {32 * _MOST_HELD} * WARPS:",
+                f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
+            ]
         if isinstance(writer, SpreadWriter):
-            lines = _spread_lines(writer, grid, length)
+            lines += _spread_lines(writer, grid, length)
             grid, given = f"SHARES * min({grid}, PROGRAMS // SHARES)", f"{given}, {_SPREAD}"
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
     fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
