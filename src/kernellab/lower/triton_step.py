@@ -33,9 +33,11 @@ _LONG_CHOICES = {"BLOCK": [1024, 4096, 2048, 8192, 16_384], "WARPS": [4, 8, 16, 
 """Of a loop over rows from `_LONG` elements on: large pieces, so that few rows are under way and the second look finds them
 in a cache; or small programs, so that many are."""
 _UNITS = CEILINGS["triton"].units
-_SPREAD_CHOICES = {"BLOCK": [8192, 16_384, 4096, 32_768], "WARPS": [8, 16, 4, 32],
-                   "PROGRAMS": [2 * _UNITS, 4 * _UNITS, _UNITS, 6 * _UNITS, 8 * _UNITS]}  # fmt: skip
-_SPREAD = "SHARES=SHARES, WIDTH=triton.next_power_of_2(SHARES), launch_cooperative_grid=True"
+_REGISTERS, _MORE_REGISTERS, _MOST_REGISTERS = 65_536, 24, 248
+"""Of a processor, those of a thread besides what it holds of a row, and all that one can have."""
+_SPREAD_CHOICES = {"BLOCK": [8192, 16_384, 4096, 32_768], "WARPS": [4, 8, 16, 32],
+                   "PROGRAMS": [4 * _UNITS, 2 * _UNITS, 3 * _UNITS, 6 * _UNITS, _UNITS]}  # fmt: skip
+_SPREAD = "SHARES=SHARES, WIDTH=triton.next_power_of_2(SHARES), launch_cooperative_grid=True, maxnreg=REGISTERS"
 _FORM_CHOICES: dict[Form, list[str]] = {
     "flat": ["BLOCK", "WARPS"], "row": ["WARPS"], "spread": ["BLOCK", "PROGRAMS", "WARPS"], "row_loop": ["BLOCK", "WARPS"],
     "tile": ["LANES", "WARPS"],
@@ -97,6 +99,10 @@ def plain_step(
 def _spread_lines(writer: SpreadWriter, rows: str, length: str) -> list[str]:
     """Before a launch of programs that share rows."""
     return [
+        "    # so many that all programs run at a time",
+        f"    REGISTERS = min({_MOST_REGISTERS}, {_REGISTERS} // (32 * WARPS * triton.cdiv(PROGRAMS, {_UNITS})) // 8 * 8)",
+        f"    if REGISTERS < BLOCK // (32 * WARPS) + {_MORE_REGISTERS}:",
+        '        raise ValueError("too few registers for so many programs at a time")',
         f"    SHARES = triton.cdiv({length}, BLOCK)",
         "    if SHARES > PROGRAMS:",
         '        raise ValueError("rows this long are shared by more programs than run at a time")',

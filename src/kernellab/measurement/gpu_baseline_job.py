@@ -25,8 +25,9 @@ from kernellab.tasks.load import load_located
 from kernellab.tasks.tunable import Tunable, variants
 
 _WARM_UPS = 3
-WAYS = {"eager": "", "graph": "", "compile": "default", "max-autotune": "max-autotune",
-        "max-autotune-no-cudagraphs": "max-autotune-no-cudagraphs"}  # fmt: skip
+WAYS = {"max-autotune": "max-autotune", "max-autotune-no-cudagraphs": "max-autotune-no-cudagraphs", "compile": "default",
+        "eager": "", "graph": ""}  # fmt: skip
+"""Those that take longest to start come first: not all may have room at a time, and they are waited for together."""
 
 
 class _Pointer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -45,6 +46,11 @@ class Archive:
         best = self.promising(task, dims)
         behind = [t for t in best[1:] if isinstance(t, UntimedTrial) or t.timing.speedup > threshold]
         return [*best[:1], *behind][:most]
+
+    def instead(self, task: str, dims: Dims, refused: Sequence[int]) -> list[MeasuredTrial | UntimedTrial]:
+        """Where the full judgement refused all that were to be confirmed: the best of another text, if there is one."""
+        texts = {self.trials[number].proposal.source for number in refused}
+        return [t for t in self.promising(task, dims) if t.proposal.source not in texts][:1]
 
     def incumbent(self, task: str, dims: Dims) -> float:
         """The speed-up that a new candidate has to reach not to be given up early; 0 at the start."""

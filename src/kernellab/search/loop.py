@@ -114,11 +114,15 @@ def conclude(run: ExperimentRun, stage: Stage) -> AnyResult:
     known = {c.trial: c for c in run.archive.confirmed(task, dims)}
     threshold = win_threshold(run.settings.win_floor, stage.calibration.noise_floor)
     confirmed: list[Confirmation] = []
-    for trial in run.archive.to_confirm(task, dims, run.settings.profile.confirmations, threshold):
+    coming = list(run.archive.to_confirm(task, dims, run.settings.profile.confirmations, threshold))
+    while coming:
+        trial = coming.pop(0)
         confirmed.append(known.get(trial.trial) or _confirm(run, stage, trial))
         timing = confirmed[-1].timing
         if confirmed[-1].win or confirmed[-1].busy or (timing is not None and timing.disturbed):
             break  # while others use the machine, the next one would fare no better
+        if not coming and all(isinstance(c.verdict, Rejected) for c in confirmed):
+            coming = run.archive.instead(task, dims, [c.trial for c in confirmed])
     facts = {"task": task, "dims": dims, "dtype": stage.task.outputs[0].dtype, "threads": run.opened.device.rig.threads}
     result = summarise(stage.label(), facts, run.archive.of(task, dims), confirmed, stage.calibration,
                        run.settings.win_floor)  # fmt: skip
