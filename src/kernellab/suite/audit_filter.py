@@ -22,7 +22,7 @@ from kernellab.suite.problems import digest_of
 from kernellab.targets.base import platform
 from kernellab.tasks.modules.record import ModuleRecord, read_module_record
 from kernellab.tasks.spec import dims_label
-from kernellab.tasks.suites.finding import find_suite, sample
+from kernellab.tasks.suites.finding import sample
 
 _DRAWN = re.compile(r"(\d+) of (\d+), drawn by seed (\d+)")
 
@@ -38,7 +38,7 @@ def filter_problems(known: SuiteFolder) -> Iterator[str]:
         yield from (f"{check.task}: {problem}" for problem in found)
         seen.setdefault(checked.same_as, check.task)
     if known.plan.drawn:
-        yield from _sample(known.plan)
+        yield from _sample(known)
 
 
 def _class(check: SuiteCheck, checked: CheckedProblem) -> Iterator[str]:
@@ -99,8 +99,9 @@ def _derived(plan: SuitePlan, check: SuiteCheck, record: ModuleRecord) -> Iterat
         yield "whether its layers collapse into one is said otherwise than its record shows"
 
 
-def _sample(plan: SuitePlan) -> Iterator[str]:
+def _sample(known: SuiteFolder) -> Iterator[str]:
     """A sample that was chosen and not drawn, where the problems are at hand as they were."""
+    plan = known.plan
     told = _DRAWN.fullmatch(plan.drawn)
     asked = [item for item in plan.tasks if not item.backward_of]
     if told is None:
@@ -111,7 +112,7 @@ def _sample(plan: SuitePlan) -> Iterator[str]:
         yield f"{len(asked)} tasks were asked for, and {count} were drawn"
         return
     try:
-        suite = find_suite("" if plan.path else plan.suite, plan.path)
+        suite = known.suite
     except KlabError:
         return
     here = {p.name: digest_of(p) for p in suite.problems}

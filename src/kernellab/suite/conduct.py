@@ -41,7 +41,7 @@ from kernellab.ledger.suite_records import (
 )
 from kernellab.suite.check import Beside, Known, check_job
 from kernellab.suite.checked import NOT_A_TASK, CheckedProblem
-from kernellab.suite.folder import SuiteFolder, checked_of
+from kernellab.suite.folder import SuiteFolder, checked_of, told_path
 from kernellab.suite.problems import digest_of, folders_of
 from kernellab.suite.progress import Progress
 from kernellab.suite.worker import Worker, WorkerLost
@@ -49,7 +49,7 @@ from kernellab.targets.base import platform
 from kernellab.tasks.modules.importing import task_name
 from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.suites.base import Problem
-from kernellab.tasks.suites.finding import Suite, find_suite
+from kernellab.tasks.suites.finding import Suite
 from kernellab.tasks.suites.pairs import forward_name, with_backward
 
 LIMIT_S = 4 * 3600.0
@@ -84,14 +84,14 @@ def run_suite(suite: Suite, asked: SuiteRequest, folder: Path, emit: Listener = 
     """A new suite, or the same one gone on with where its folder exists already."""
     names = _names(suite)
     plan = SuitePlan(
-        version=VERSION, suite=suite.name, path=suite.path, device=asked.settings.device, eval_mode=asked.wishes.eval_mode,
-        precision=asked.wishes.precision, budget_s=asked.budget_s, pairs=asked.pairs, drawn=suite.drawn,
-        texts=asked.wishes.keep_text,
+        version=VERSION, suite=suite.name, path=told_path(suite, folder), device=asked.settings.device,
+        eval_mode=asked.wishes.eval_mode, precision=asked.wishes.precision, budget_s=asked.budget_s,
+        pairs=asked.pairs, drawn=suite.drawn, texts=asked.wishes.keep_text,
         tasks=[_item(names, p, asked.candidates.get(p.name, ())) for p in suite.problems],
     )  # fmt: skip
     if (folder / LEDGER_FILE).exists():
         known = SuiteFolder(folder)
-        _refuse_other_terms(known, plan, asked.settings)
+        _refuse_other_terms(known, suite, plan, asked.settings)
         emit(Event("note", f"{folder} holds this suite already: going on with it"))
         return resume_suite(folder, emit, asked.budget_s)
     if suite.drawn:
@@ -108,8 +108,7 @@ def resume_suite(folder: Path, emit: Listener = silent, budget_s: float | None =
     if known.ended:
         emit(Event("note", f"{folder} is finished: nothing to resume, and nothing was changed"))
         return SuiteOutcome(folder, known.run.root, tuple(known.tasks.values()), ())
-    suite = find_suite("" if plan.path else plan.suite, plan.path)
-    suite = with_backward(suite) if plan.pairs else suite
+    suite = with_backward(known.suite) if plan.pairs else known.suite
     settings = Settings(**known.run.start.settings.model_dump())
     with Ledger.resume(folder, load_or_create_key()) as ledger:
         ledger.write(kinds.RESUME, Resume(environment=_environment(plan.device)))
@@ -156,11 +155,11 @@ def _created(folder: Path, plan: SuitePlan, asked: SuiteRequest) -> Ledger:
     return ledger
 
 
-def _refuse_other_terms(known: SuiteFolder, plan: SuitePlan, settings: Settings) -> None:
+def _refuse_other_terms(known: SuiteFolder, suite: Suite, plan: SuitePlan, settings: Settings) -> None:
     """Asked for again on other terms than it was begun on: the folder cannot answer that."""
     then, begun = known.plan, Settings(**known.run.start.settings.model_dump())
     differs = {
-        "another suite": (then.suite, then.path) != (plan.suite, plan.path),
+        "another suite": then.suite != plan.suite or then.path not in (plan.path, suite.path),
         "other tasks": [t.name for t in then.tasks] != [t.name for t in plan.tasks],
         "other candidates": [t.candidates for t in then.tasks] != [t.candidates for t in plan.tasks],
         f"--device {then.device}": then.device != plan.device,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from kernellab.ledger.suite_records import (
     SuiteTask,
 )
 from kernellab.suite.checked import CheckedProblem
+from kernellab.tasks.suites.finding import Suite, find_suite
 
 
 def is_suite(folder: Path) -> bool:
@@ -30,6 +32,11 @@ def is_suite(folder: Path) -> bool:
         return Run(folder).purpose == PURPOSE
     except KlabError:
         return False
+
+
+def told_path(suite: Suite, folder: Path) -> str:
+    """Where a suite's problems lie, from the folder of its run: other machines have other folders above both."""
+    return os.path.relpath(suite.path, folder.absolute()) if suite.path else ""
 
 
 class SuiteFolder:
@@ -64,6 +71,14 @@ class SuiteFolder:
                 f"{self.folder} does not say which tasks it is about", "it was cut off as it began: take another --out"
             )
         return found[0]
+
+    @property
+    def suite(self) -> Suite:
+        """The suite itself, all of it, as it is here and now."""
+        path = self.plan.path
+        return find_suite(
+            "" if path else self.plan.suite, os.path.normpath(self.folder.absolute() / path) if path else ""
+        )
 
     @property
     def checks(self) -> dict[str, SuiteCheck]:

@@ -38,3 +38,19 @@ def test_a_suite_that_was_cut_off_as_it_began_says_so(ran: SuiteOutcome, tmp_pat
 
     with pytest.raises(LedgerFault, match="does not say which tasks it is about"):
         _ = SuiteFolder(resigned(ran.folder, tmp_path / "early", early)).plan
+
+
+def test_its_problems_are_found_from_where_it_lies(ran: SuiteOutcome, problems: Path, tmp_path: Path) -> None:
+    known = SuiteFolder(ran.folder)
+    assert not Path(known.plan.path).is_absolute()
+    assert known.suite.path == str(problems)
+    assert {p.name for p in known.suite.problems} == {"1_scaled", "2_sorted", "4_missing", "6_again"}
+
+
+def test_a_suite_of_before_names_its_folder_wholly(ran: SuiteOutcome, problems: Path, tmp_path: Path) -> None:
+    def older(entries: list[tuple[str, dict[str, Any]]]) -> None:
+        for kind, body in entries:
+            if kind == "suite":
+                body |= {"path": str(problems)}
+
+    assert SuiteFolder(resigned(ran.folder, tmp_path / "elsewhere" / "older", older)).suite.path == str(problems)
