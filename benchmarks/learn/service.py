@@ -83,20 +83,19 @@ def main() -> None:
     os.environ["XDG_CACHE_HOME"] = str(options.out.resolve() / "cache")
     benchmark, wanted = Benchmark(options), options.only.split(",")
     if {"throughput", "verify"} & set(wanted):
-        known: list[Text] = []
+        known, each = list[Text](), 0.0
         with benchmark.open("throughput") as service:
             setup_s = _set_up(benchmark, service)
             if "throughput" in wanted:
                 _say(_throughput(benchmark, service, setup_s))
             if "verify" in wanted and benchmark.left():
-                known = take(benchmark.source, options.same_texts)
-                each = _timed(service, "verify", known) / len(known)
+                known, each = _scored_first(service, take(benchmark.source, options.same_texts))
         _say(_ledger(benchmark.out / "throughput"))
         if known:
             _say(_verify(benchmark, known, each))
     if "replicates" in wanted and benchmark.left():
         _say(_replicates(benchmark))
-    _say({"figure": "end", "seconds": time.monotonic() - benchmark.began, "cut": not benchmark.left()})
+    _say({"figure": "end", "seconds": time.monotonic() - benchmark.began})
 
 
 def _options() -> argparse.Namespace:
@@ -130,15 +129,17 @@ def _samples(label: str, known: Sequence[Text]) -> list[Sample]:
     return [Sample(f"{label}-{number}", text.reply, text.task) for number, text in enumerate(known)]
 
 
-def _timed(service: RewardService, label: str, known: Sequence[Text]) -> float:
+def _scored_first(service: RewardService, known: Sequence[Text]) -> tuple[list[Text], float]:
+    """Those of the texts that can be built, and the service's seconds for each of them."""
     began = time.monotonic()
-    service.score(_samples(label, known))
-    return time.monotonic() - began
+    scored = service.score(_samples("verify", known))
+    built = [text for text, one in zip(known, scored, strict=True) if _judged([one])]
+    return built, (time.monotonic() - began) / max(1, len(built))
 
 
 def _set_up(benchmark: Benchmark, service: RewardService) -> float:
     """Every shape is open afterwards, and has its first best."""
-    _timed(service, "set-up", take(benchmark.source, len(benchmark.names)))
+    service.score(_samples("set-up", take(benchmark.source, len(benchmark.names))))
     benchmark.statuses.clear()
     benchmark.trial_s = 0.0
     return time.monotonic() - benchmark.began
@@ -239,6 +240,11 @@ def _replicates(benchmark: Benchmark) -> dict[str, Any]:
             )  # fmt: skip
         longest = max(longest, time.monotonic() - began)
         _say(_ledger(benchmark.out / f"replicate-{number}"))
+    return {"figure": "replicates", "seconds_a_service": longest, **_agreement(rounds)}
+
+
+def _agreement(rounds: Sequence[Sequence[Scored]]) -> dict[str, Any]:
+    """Of services that scored the same kernels, over those that at least one of them called right."""
     kernels = [tuple(one) for one in zip(*rounds, strict=True)]
     right = [one for one in kernels if any(s.accuracy == 1 for s in one)]
     rows = [(one[0].task, [math.log(s.reward) for s in one if s.reward]) for one in right]
@@ -246,12 +252,11 @@ def _replicates(benchmark: Benchmark) -> dict[str, Any]:
     whole = [(task, row) for task, row in rows if len(row) == len(rounds) > 1]
     masked = [s for one in right for s in one if s.reward is None]
     return {
-        "figure": "replicates", "asked": {"sd": 0.01, "icc": 0.999, "masked": 0.05}, "services": len(rounds),
+        "asked": {"sd": 0.01, "icc": 0.999, "masked": 0.05}, "services": len(rounds),
         "sd": statistics.median(spread) if spread else None, "sd_largest": max(spread, default=None),
         "icc": _icc([row for _, row in whole]), "icc_within_tasks": _icc(_centred(whole)), "kernels": len(kernels),
         "right": len(right), "rewarded_by_all": len(whole), "refused_by_some": sum(s.reward == 0 for r in right for s in r),
         "masked": len(masked) / max(1, len(right) * len(rounds)), "masked_why": Counter(s.why for s in masked),
-        "seconds_a_service": longest,
     }  # fmt: skip
 
 
