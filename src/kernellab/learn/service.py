@@ -1,8 +1,8 @@
 """The reward service: whole replies in, rewards out, everything in one ledger that is gone on with after a kill.
 
 A batch is read, built on all cores, judged and timed one by one, with the fastest baseline timed against itself before and
-after it. Then each sample is rewarded, the best first, once: its id is its own for ever. Not covered: two services in one
-folder, which the ledger's lock refuses.
+after it. Then each sample is rewarded, the best of a place first, once: its id is its own for ever. Not covered: two
+services in one folder, which the ledger's lock refuses.
 """
 
 from __future__ import annotations
@@ -192,12 +192,15 @@ class RewardService:
         return self._first.opened.device.build_jobs or len(os.sched_getaffinity(0))
 
     def _reward_all(self, attempts: Sequence[Attempt]) -> None:
-        """The best first: of a batch that gets better and better, one sample a place is a new best, not every one. What is
-        judged in full is built before, on all cores."""
+        """The best of each place first: of a batch that gets better and better, one sample a place is a new best, not every
+        one. The others in their order. What is judged in full is built before, on all cores."""
         for attempt in attempts:
             attempt.drawn = self._rng.random() < self._full_share
-        order = sorted(attempts, key=self._worth, reverse=True)
-        best = {_where(attempt.place): attempt for attempt in reversed(order)}
+        best: dict[str, Attempt] = {}
+        for attempt in sorted(attempts, key=self._worth, reverse=True):
+            best.setdefault(_where(attempt.place), attempt)
+        others = [attempt for attempt in attempts if best[_where(attempt.place)] is not attempt]
+        order = [*best.values(), *others]
 
         def build(attempt: Attempt) -> None:
             likely = attempt.drawn or best[_where(attempt.place)] is attempt
