@@ -40,7 +40,8 @@ _AHEAD, _EARLY = 1 << 30, 256 << 20
 """Bytes of answers that are made ahead where the oracle has the processor to itself; before it is known whether they are
 needed."""
 _LOG_KEPT = 4000
-_BUILDS_KEPT = 64
+_BUILDS_KEPT = 192
+"""Three for each of those that are built ahead: for its trial, and for looks at further shapes."""
 _RUNNERS = 2  # of a trial: one is screened, one is timed
 _OF_TIME = ("hidden-work", "lost-worker", STOOD_STILL)
 """Causes that a machine which stands still for seconds could bring about."""
@@ -123,8 +124,11 @@ class _Opened:
 
     def has(self, request: TrialRequest) -> bool:
         """Whether it is built already."""
+        return self.find(request) is not None
+
+    def find(self, request: TrialRequest) -> Built | NotBuilt | None:
         with self.lock:
-            return request.build_key in self.builds
+            return next((self.builds[key] for key in request.usable_builds if key in self.builds), None)
 
     def forget(self, request: TrialRequest) -> None:
         with self.lock:
@@ -194,8 +198,7 @@ class LocalEvaluator:
     def build(self, request: TrialRequest) -> Built | NotBuilt:
         """Build what a request needs, for when it is evaluated. May be called by other threads meanwhile."""
         opened = self._of(request)
-        with opened.lock:
-            found = opened.builds.get(request.build_key)
+        found = opened.find(request)
         if found is None:
             opened.device.rig.device.expect(_RUNNERS)
             found = self._build(opened, request)
@@ -270,8 +273,12 @@ class LocalEvaluator:
 
     def _build(self, opened: _Opened, request: TrialRequest) -> Built | NotBuilt:
         task, thrifty = opened.task, opened.device.rig.device.thrifty
-        whole = request.judging.level == "full"
-        shapes = all_shapes(task, request.dims) if whole else shapes_of(screen_cases(task, thrifty), request.dims)
+        if request.judging.distribution:
+            shapes = [request.dims]
+        elif request.judging.level == "full":
+            shapes = all_shapes(task, request.dims)
+        else:
+            shapes = shapes_of(screen_cases(task, thrifty), request.dims)
         candidate = Candidate(request.source, request.name)
         return opened.device.builder.build(task, candidate, dict(request.params), shapes)
 

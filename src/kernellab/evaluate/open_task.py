@@ -80,9 +80,9 @@ class OpenTask:
             **{"effort": self.settings.profile, **asked},
         )
 
-    def build(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param]) -> Built | NotBuilt:
-        """Build the idea ahead of its trial at this shape."""
-        return self.evaluator.build(self.request(dims, candidate, params))
+    def build(self, dims: Dims, candidate: Candidate, params: Mapping[str, Param], **asked: Any) -> Built | NotBuilt:
+        """Build the idea ahead of its trial at this shape, or of another request (`asked`: its other fields)."""
+        return self.evaluator.build(self.request(dims, candidate, params, **asked))
 
     def evaluate(self, request: TrialRequest) -> TrialRecord:
         return self.evaluator.evaluate(request)

@@ -81,8 +81,18 @@ class TrialRequest(Record):
     @property
     def build_key(self) -> str:
         """The same for requests that build the same thing."""
+        shapes = "one" if self.judging.distribution else self.judging.level
         return digest([self.task, self.fingerprint, self.place.model_dump(), self.dims, self.source, self.params,
-                       self.judging.level])  # fmt: skip
+                       shapes])  # fmt: skip
+
+    @property
+    def usable_builds(self) -> tuple[str, ...]:
+        """The keys of builds that hold what this request needs, its own first: one case at a shape is a part of what a
+        trial at that shape builds."""
+        if not self.judging.distribution:
+            return (self.build_key,)
+        trial = self.judging.model_copy(update={"distribution": ""})
+        return self.build_key, self.model_copy(update={"judging": trial}).build_key
 
 
 Status = Literal["invalid", "build-failed", "duplicate", "rejected", "passed", "measured", "busy", "out-of-time"]

@@ -6,13 +6,14 @@ laboratory that fails in the middle. Not covered: a kernel that is wrong only wh
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kernellab.build.base import Candidate
+from kernellab.build.base import Built, Candidate
 from kernellab.core.errors import EnvironmentFault, LedgerFault
 from kernellab.core.ids import digest, sha256_hex
 from kernellab.core.records import Dims, FailedTrial, MeasuredTrial, Rejected, UntimedTrial
@@ -23,6 +24,7 @@ from kernellab.learn.further import draw_further, draw_timed
 from kernellab.learn.replies import ReadReply, read_reply, reply_bytes
 from kernellab.learn.samples import Sample
 from kernellab.ledger.reward_records import REWARD_CHECK, RewardCheck
+from kernellab.ledger.run import place_of
 from kernellab.propose.base import Idea
 from kernellab.propose.prompts import FormatFailure
 from kernellab.search.experiment_run import ExperimentRun
@@ -31,7 +33,11 @@ from kernellab.search.loop import step
 ORIGIN = "policy"
 _TRIES = 2
 _MOST_AGAIN = 4
+_VERDICTS = 16
+"""Full verdicts on the same secret inputs, whose answers are made for the first one. A policy is told one bit of each."""
 Level = Literal["further", "full"]
+Look = tuple[Dims, str]
+"""A shape and a distribution."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,10 @@ class Attempt:
     fault: str = ""
     failed: str = ""
     trials: list[int] = field(default_factory=list)
+    looks: list[Look] | None = None
+    """Where it is looked at if it passes; None where that was not drawn yet."""
+    drawn: bool = False
+    """By chance, for a full verdict."""
 
 
 def read(sample: Sample, place: Place, backend: str) -> Attempt:
@@ -89,11 +99,32 @@ def build_key(attempt: Attempt) -> str:
     return digest([place.run.task.name, place.dims, idea.candidate.text, idea.params])
 
 
-def build_ahead(attempt: Attempt) -> None:
-    """For the trial that follows, which finds it made; what fails here fails there again, and is told there."""
+def build_ahead(attempt: Attempt, rng: random.Random) -> None:
+    """For the trial and the looks that follow, which find it made; what fails here fails there again, and is told there.
+
+    The looks are drawn here: each is a shape of its own, and on a GPU that is a build of its own, which nothing else should
+    wait for. Whoever builds one is told of that shape alone."""
     assert attempt.idea is not None
+    opened, idea = attempt.place.run.opened, attempt.idea
     with suppress(EnvironmentFault):
-        attempt.place.run.opened.build(attempt.place.dims, attempt.idea.candidate, attempt.idea.params)
+        if isinstance(opened.build(attempt.place.dims, idea.candidate, idea.params), Built):
+            attempt.looks = draw_looks(attempt.place, rng)
+            for dims, distribution in attempt.looks:
+                opened.build(dims, idea.candidate, idea.params, judging=Judging(distribution=distribution))
+
+
+def build_in_full(attempt: Attempt) -> None:
+    """For the full verdict that follows."""
+    assert attempt.idea is not None
+    opened, idea = attempt.place.run.opened, attempt.idea
+    with suppress(EnvironmentFault):
+        opened.build(attempt.place.dims, idea.candidate, idea.params, judging=Judging(level="full"))
+
+
+def draw_looks(place: Place, rng: random.Random) -> list[Look]:
+    opened = place.run.opened
+    further = draw_further(opened.task, place.dims, opened.device.rig.device.thrifty, rng)
+    return [further, *draw_timed(opened.task, place.dims, rng)]
 
 
 class Examiner:
@@ -102,6 +133,8 @@ class Examiner:
     def __init__(self, book: RewardBook, rng: random.Random) -> None:
         self._book, self._rng = book, rng
         self._looked_at: set[str] = set()
+        self._inputs: dict[str, tuple[str, int]] = {}
+        """By place, the seed of the inputs of full verdicts, and how many more there are on them."""
 
     def new_batch(self) -> None:
         """A text gets one further shape a batch, however many samples say the same."""
@@ -112,16 +145,27 @@ class Examiner:
             self._try(attempt)
             self._look_further(attempt)
 
+    def was_judged_in_full(self, attempt: Attempt) -> bool:
+        return self._book.text(attempt.trials[-1]) in self._book.judged
+
     def judge_in_full(self, attempt: Attempt) -> None:
         """Every shape and distribution, once for a text."""
         number = attempt.trials[-1]
         trial = self._book.trials[number]
-        if not self._passed(number) or self._book.text(number) in self._book.judged or isinstance(trial, FailedTrial):
+        if not self._passed(number) or self.was_judged_in_full(attempt) or isinstance(trial, FailedTrial):
             return
         with self._boundary(attempt):
-            found = self._asked(attempt, trial.dims, judging=Judging(level="full"), expected=trial.artifact)
+            judging = Judging(level="full", inputs_seed=self._seed(attempt.place))
+            found = self._asked(attempt, trial.dims, judging=judging, expected=trial.artifact)
             attempt.place.run.keep(*found.evidence.values())
             self._record(attempt, "full", trial.dims, "", found)
+
+    def _seed(self, place: Place) -> str:
+        where = place_of(place.run.task.name, place.dims)
+        seed, left = self._inputs.get(where, ("", 0))
+        seed, left = (seed, left) if left else (os.urandom(32).hex(), _VERDICTS)
+        self._inputs[where] = seed, left - 1
+        return seed
 
     @contextmanager
     def _boundary(self, attempt: Attempt) -> Iterator[None]:
@@ -152,12 +196,10 @@ class Examiner:
         if text is None or text in self._looked_at or text in self._book.refused or not self._passed(number):
             return
         self._looked_at.add(text)
-        opened = attempt.place.run.opened
         failures = self._book.failures.get(code or "", [])
-        places = [(check.dims, check.distribution) for check in failures if check.level == "further"][-_MOST_AGAIN:]
-        places.append(draw_further(opened.task, attempt.place.dims, opened.device.rig.device.thrifty, self._rng))
-        places += draw_timed(opened.task, attempt.place.dims, self._rng)
-        for dims, distribution in places:
+        again = [(check.dims, check.distribution) for check in failures if check.level == "further"][-_MOST_AGAIN:]
+        looks = draw_looks(attempt.place, self._rng) if attempt.looks is None else attempt.looks
+        for dims, distribution in (*again, *looks):
             found = self._asked(attempt, dims, judging=Judging(distribution=distribution))
             self._record(attempt, "further", dims, distribution, found)
             if text in self._book.refused:

@@ -1,8 +1,8 @@
 """The reward service: whole replies in, rewards out, everything in one ledger that is gone on with after a kill.
 
 A batch is read, built on all cores, judged and timed one by one, with the fastest baseline timed against itself before and
-after it. Then each sample is rewarded, once: its id is its own for ever. Not covered: two services in one folder, which the
-ledger's lock refuses.
+after it. Then each sample is rewarded, the best of a place first, once: its id is its own for ever. Not covered: two
+services in one folder, which the ledger's lock refuses.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any, Self
 
 from kernellab.core.errors import UsageError
 from kernellab.core.ids import sha256_hex
-from kernellab.learn.attempt import Attempt, Examiner, Place, build_ahead, build_key, read, share
+from kernellab.learn.attempt import Attempt, Examiner, Place, build_ahead, build_in_full, build_key, read, share
 from kernellab.learn.book import RewardBook
 from kernellab.learn.building import built_first
 from kernellab.learn.feedback import told
 from kernellab.learn.prompts import RunPrompts
 from kernellab.learn.replies import reply_bytes
-from kernellab.learn.reward import RewardRule
+from kernellab.learn.reward import Reward, RewardRule
 from kernellab.learn.samples import Sample, Scored, read_samples
 from kernellab.learn.terms import RewardTerms, rewarded_shapes
 from kernellab.learn.tried import RewardedTrials
@@ -121,9 +121,7 @@ class RewardService:
         return list(fresh.values())
 
     def _refuse_more_of_an_exam(self, fresh: Sequence[tuple[Sample, Place]]) -> None:
-        asked = Counter(
-            place_of(place.run.task.name, place.dims) for sample, place in fresh if sample.id.startswith(EXAM)
-        )
+        asked = Counter(_where(place) for sample, place in fresh if sample.id.startswith(EXAM))
         if not all(self._book.has_room(place, more) for place, more in asked.items()):
             raise UsageError(
                 f"this exam has its samples, and ids that begin with '{EXAM}' are its own", "choose other ids"
@@ -146,8 +144,7 @@ class RewardService:
     def _score(self, attempts: Sequence[Attempt]) -> None:
         if tried := [attempt for attempt in attempts if attempt.idea is not None]:
             self._examine(tried)
-        for attempt in attempts:
-            self._reward(attempt)
+        self._reward_all(attempts)
 
     def _examine(self, tried: Sequence[Attempt]) -> None:
         """Try every one, between two looks at the machine. If others used it, what was timed counts for nothing, now or
@@ -177,22 +174,59 @@ class RewardService:
         return _batch(len(self._book.batches), first, place, looks, self._book.rule)
 
     def _built(self, tried: Sequence[Attempt]) -> Iterator[list[Attempt]]:
-        """The attempts, built; those that say the same together."""
+        """The attempts, built; those that say the same together, and those of a place after one another: where memory does
+        not hold all places, each is set up once a batch."""
         groups: dict[str, list[Attempt]] = {}
-        for attempt in tried:
+        for attempt in sorted(tried, key=lambda attempt: _where(attempt.place)):
             groups.setdefault(build_key(attempt), []).append(attempt)
+        drawn = {key: random.Random(self._rng.getrandbits(256)) for key in groups}
         beside = self._first.opened.device.build_jobs
-        jobs = beside or len(os.sched_getaffinity(0))
-        return built_first(groups.values(), lambda equal: build_ahead(equal[0]), jobs, bool(beside))
+
+        def build(key: str) -> None:
+            build_ahead(groups[key][0], drawn[key])
+
+        return (groups[key] for key in built_first(groups, build, self._jobs, bool(beside)))
+
+    @property
+    def _jobs(self) -> int:
+        return self._first.opened.device.build_jobs or len(os.sched_getaffinity(0))
+
+    def _reward_all(self, attempts: Sequence[Attempt]) -> None:
+        """The best of each place first: of a batch that gets better and better, one sample a place is a new best, not every
+        one. The others in their order. What is judged in full is built before, on all cores."""
+        for attempt in attempts:
+            attempt.drawn = self._rng.random() < self._full_share
+        best: dict[str, Attempt] = {}
+        for attempt in sorted(attempts, key=self._worth, reverse=True):
+            best.setdefault(_where(attempt.place), attempt)
+        others = [attempt for attempt in attempts if best[_where(attempt.place)] is not attempt]
+        order = [*best.values(), *others]
+
+        def build(attempt: Attempt) -> None:
+            likely = attempt.drawn or best[_where(attempt.place)] is attempt
+            if likely and self._needs_full(attempt) and not self._examiner.was_judged_in_full(attempt):
+                build_in_full(attempt)
+
+        for attempt in built_first(order, build, self._jobs, beside=False):
+            self._reward(attempt)
+
+    def _worth(self, attempt: Attempt) -> float:
+        return self._derived(attempt).reward or 0.0
+
+    def _needs_full(self, attempt: Attempt) -> bool:
+        """Whether a full verdict comes before its reward: it would be the best so far, or was drawn."""
+        best = self._book.best.get(_where(attempt.place), 0.0)
+        return (worth := self._worth(attempt)) > 0 and (attempt.drawn or worth > best)
+
+    def _derived(self, attempt: Attempt) -> Reward:
+        return self._book.derive(attempt.trials, attempt.fault, attempt.failed)
 
     def _reward(self, attempt: Attempt) -> None:
-        """Derived, with a full verdict first where it is the best so far, or is drawn; then on record."""
+        """Derived, with a full verdict first where that is due; then on record."""
         place, fault = attempt.place, attempt.fault
-        reward = self._book.derive(attempt.trials, fault, attempt.failed)
-        best = self._book.best.get(place_of(place.run.task.name, place.dims), 0.0)
-        if reward.reward and (reward.reward > best or self._rng.random() < self._full_share):
+        if self._needs_full(attempt):
             self._examiner.judge_in_full(attempt)
-            reward = self._book.derive(attempt.trials, fault, attempt.failed)
+        reward = self._derived(attempt)
         record = RewardRecord(
             sample=attempt.sample.id, task=place.run.task.name, dims=place.dims, reply=attempt.reply, fault=fault,
             failed=attempt.failed, trials=attempt.trials, **reward.model_dump(),
@@ -213,6 +247,10 @@ class RewardService:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _where(place: Place) -> str:
+    return place_of(place.run.task.name, place.dims)
 
 
 def _same(given: RewardRecord, sample: Sample, place: Place) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kernellab.build.base import Built
 from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Rejected
@@ -205,3 +206,17 @@ def test_a_device_that_is_not_here_is_a_fault_of_the_environment(quick: Settings
     elsewhere = ask().model_copy(update={"place": Place(device="cpu", target="no-such-processor")})
     with LocalEvaluator(quick) as evaluator, pytest.raises((EnvironmentFault, UsageError)):
         evaluator.evaluate(elsewhere)
+
+
+def test_one_case_at_a_shape_is_built_at_that_shape_alone_and_not_again_where_its_trial_was_built(
+    evaluator: LocalEvaluator, ask: Ask
+) -> None:
+    look = Judging(distribution="normal")
+    alone = evaluator.build(ask(source=ask().source + "# alone\n", judging=look))
+    assert isinstance(alone, Built)
+    assert [part.dims for part in alone.parts] == [DIMS]
+    trial = evaluator.build(ask(source=ask().source + "# trial\n"))
+    assert isinstance(trial, Built)
+    assert len(trial.parts) > 1
+    assert evaluator.build(ask(source=ask().source + "# trial\n", judging=look)) is trial
+    assert evaluator.build(ask(source=ask().source + "# alone\n")) is not alone

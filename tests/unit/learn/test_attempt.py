@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.unit.learn.kernels import HONEST, code, reply
+from tests.unit.learn.kernels import HONEST, UNBUILT, code, reply
 
 from kernellab.core.errors import EnvironmentFault, LedgerFault
+from kernellab.evaluate.request import Judging
 from kernellab.evaluate.stage import Stage
 from kernellab.learn import RewardService, Sample
-from kernellab.learn.attempt import Attempt, Examiner, Place, build_key, read, share
+from kernellab.learn.attempt import Attempt, Examiner, Place, build_ahead, build_in_full, build_key, read, share
 from kernellab.learn.book import RewardBook
 
 DIMS = {"N": 32768}
@@ -76,3 +77,35 @@ def test_what_says_the_same_is_built_and_tried_once(service: RewardService) -> N
     assert (equal.trials, equal.failed) == ([3, 4], "late")
     assert equal.trials is not first.trials
     assert isinstance(equal, Attempt)
+
+
+def is_built(attempt: Attempt, dims: dict[str, int], judging: Judging) -> bool:
+    assert attempt.idea is not None
+    opened = attempt.place.run.opened
+    request = opened.request(dims, attempt.idea.candidate, attempt.idea.params, judging=judging)
+    return opened.evaluator._of(request).has(request)
+
+
+def test_what_is_looked_at_is_drawn_and_built_before_its_trial(service: RewardService) -> None:
+    attempt = read(Sample("a", reply(code(head="int built_ahead;"))), Place(service._first, DIMS), "c")
+    build_ahead(attempt, random.Random(1))
+    assert attempt.looks
+    assert is_built(attempt, DIMS, Judging())
+    assert all(is_built(attempt, dims, Judging(distribution=name)) for dims, name in attempt.looks)
+    assert not is_built(attempt, DIMS, Judging(level="full"))
+    build_in_full(attempt)
+    assert is_built(attempt, DIMS, Judging(level="full"))
+
+
+def test_nothing_is_drawn_for_what_does_not_build(service: RewardService) -> None:
+    attempt = read(Sample("a", UNBUILT), Place(service._first, DIMS), "c")
+    build_ahead(attempt, random.Random(1))
+    assert attempt.looks is None
+
+
+def test_some_full_verdicts_share_their_inputs_and_then_they_are_drawn_anew(service: RewardService) -> None:
+    examiner = Examiner(RewardBook(), random.Random(0))
+    small, large = Place(service._first, DIMS), Place(service._first, {"N": 65536})
+    seeds = [examiner._seed(small) for _ in range(33)]
+    assert [len(set(part)) for part in (seeds[:16], seeds[16:32], seeds)] == [1, 1, 3]
+    assert examiner._seed(large) not in seeds

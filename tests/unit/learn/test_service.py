@@ -109,6 +109,22 @@ def test_equal_replies_of_a_batch_are_tried_once(score: Score, folder: Path) -> 
     assert len(Run(folder).trials) - len(before) <= 2  # a second try where the first told nothing
 
 
+def test_the_best_of_a_batch_is_rewarded_first_so_that_no_other_is_a_new_best(
+    terms: RewardTerms, tmp_path: Path
+) -> None:
+    texts = [WRONG, "no kernel", HONEST, *(HONEST.replace("FLAGS", f"# {n}\nFLAGS") for n in range(3)), ALSO_HONEST]
+    samples = [Sample(f"s{n}", text) for n, text in enumerate(texts)]
+    with open_service(replace(terms, full_share=0.0), tmp_path / "run") as service:
+        assert [scored.id for scored in service.score(samples)] == [sample.id for sample in samples]
+    given = [record.reward or 0.0 for record in Run(tmp_path / "run").records(REWARD)]
+    assert given[0] == max(given)
+    rest = [record.sample for record in Run(tmp_path / "run").records(REWARD)[1:]]
+    assert rest == sorted(rest)
+    full = [check for check in Run(tmp_path / "run").records(REWARD_CHECK) if check.level == "full"]
+    assert len(full) == (1 if given[0] else 0)
+    assert audit(tmp_path / "run").problems == []
+
+
 def test_every_batch_with_a_kernel_has_one_look_at_the_machine(score: Score, folder: Path) -> None:
     before = Run(folder).count(REWARD_BATCH)
     score("no kernel")
