@@ -121,9 +121,18 @@ def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.It
     return left
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Imports and tables of cases cause many collections of garbage, and leave none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays to the end, torch with it: no collection of garbage has to look through it again."""
-    gc.collect()
     gc.freeze()
 
 

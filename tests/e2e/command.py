@@ -57,9 +57,11 @@ class Done:
 
 
 class Klab:
-    """Runs klab with folders and settings of its own; nothing of the user's is read or written."""
+    """Runs klab with folders and settings of its own; nothing of the user's is read or written. What commands are forked from
+    has also loaded what `loads` names."""
 
-    def __init__(self, home: Path, code: Path) -> None:
+    def __init__(self, home: Path, code: Path, loads: Sequence[str] = ()) -> None:
+        self._loads = loads
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KLAB_", "XDG_")) and "COLUMNS" not in k}
         self.environment: dict[str, str] = {
             **kept, **settle(home, code), "KLAB_HOME": str(home / "klab"), "KLAB_SAMPLE_S": SAMPLE_S, "OMP_NUM_THREADS": "1",
@@ -106,7 +108,7 @@ class Klab:
 
     def _loaded(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-P", str(WARM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [sys.executable, "-P", str(WARM), *self._loads], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=self.environment,
         )  # fmt: skip
 

@@ -78,6 +78,15 @@ def klab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Klab]:
 
 
 @pytest.fixture(scope="session")
+def torch_klab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Klab]:
+    """For commands on PyTorch modules, each of which would import torch for two seconds."""
+    pytest.importorskip("torch")
+    made = Klab(tmp_path_factory.mktemp("home"), code_folder(tmp_path_factory), ("torch",))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the task cube.py and a candidate file for each fate that a trial can have."""
     folder = tmp_path_factory.mktemp("files")

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.captured import captured
+
+from kernellab.tasks.modules.importing import Importer
 
 from .command import Klab
 from .test_export import promoted
@@ -104,19 +107,20 @@ def written(folder: Path, **files: str) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def exported(klab: Klab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def exported(torch_klab: Klab, importer: Importer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The problem's file and the exported folder."""
     folder = tmp_path_factory.mktemp("kernelbench")
     problem, kernel = written(folder, net=_PROBLEM, good=_KERNEL)
     run = folder / "run"
-    done = klab("run", f"{problem}:Model", "--candidate", kernel, "--effort", "quick", "--trials", 1, "--device", "cpu",
+    record = captured(importer, f"{problem}:Model", folder)
+    done = torch_klab("run", record, "--candidate", kernel, "--effort", "quick", "--trials", 1, "--device", "cpu",
                 "--out", run, "--json")  # fmt: skip
     assert done.code in (0, 3, 7), done.err
-    certificate = promoted(klab, run)
-    done = klab("export", certificate, "--as", "kernelbench", "--out", folder / "out", "--json")
+    certificate = promoted(torch_klab, run)
+    done = torch_klab("export", certificate, "--as", "kernelbench", "--out", folder / "out", "--json")
     assert done.code == 0, done.err
     assert done.json["files"] == ["README.md", "certificate-0.json", "model_new.py", "test_klab_net.py"]
-    klab("export", certificate, "--as", "module", "--out", folder / "no").failed(2, "use --as kernelbench")
+    torch_klab("export", certificate, "--as", "module", "--out", folder / "no").failed(2, "use --as kernelbench")
     return problem, folder / "out"
 
 
@@ -138,9 +142,9 @@ def test_its_own_test_passes_and_says_who_computed(exported: tuple[Path, Path], 
     assert "computed by the kernel" in said
 
 
-def test_our_own_judge_passes_it(klab: Klab, exported: tuple[Path, Path]) -> None:
+def test_our_own_judge_passes_it(torch_klab: Klab, exported: tuple[Path, Path]) -> None:
     problem, folder = exported
-    done = klab("judge", folder / "model_new.py", "--problem", f"{problem}:Model", "--json")
+    done = torch_klab("judge", folder / "model_new.py", "--problem", f"{problem}:Model", "--json")
     assert done.code == 0, done.out + done.err
     assert done.json["status"] == "passed"
     (built,) = done.json["built"]["files"]

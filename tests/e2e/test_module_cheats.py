@@ -144,7 +144,7 @@ void soft(const float *x, const float *m, float *y, long r, long c) {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
-    klab: Klab, importer: Importer, tmp_path: Path, name: str
+    torch_klab: Klab, importer: Importer, tmp_path: Path, name: str
 ) -> None:
     """The module is captured once for both."""
     found = ESCAPES[name]
@@ -155,5 +155,5 @@ def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
         source = found.source if code == 0 else found.source.replace(found.honest, found.cheat)
         (tmp_path / f"{which}.py").write_text(f'SOURCE = r"""{source}"""\n{found.launch}')
         options = ("--task", record, "--device", "cpu", "--out", tmp_path / which, "--json")
-        done = klab("verify", tmp_path / f"{which}.py", *options)
+        done = torch_klab("verify", tmp_path / f"{which}.py", *options)
         assert done.code == code, (which, done.out, done.err)

@@ -45,40 +45,42 @@ def launch(gain, x, out):
 
 
 @pytest.mark.slow
-def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(klab: Klab, tmp_path: Path) -> None:
+def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(torch_klab: Klab, tmp_path: Path) -> None:
     module, kernel, run = tmp_path / "net.py", tmp_path / "good.py", tmp_path / "run"
     module.write_text(_MODULE)
     kernel.write_text(_KERNEL)
-    checked = klab("check", f"{module}:Model", "--json")
+    checked = torch_klab("check", f"{module}:Model", "--json")
     assert checked.code == 0, checked.err
     assert checked.json["status"] == "proved"
     assert checked.json["inputs"] == {"gain": "float32[32]", "x": "float32[d0, 32]"}
-    done = klab("verify", kernel, "--task", f"{module}:Model", "--device", "cpu", "--out", run, "--json")
+    done = torch_klab("verify", kernel, "--task", f"{module}:Model", "--device", "cpu", "--out", run, "--json")
     assert done.code == 0, done.err
     module.unlink()
-    assert klab("audit", run).code == 0
-    again = klab("replay", run, 0, "--json").json
+    assert torch_klab("audit", run).code == 0
+    again = torch_klab("replay", run, 0, "--json").json
     assert (again["same_machine_code"], again["status"] in ("verified", "busy")) == (True, True)
     edited = run / "task.json"
     edited.write_text(edited.read_text().replace('"low":2', '"low":3'))
-    assert klab("audit", run).code != 0
+    assert torch_klab("audit", run).code != 0
 
 
-def test_a_module_gets_kernels_from_its_graph(klab: Klab, tmp_path: Path) -> None:
+def test_a_module_gets_kernels_from_its_graph(torch_klab: Klab, tmp_path: Path) -> None:
     module, run = tmp_path / "net.py", tmp_path / "run"
     module.write_text(_MODULE)
     options = ("--device", "cpu", "--effort", "quick", "--trials", 2, "--out", run, "--json")
-    done = klab("run", f"{module}:Model", *options)
+    done = torch_klab("run", f"{module}:Model", *options)
     assert done.json["status"] in ("better", "nothing-better", "busy"), done.err
-    assert klab("audit", run).code == 0
-    assert "generated from its graph" in klab("show", run, "--trial", 0, "--json").out
+    assert torch_klab("audit", run).code == 0
+    assert "generated from its graph" in torch_klab("show", run, "--trial", 0, "--json").out
 
 
-def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, importer: Importer, tmp_path: Path) -> None:
+def test_a_module_for_which_none_can_be_generated_is_told_why(
+    torch_klab: Klab, importer: Importer, tmp_path: Path
+) -> None:
     module = tmp_path / "net.py"
     module.write_text(_MODULE.replace("return x * self.gain", "return torch.lgamma(x.abs() + 1) * self.gain"))
     record = captured(importer, f"{module}:Model", tmp_path)
-    done = klab("run", record, "--device", "cpu", "--out", tmp_path / "run", "--json")
+    done = torch_klab("run", record, "--device", "cpu", "--out", tmp_path / "run", "--json")
     done.failed(2, "none can be generated: there is no rule for aten.lgamma", "--candidate FILE")
     assert not (tmp_path / "run").exists()
 
@@ -94,6 +96,6 @@ def test_a_module_for_which_none_can_be_generated_is_told_why(klab: Klab, import
         (["net.py:Model", "--dtype", "bf16"], "a dtype cannot be asked of it"),
     ],
 )
-def test_a_check_that_cannot_work(klab: Klab, tmp_path: Path, arguments: list[str], words: str) -> None:
+def test_a_check_that_cannot_work(torch_klab: Klab, tmp_path: Path, arguments: list[str], words: str) -> None:
     (tmp_path / "net.py").write_text(_MODULE)
-    klab("check", *arguments, "--json", cwd=tmp_path).failed(2, words)
+    torch_klab("check", *arguments, "--json", cwd=tmp_path).failed(2, words)

@@ -1,6 +1,7 @@
 """A klab that has loaded its commands already: it forks a process for every request, which then is klab, from its arguments to
 its exit code. Loading takes more than a second, and most tests of a command ask for a dozen. So it also loads what commands
 import when they are called, and makes typer's table of commands once.
+What else it is to load stands in its arguments.
 
 A request is a line of JSON: arguments, working folder, environment, and files for the two streams. The answer is the exit code,
 the number of the session that the process had to itself, and the processor time that it took.
@@ -25,8 +26,8 @@ CALLED_FOR = """
 
 
 def main() -> None:
-    for name in CALLED_FOR:
-        importlib.import_module(f"kernellab.{name}")
+    for name in (*(f"kernellab.{part}" for part in CALLED_FOR), *sys.argv[1:]):
+        importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(sys.modules["kernellab.cli.app"].app)
     from kernellab.cli.entry import main as klab

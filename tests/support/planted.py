@@ -33,8 +33,10 @@ def recipes_of(site: Site) -> list[Recipe]:
     return [Recipe(Candidate(w.text, w.name), dict(s), w.form) for w, s in zip(site.written, site.spaces, strict=True)]
 
 
-def every(space: Mapping[str, object]) -> list[dict[str, Param]]:
-    return [dict(zip(space, picks, strict=True)) for picks in itertools.product(*space.values())]  # type: ignore[call-overload]
+def every(space: Mapping[str, object], step: int = 1, stop: int | None = None) -> list[dict[str, Param]]:
+    """Its combinations, or one in `step` of the first `stop`: a space may have hundreds of thousands."""
+    picked = itertools.islice(itertools.product(*space.values()), 0, stop, step)  # type: ignore[call-overload]
+    return [dict(zip(space, picks, strict=True)) for picks in picked]
 
 
 def planted(name: str, speed: Speed, structure: str = "") -> RecordedSpace:

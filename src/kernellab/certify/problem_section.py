@@ -12,6 +12,7 @@ import io
 import os
 import tempfile
 import tokenize
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from kernellab.certify.inline_source import NotInlined, inline_source
@@ -43,8 +44,8 @@ class Section:
     source: Source | None
 
 
-def section_of_module(record: ModuleRecord) -> Section:
-    """Of a module; UsageError where its text cannot stand in a solution."""
+def section_of_module(record: ModuleRecord, capturer: Capturer | None = None) -> Section:
+    """Of a module; UsageError where its text cannot stand in a solution. Without a `capturer` one is opened, for seconds."""
     source = record.origin.source
     if source is None:
         raise UsageError(f"the run has no text of '{record.name}' that a ModelNew could be made from",
@@ -63,7 +64,7 @@ def section_of_module(record: ModuleRecord) -> Section:
         text = "import torch\n\n" if not _imports_torch(tree) else ""
         text = _after_future(source.text, text) + _OF_FUNCTION.format(base=BASE, name=source.name)
         made = "and a class around it"
-    _same_graph(record, source, text)
+    _same_graph(record, source, text, capturer)
     return Section(
         f"the problem's own code, word for word {made}", text.strip("\n"), _plain(record.graph, target), source
     )
@@ -138,13 +139,13 @@ def _plain(graph: GraphRecord, target: ast.ClassDef | ast.FunctionDef) -> dict[i
     return {names.index(n): value for n, value in graph.fixed.items()}
 
 
-def _same_graph(record: ModuleRecord, source: Source, text: str) -> None:
+def _same_graph(record: ModuleRecord, source: Source, text: str, capturer: Capturer | None) -> None:
     """Where the text imports what lay beside it, or is another problem's, this says so."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "problem.py")
         request = Request(file, BASE, source.init, source.inputs, source.eval_mode, text)
-        with Capturer([folder]) as capturer:
-            found = capturer.capture(request)
+        with nullcontext(capturer) if capturer is not None else Capturer([folder]) as opened:
+            found = opened.capture(request)
     if found.digest != record.graph.digest:
         raise UsageError(f"the problem's text is not the one that was certified as '{record.name}'",
                          "give the very file that was imported; with another version of torch, certify it anew")  # fmt: skip

@@ -72,24 +72,24 @@ def test_a_class_has_another_name_and_nothing_else_is_changed(of_class: ModuleRe
 def test_a_function_gets_a_class_around_it(importer: Importer) -> None:
     import torch
 
-    section = section_of_module(record_of(importer, _FUNCTION, "twice"))
+    section = section_of_module(record_of(importer, _FUNCTION, "twice"), importer.capturer)
     made = ran(section)["_Problem"]()  # type: ignore[operator]
     assert torch.equal(made(torch.ones(2)), 2 * torch.ones(2))
 
 
-def test_a_text_of_another_problem_is_refused(of_class: ModuleRecord) -> None:
+def test_a_text_of_another_problem_is_refused(of_class: ModuleRecord, importer: Importer) -> None:
     assert of_class.origin.source is not None
     other = of_class.origin.source.model_copy(update={"text": _CLASS.replace("3.0", "4.0")})
     with pytest.raises(UsageError, match="is not the one that was certified as 'net'"):
-        section_of_module(with_source(of_class, other))
+        section_of_module(with_source(of_class, other), importer.capturer)
 
 
-def test_what_lay_beside_the_file_is_missed(of_class: ModuleRecord) -> None:
+def test_what_lay_beside_the_file_is_missed(of_class: ModuleRecord, importer: Importer) -> None:
     assert of_class.origin.source is not None
     other = of_class.origin.source.model_copy(update={"text": "import lay_beside_it\n" + _CLASS.replace('"""', "#")})
     other = other.model_copy(update={"text": other.text.replace("from __future__ import annotations\n", "")})
     with pytest.raises(TaskRefused, match="lay_beside_it"):
-        section_of_module(with_source(of_class, other))
+        section_of_module(with_source(of_class, other), importer.capturer)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def test_a_mask_that_is_not_minus_infinity_hides_nothing() -> None:
     assert last_key(found) is None
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ATTENTION)
 def test_as_attention_it_means_the_same(name: str) -> None:
     """The rewritten kernel computes what the graph does, and neither scores nor weights are stored."""

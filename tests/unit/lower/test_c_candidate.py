@@ -33,7 +33,7 @@ def device() -> Iterator[DeviceSetup]:
         yield opened
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4, of="graphs")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_every_form_passes_every_case(name: str, device: DeviceSetup) -> None:
     record = record_of(name)

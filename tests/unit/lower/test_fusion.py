@@ -52,7 +52,7 @@ def agree(record: GraphRecord, model: Any) -> None:
         np.testing.assert_allclose(one, np.asarray(other.double()), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_fused_kernels_compute_what_the_graph_computes(name: str) -> None:
     """Whichever machine they are for; what has no rule is told in words."""

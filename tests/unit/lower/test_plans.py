@@ -146,13 +146,13 @@ def each_means_the_same(record: GraphRecord) -> None:
                 np.testing.assert_allclose(one, np.asarray(other.double()), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in WITHOUT])
 def test_every_plan_computes_what_the_graph_computes(name: str) -> None:
     each_means_the_same(record_of(name))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_plan_of_a_formula_computes_it(seed: int) -> None:
     each_means_the_same(formula(seed))

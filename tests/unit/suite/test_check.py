@@ -38,31 +38,36 @@ def test_a_worker_that_is_lost_costs_one_problem(home: Path, tmp_path: Path) -> 
     assert "its process ended with exit code 1: KeyError" in found.evidence
 
 
-def test_a_check_that_was_begun_is_the_one_that_is_answered(home: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_a_check_that_was_begun_is_the_one_that_is_answered(worker: Worker, tmp_path: Path) -> None:
     folder = write(tmp_path / "beside", "2_sorted", "4_missing")
     sorted_, missing = find_suite(path=str(folder)).problems
     jobs = {p.name: check_job(p, "cpu", AS_IT_IS, tmp_path / "records", "") for p in (sorted_, missing)}
     (tmp_path / "records").mkdir()
+    beside = Beside(worker)
+    beside.begin(jobs["4_missing"])
+    assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"
+    beside.begin(jobs["4_missing"])  # and then another one is wanted
+    found, record = beside.judged(sorted_, jobs["2_sorted"])
+    assert (found.name, found.is_a) == ("2_sorted", "ok")
+    assert Path(record).is_file()
+    assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"  # nothing was begun
+
+
+def test_a_check_that_was_begun_and_that_nobody_waits_for_ends_with_its_worker(home: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "beside", "2_sorted")
+    (problem,) = find_suite(path=str(folder)).problems
     with Worker({"folders": []}) as worker:
-        beside = Beside(worker)
-        beside.begin(jobs["4_missing"])
-        assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"
-        beside.begin(jobs["4_missing"])  # and then another one is wanted
-        found, record = beside.judged(sorted_, jobs["2_sorted"])
-        assert (found.name, found.is_a) == ("2_sorted", "ok")
-        assert Path(record).is_file()
-        assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"  # nothing was begun
-        beside.begin(jobs["2_sorted"])  # and nobody waits for it
+        Beside(worker).begin(check_job(problem, "cpu", AS_IT_IS, None, ""))
+        process = worker._process
+    assert process is not None
+    assert process.returncode is not None
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_records_hold_the_problems_text_or_leave_it_out(kept: bool, home: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_records_hold_the_problems_text_or_leave_it_out(kept: bool, worker: Worker, tmp_path: Path) -> None:
     folder = write(tmp_path / "few", "2_sorted")
     (problem,) = find_suite(path=str(folder)).problems
-    with Worker({"folders": []}) as worker:
-        found, record = judged(worker, problem, "cpu", replace(AS_IT_IS, keep_text=kept), tmp_path)
+    found, record = judged(worker, problem, "cpu", replace(AS_IT_IS, keep_text=kept), tmp_path)
     assert found.is_a == "ok"
     assert (b"def forward" in Path(record).read_bytes()) == kept
 

@@ -33,19 +33,20 @@ def test_every_candidate_of_the_own_suite_has_features(task: str) -> None:
         texts = written(found.captured.graph, language, found.tune[0], found.precision)
         site = Site(found.tune[0], rates_of(device), texts, [space_in(w.text) for w in texts])
         for number, space in enumerate(site.spaces):
-            table = features(site, number, every(space)[::97])
+            table = features(site, number, every(space, step=97))
             assert table.shape[1] == len(NAMES)
             assert not np.isinf(table).any()
             assert np.isfinite(column(table, "guess")).all()
             assert np.isfinite(column(table, "main_programs")).all()
 
 
+@pytest.mark.sample(4, of="graphs")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_row_does_not_depend_on_the_rows_beside_it(name: str) -> None:
     """A search asks for a few combinations or for thousands: each has one row."""
     site = site_of(name)
     for number, space in enumerate(site.spaces):
-        picks = every(space)[:200:7]
+        picks = every(space, step=7, stop=200)
         whole = features(site, number, picks)
         single = np.concatenate([features(site, number, [p]) for p in picks])
         assert np.array_equal(whole, single, equal_nan=True)

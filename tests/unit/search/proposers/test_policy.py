@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.captured import captured
 from tests.support.planted import QUICK
 
 from kernellab.core.errors import UsageError
@@ -19,7 +20,7 @@ from kernellab.report.audit import audit
 from kernellab.search.prior.shipped import FILE
 from kernellab.search.proposers.registry import choose
 from kernellab.search.runs import resume_run, run_search
-from kernellab.tasks.load import locate
+from kernellab.tasks.modules.importing import Importer
 
 pytestmark = pytest.mark.backend_c
 RECORDED = Path(__file__).parents[4] / "runs" / "lab-cpu" / "runs"
@@ -35,6 +36,11 @@ def prior(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def formula(importer: Importer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return captured(importer, FORMULA, tmp_path_factory.mktemp("formula"))
+
+
 def settings(proposer: str, trials: int) -> Settings:
     return Settings(
         effort="quick", device="cpu", sample_s=0.0001, build_timeout_s=600, trials=trials, proposer=proposer
@@ -45,9 +51,9 @@ def tried(folder: Path) -> list[tuple[str, str, str]]:
     return [(t.proposal.name, str(t.proposal.params), t.proposal.origin) for t in Run(folder).trials]
 
 
-def test_a_run_begins_with_the_prior_keeps_it_and_goes_on_with_it(prior: Path, tmp_path: Path) -> None:
+def test_a_run_begins_with_the_prior_keeps_it_and_goes_on_with_it(prior: Path, formula: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    outcome = run_search(locate(FORMULA), settings(f"policy:{prior}", 3), folder, proved=True)
+    outcome = run_search(formula, settings(f"policy:{prior}", 3), folder, proved=True)
     assert outcome.exit_code in (0, 3, 7)
     assert [origin for *_, origin in tried(folder)] == ["policy"] * 3
     assert Run(folder).genesis.files[FILE] == sha256_hex(prior.read_bytes())  # type: ignore[index]
@@ -77,12 +83,12 @@ def test_a_task_without_a_graph_is_searched_by_the_tuner_and_that_is_noted(
     assert words in [note.model_dump().get("prior") for note in Run(tmp_path / "run").records(kinds.NOTE)]
 
 
-def test_what_cannot_be_used_is_refused_before_there_is_a_folder(prior: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_refused_before_there_is_a_folder(formula: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with pytest.raises(UsageError, match="no prior is shipped for 'cpu'"):
-        run_search(locate(FORMULA), settings("policy", 1), folder, proved=True)
+        run_search(formula, settings("policy", 1), folder, proved=True)
     with pytest.raises(UsageError, match="cannot be read"):
-        run_search(locate(FORMULA), settings(f"policy:{tmp_path / 'none'}", 1), folder, proved=True)
+        run_search(formula, settings(f"policy:{tmp_path / 'none'}", 1), folder, proved=True)
     assert not folder.exists()
 
 
