@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from kernellab.core.ids import canonical_json
 
-MAX_SCRATCH = 2 << 30
+MAX_SCRATCH, MAX_GPU_SCRATCH = 2 << 30, 16 << 30
+"""Bytes. On a GPU the device's own quota may be less (run/cuda.py)."""
 MAX_STEPS = 256
 MAX_THREADS = 1024
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
@@ -88,8 +89,9 @@ class Plan(_Data):
         """Why this plan cannot be run on a task with so many buffers, or ''."""
         if not self.steps:
             return "launch() launched nothing"
-        if sum(self.scratch) > MAX_SCRATCH:
-            return f"asks for {sum(self.scratch):.3g} bytes of scratch; {MAX_SCRATCH:.3g} is the most"
+        most = MAX_SCRATCH if self.steps[0].block is None else MAX_GPU_SCRATCH
+        if sum(self.scratch) > most:
+            return f"asks for {sum(self.scratch):.3g} bytes of scratch; {most:.3g} is the most"
         if any(index >= len(self.scratch) for index in self.zeroed):
             return "zeroes a scratch buffer that was never asked for"
         for step in self.steps:

@@ -243,6 +243,8 @@ class TritonWriter:
         return self._looped(value, scope)
 
     def _along_row(self, value: Reduce, scope: Scope) -> str:
+        if value.how.startswith("arg"):
+            return self._placed(value, scope)
         if self._form in _WHOLE:
             body = self._text(value.body, scope)
             return self._named(value, scope, self._over_block(value, f"tl.where(mask, {body}, {self._start(value)})"))
@@ -258,6 +260,29 @@ class TritonWriter:
         loop.add(f"{name} = {self._joined(value, name, f'tl.where(mask, {body}, {self._start(value)})')}")
         home.add(loop)
         return self._named(value, home, self._over_block(value, name))
+
+    def _placed(self, value: Reduce, scope: Scope) -> str:
+        """Where the extreme of a row is: the first of equal ones."""
+        assert self._rows is not None
+        how, start = value.how[3:], self._start(value, value.how[3:])
+        home = scope if self._form in _WHOLE else scope.home(value)
+        best, place, most = self._fresh("acc"), "at", self._fresh("v")
+        if self._form in _WHOLE:
+            home.add(f"{best} = tl.where(mask, {self._text(value.body, home)}, {start})")
+        else:
+            place, found = self._fresh("at"), self._fresh("v")
+            kind = "tl.float32" if value.body.kind == "float" else "tl.int64"
+            home.add(f"{best} = tl.full({self._shape}, {start}, {kind})")
+            home.add(f"{place} = tl.zeros({self._shape}, tl.int32)")
+            loop = self._pieces(home)
+            loop.add(f"{found} = tl.where(mask, {self._text(value.body, loop)}, {start})")
+            loop.add(f"{place} = tl.where({found} {'>' if how == 'max' else '<'} {best}, at, {place})")
+            loop.add(f"{best} = tl.{how}imum({best}, {found})")
+            home.add(loop)
+        keep, last = ", keep_dims=True" if self._lane else "", f"{times_text(a.extent for a in self._rows.along)} - 1"
+        home.add(f"{most} = tl.{how}({best}, axis=0{keep})")
+        first = f"tl.min(tl.where({best} == {most}, {place}, {last}), axis=0{keep}).to(tl.int64)"
+        return self._named(value, home, first)
 
     def _in_one_pass(self, pair: Online, home: Scope) -> None:
         """Each lane has both results of its own; they come together behind the loop."""

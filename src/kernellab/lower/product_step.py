@@ -35,8 +35,8 @@ PRECISIONS = {
 """By the contract: what the factors may lose, the fastest first."""
 _LARGE = 1 << 30
 """Multiplications that are worth a copy of the factors."""
-_MOST_BYTES = 2 << 30
-"""Of copies: no launch may have more scratch."""
+_MOST_BYTES = 12 << 30
+"""Of copies: a launch has no more scratch than a little above that."""
 _BLOCKED = 32
 """Terms along one axis that are a step of their own."""
 

@@ -35,7 +35,7 @@ def rows_of(stores: Sequence[Store]) -> Rows | None:
     chosen = tuple(a for a in axes if any(a in v.free for v in reductions))
     along = tuple(a for a in axes if a not in chosen) or reductions[0].axes
     wanted = [a.extent for a in along]
-    if any([a.extent for a in v.axes] != wanted or v.how.startswith("arg") for v in reductions):
+    if any([a.extent for a in v.axes] != wanted for v in reductions):
         return None
     change = _Along(along)
     return Rows(chosen, along, tuple(replace(s, value=rebuilt(s.value, change)) for s in stores))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from kernellab.build.plan import (
     IDENTIFIER,
+    MAX_GPU_SCRATCH,
     MAX_SCRATCH,
     MAX_STEPS,
     MAX_THREADS,
@@ -176,6 +177,9 @@ def test_a_plan_without_steps_has_launched_nothing() -> None:
 def test_too_much_scratch_is_a_fault() -> None:
     assert "bytes of scratch" in plan(scratch=[MAX_SCRATCH, 1]).faults(1)
     assert plan(scratch=[MAX_SCRATCH]).faults(1) == ""
+    on_gpu = [step(block=[32, 1, 1])]
+    assert plan(scratch=[MAX_GPU_SCRATCH], steps=on_gpu).faults(1) == ""
+    assert "bytes of scratch" in plan(scratch=[MAX_GPU_SCRATCH, 1], steps=on_gpu).faults(1)
 
 
 def test_a_buffer_the_task_does_not_have_is_a_fault() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kernellab.build.base import Candidate
 from kernellab.build.cache import CodeCache
-from kernellab.build.plan import MAX_SCRATCH
+from kernellab.build.plan import MAX_GPU_SCRATCH
 from kernellab.build.triton import TritonBuilder, missing
 from kernellab.sandbox.host import Sandbox
 from kernellab.tasks.spec import Task
@@ -114,7 +114,7 @@ def test_a_launch_that_changes_its_mind_is_refused(attempt: Any) -> None:
 
 
 def test_too_much_scratch_and_nothing_launched_are_refused(attempt: Any) -> None:
-    launch = f"def launch(x, y):\n    double[(1,)](x, scratch({MAX_SCRATCH}), 4, BLOCK=64)\n"
+    launch = f"def launch(x, y):\n    double[(1,)](x, scratch({MAX_GPU_SCRATCH}), 4, BLOCK=64)\n"
     assert "scratch" in failed(attempt(launch=launch)).reason
     assert "launched nothing" in failed(attempt(launch="def launch(x, y):\n    pass\n")).reason
 

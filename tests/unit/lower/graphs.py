@@ -104,6 +104,16 @@ def pooled_back(x: Any) -> Any:
     return torch.ops.aten.max_pool2d_with_indices_backward(largest * 0.5, x, *window, places)
 
 
+def placed(x: Any) -> Any:
+    """Whole numbers, so that many are equal."""
+    few = torch.floor(x * 5)
+    return torch.argmax(few, -1) + torch.argmin(few, -1)
+
+
+def placed_down(x: Any) -> Any:
+    return torch.argmin(torch.floor(x * 5), 1) * 2
+
+
 def long_shares(x: Any) -> Any:
     return x / x.abs().mean(-1, keepdim=True)
 
@@ -118,6 +128,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),
     "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
+    "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 
