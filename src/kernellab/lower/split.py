@@ -6,7 +6,7 @@ a GPU would stand idle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernellab.lower.axes import Axis, Index
@@ -24,19 +24,20 @@ _ALIGNED = 1024
 
 
 def can_split(stores: Sequence[Store]) -> bool:
-    """One reduction of floats over one axis, to one element a row."""
+    """One reduction of floats, to one element a row."""
     rows = rows_of(stores)
     reductions = reductions_of(stores)
-    if rows is None or scan_of(stores) is not None or len(stores) != 1 or len(reductions) != 1 or len(rows.along) != 1:
+    if rows is None or scan_of(stores) is not None or len(stores) != 1 or len(reductions) != 1:
         return False
-    return rows.along[0] not in stores[0].axes and reductions.pop().kind == "float"
+    return not {*rows.along} & {*stores[0].axes} and reductions.pop().kind == "float"
 
 
-def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
-    """What makes the parts, what joins them, and the tensor between."""
+def split(store: Store, name: str, sizes: Mapping[str, int]) -> tuple[Store, Store, Tensor]:
+    """What makes the parts, what joins them, and the tensor between. Parts are of the longest axis, the first of equals."""
     (whole,) = reductions_of([store])
-    along = whole.axes[0]
-    chunk = Size.of(f"({along.extent.text} + {_ALIGNED} * PARTS - 1) // ({_ALIGNED} * PARTS)") * Size.of(_ALIGNED)
+    along = max(whole.axes, key=lambda a: (a.extent.at(sizes), -whole.axes.index(a)))
+    each, parts = (_ALIGNED, f"{_ALIGNED} * PARTS") if along == whole.axes[-1] else (1, "PARTS")
+    chunk = Size.of(f"({along.extent.text} + {parts} - 1) // ({parts})") * Size.of(each)
     part, inner = Axis("part", PARTS), Axis("inner", chunk)
     spot = Index.of(part).times(chunk) + Index.of(inner)
     body = rebuilt(whole.body, Placed(along, spot))
@@ -46,7 +47,8 @@ def split(store: Store, name: str) -> tuple[Store, Store, Tensor]:
         row = row + Index.of(axis).times(stride)
     where = row.times(PARTS) + Index.of(part)
     tensor = Tensor(name, "float32", (*(a.extent for a in store.axes), PARTS))
-    made = Store((name, 0), (where,), reduce(whole.how, (inner,), body), (*store.axes, part))
+    axes = tuple(inner if a == along else a for a in whole.axes)
+    made = Store((name, 0), (where,), reduce(whole.how, axes, body), (*store.axes, part))
     joined = reduce(whole.how, (part,), load(name, (where,), "float"))
     return made, replace(store, value=rebuilt(store.value, Instead(whole, joined))), tensor
 

@@ -157,7 +157,7 @@ def _joins(body: str) -> str:
 def _halves(fusion: Fusion, stores: list[Store], names: FusionNames, number: int) -> list[list[Store]]:
     if not _few(fusion, stores):
         return [stores]
-    first, second, between = split(stores[0], f"part{number}")
+    first, second, between = split(stores[0], f"part{number}", fusion.sizes)
     names.add(between)
     return [[first], [second]]
 

@@ -104,6 +104,11 @@ def pooled_back(x: Any) -> Any:
     return torch.ops.aten.max_pool2d_with_indices_backward(largest * 0.5, x, *window, places)
 
 
+def hinge(x: Any, y: Any) -> Any:
+    """One of a row's numbers for each of its elements: its axes do not become one."""
+    return torch.clamp(1 - x * y, min=0).mean()
+
+
 def placed(x: Any) -> Any:
     """Whole numbers, so that many are equal."""
     few = torch.floor(x * 5)
@@ -128,7 +133,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),
     "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
-    "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
+    "hinge": (hinge, ((40, 31), (31,))), "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

@@ -40,7 +40,7 @@ FORMS = {
     ],
     "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
     "long_rows": ["spread", "row", "row_loop"], "long_norm": ["spread", "row", "row_loop"], "long_shares": ["spread", "row", "row_loop"],
-    "placed": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
+    "hinge": ["split", "row", "row_loop"], "placed": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 
