@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from kernellab.build.base import Builder, Built, Candidate, Described, NotBuilt
-from kernellab.core.records import Artifact, Confirmation, MeasuredTrial, Param, Passed, Rejected
+from kernellab.core.records import (
+    AnyTrial,
+    Artifact,
+    Confirmation,
+    MeasuredTrial,
+    Param,
+    Passed,
+    Rejected,
+    UntimedTrial,
+)
 from kernellab.core.settings import Settings
 from kernellab.evaluate.one_artifact import FORMAT, blobs_of, same_parts
 from kernellab.evaluate.open_task import OpenTask
@@ -120,3 +129,30 @@ def test_records_of_older_versions_are_compared_by_the_timed_machine_code() -> N
     old, same, other = (Artifact.model_validate({**facts, "code": c, "build_s": 0.0}) for c in ("c", "c", "d"))
     assert same_parts(old, same)
     assert not same_parts(old, other)
+
+
+def test_when_all_are_refused_the_best_of_another_text_is_judged(
+    run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
+) -> None:
+    kept = next(d["N"] for d in stage.task.held_out)
+    text = task_file.read_text()
+    refusing = text.replace(
+        "(x, y, STEP=1, BAD=0):\n", f"(x, y, STEP=1, BAD=0):\n    if x.size == {kept}:\n        raise ValueError\n"
+    )
+    assert refusing != text
+    for source in (refusing, refusing.replace("-O3", "-O1"), text.replace("-O3", "-O2")):
+        trial = step(run, stage, Idea(Candidate(source, "cube"), {"STEP": 1, "BAD": 0}, "", "user"))
+        assert isinstance(trial, MeasuredTrial | UntimedTrial)
+    run.archive.trials = [_untimed(t) for t in run.archive.trials]  # whichever is the fastest
+    conclude(run, stage)
+    *refused, last = run.archive.confirmations
+    assert [(c.trial, c.verdict.status) for c in refused] == [(0, "rejected"), (1, "rejected")]
+    assert (last.trial, last.verdict.status) == (2, "passed")
+    assert audit(tmp_path / "run").problems == []
+
+
+def _untimed(trial: AnyTrial) -> AnyTrial:
+    if not isinstance(trial, MeasuredTrial):
+        return trial
+    known = trial.model_dump(exclude={"status", "timing", "trust"})
+    return UntimedTrial.model_validate({**known, "reason": "the machine was busy"})

@@ -140,3 +140,16 @@ def test_the_best_is_confirmed_whatever_it_is_and_then_those_that_win_by_their_o
     untimed = UntimedTrial(**common(4, LARGE), artifact=artifact("u"), verdict=PASSED, inputs_seed="", reason="busy")
     assert [t.trial for t in Archive([*slow, untimed]).to_confirm("t", LARGE, 3, 1.01)] == [1, 4]
     assert Archive([]).to_confirm("t", LARGE, 3, 1.01) == []
+
+
+def test_where_all_were_refused_the_best_of_another_text_follows() -> None:
+    texts = ["fast", "fast", "slow", "slow", "wrong"]
+    trials = [measured(number, 3.0 - number / 2) for number in range(5)]
+    named = [
+        t.model_copy(update={"proposal": t.proposal.model_copy(update={"source": x})})
+        for t, x in zip(trials, texts, strict=True)
+    ]
+    archive = Archive(list(named))
+    assert [t.trial for t in archive.instead("t", LARGE, [0])] == [2]
+    assert [t.trial for t in archive.instead("t", LARGE, [0, 2])] == [4]
+    assert archive.instead("t", LARGE, [0, 2, 4]) == []
