@@ -81,6 +81,13 @@ def test_a_table_read_by_a_nearest_code_is_open_where_two_are_as_near() -> None:
     assert not verdict.accepts(other)
 
 
+def test_the_furthest_that_an_open_index_leads_to_is_rounded_as_all_are() -> None:
+    y, score = torch.linspace(-7.1, 9.3, 64), torch.zeros(64)
+    record, given = captured(lambda score, y: y[(score * 0.1).sort()[1]] * 2.7 - y * 0.3, score, y)
+    (verdict,) = judge(record, given)
+    assert verdict.accepts(y.flip(0) * 2.7 - y * 0.3)
+
+
 def test_a_decision_that_no_rule_tells_of_excuses_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = drawn((1024, 512), (1024, 512), (1024, 512))
     record, given = captured(by_score, *inputs)

@@ -37,7 +37,7 @@ def read(call: Call) -> Scaled:
     (scale,) = plain.scales
     if not x.is_float:
         return Scaled((away.maximum(scale),), exact=True)
-    step = jump(call, away).maximum(x.scale.amax() * open_).nan_to_num(math.inf)
+    step = (jump(call, away) + x.scale.amax() * open_).nan_to_num(math.inf)  # the furthest is rounded later, as all are
     return Scaled((step.maximum(scale),))
 
 
@@ -75,7 +75,7 @@ def written(call: Call) -> Scaled:
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
     away = (call.result - low).abs().maximum((high - call.result).abs())
     widest = max(float(p.scale.amax()) for p in call.floats())
-    step = jump(call, away).clamp(min=widest).nan_to_num(math.inf) * _places(base, dim, index)
+    step = (jump(call, away) + widest).nan_to_num(math.inf) * _places(base, dim, index)
     (scale,) = plain.scales
     return Scaled((step.maximum(scale),))
 
