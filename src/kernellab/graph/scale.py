@@ -60,12 +60,13 @@ class Judged:
         return self.dtype not in FLOATS
 
     def error_ulp(self, got: Any) -> Any:
-        """The error of each element in ULP of its scale: zero where both are the same infinity or NaN."""
+        """The error of each element in ULP of its scale: zero where both are the same infinity or NaN, or become it in the
+        output's type."""
         value, scale = self.pair.value, self.pair.scale
-        wide = got.double()
-        same = (wide == value) | (wide.isnan() & value.isnan())
+        wide, held = got.double(), value.to(getattr(need_torch(), self.dtype)).double()
+        same = (wide == value) | (wide.isnan() & value.isnan()) | (held.isinf() & (wide == held))
         unit = (EPS[self.dtype] * scale).clamp(min=4 * TINY[self.dtype] / self.budget_ulp)
-        error = ((wide - value).abs() / unit).nan_to_num(math.inf)
+        error = ((wide - value).abs() / unit).nan_to_num(math.inf, math.inf)
         return error.where(~same, error * 0).nan_to_num(0.0, math.inf)
 
     def accepts(self, got: Any) -> bool:

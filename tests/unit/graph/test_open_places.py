@@ -155,3 +155,18 @@ def test_the_largest_of_booleans_has_an_index_too() -> None:
     assert verdict.accepts(torch.tensor([True, True]))
     assert place.accepts(torch.tensor([1, 0]))
     assert not place.accepts(torch.tensor([2, 0]))
+
+
+def test_what_a_type_cannot_hold_is_an_infinity_and_excuses_nothing() -> None:
+    """Such an element of torch's own had made a budget without an end."""
+    x = torch.linspace(-3, 3, 256)
+    x[7] = 200.0
+    record, given = captured(torch.exp, x)
+    (verdict,) = judge(record, given)
+    right = evaluate(record, given)[0].float()
+    assert right[7] == float("inf")
+    assert verdict.accepts(right)
+    assert verdict.budget_ulp < 40
+    assert not verdict.accepts(right * 1.01)
+    right[7] = 1e38
+    assert not verdict.accepts(right)
