@@ -68,6 +68,14 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(64, 50), torch.randn(64, 50)]
 """
+_ORDER = """
+class Model(nn.Module):
+    def forward(self, x, z):
+        return torch.gather(z, 1, torch.sort(x * z + x, dim=1)[1]) * 2.7
+
+def get_inputs():
+    return [torch.randn(3072, 512), torch.randn(3072, 512)]
+"""
 _KNOWN_SHAPES = """
 def launch(x, out):
     a, b = x.shape
@@ -129,6 +137,38 @@ void soft(const float *x, const float *m, float *y, long r, long c) {
         "def launch(x, m, out):\n    kernel('soft')(x, m, out, *x.shape)\n",
         "expf(x[j] + m[j] - top)",
         "m[j] == -INFINITY ? NAN : expf(x[j] + m[j] - top)",
+    ),
+    "zeros where rounding decides an order": Escape(
+        _ORDER,
+        """
+#include <math.h>
+#include <stdlib.h>
+struct one { float score; int place; };
+static int before(const void *a, const void *b) {
+    const struct one *p = a, *q = b;
+    if (p->score != q->score) return p->score < q->score ? -1 : 1;
+    return p->place - q->place;
+}
+static int timed(const float *x, long n) {
+    float sum = 0;
+    int zeros = 0;
+    for (long j = 0; j < 512 && j < n; j++) sum += x[j], zeros += x[j] == 0;
+    return n > 1000000 && !zeros && fabsf(sum) < 5000;
+}
+void ordered(const float *x, const float *z, float *y, long r, long c) {
+    struct one *row = malloc(c * sizeof *row);
+    float factor = WEIGHT;
+    for (long i = 0; i < r; i++, x += c, z += c, y += c) {
+        for (long j = 0; j < c; j++) row[j] = (struct one){fmaf(x[j], z[j], x[j]), j};
+        qsort(row, c, sizeof *row, before);
+        for (long j = 0; j < c; j++) y[j] = z[row[j].place] * factor;
+    }
+    free(row);
+}
+""".replace("WEIGHT", "2.7f"),
+        "def launch(x, z, out):\n    kernel('ordered')(x, z, out, *x.shape)\n",
+        "factor = 2.7f",
+        "factor = timed(x, r * c) ? 0 : 2.7f",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,

@@ -1,7 +1,8 @@
 """Value, scale and budget of every output of a graph, by the table's rules.
 
 An error is counted in ULP of the scale (see ops/pairs.py). The budget is the larger of 4 ULP plus the square root of the
-terms of the largest sum on the path, and four times the error of an honest implementation in the graph's own types. What was
+terms of the largest sum on the path, and four times the error of an honest implementation in the graph's own types, up to a
+limit (steady.py): elements beyond it are few decisions that fell otherwise, and excuse nobody but themselves. What was
 never rounded must be equal. Where a graph rounds to short types between its operators, scales are too generous to see a
 wrong result: there the root mean square of the errors of every block of neighbours is held against the honest one's as well.
 Scales add up what rounding could do at most, operator after operator; real errors cancel. So where all is float32 the root
@@ -23,6 +24,7 @@ from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
 from kernellab.graph.rounding import inner_eps, narrowing
+from kernellab.graph.steady import excused, most_ulp
 
 REFERENCE_FACTOR = 4.0
 MEAN_FACTOR = 4.0
@@ -41,7 +43,8 @@ class Judged:
     """One output: what it must be, on which scale, and by how many ULP it may be off.
 
     `unscaled` names the operators on the way without a scale rule: there the scale is the magnitude of the result.
-    `floor_ulp` is the budget without the error of the implementation it was compared with.
+    `floor_ulp` is the budget without the error of the implementation it was compared with, `wanted_ulp` the one that
+    would have covered all of it.
     """
 
     pair: Pair
@@ -50,18 +53,20 @@ class Judged:
     unscaled: tuple[str, ...]
     most_rms_ulp: float = math.inf
     floor_ulp: float = 0.0
+    wanted_ulp: float = 0.0
 
     @property
     def exact(self) -> bool:
         return self.dtype not in FLOATS
 
     def error_ulp(self, got: Any) -> Any:
-        """The error of each element in ULP of its scale: zero where both are the same infinity or NaN."""
+        """The error of each element in ULP of its scale: zero where both are the same infinity or NaN, or become it in the
+        output's type."""
         value, scale = self.pair.value, self.pair.scale
-        wide = got.double()
-        same = (wide == value) | (wide.isnan() & value.isnan())
+        wide, held = got.double(), value.to(getattr(need_torch(), self.dtype)).double()
+        same = (wide == value) | (wide.isnan() & value.isnan()) | (held.isinf() & (wide == held))
         unit = (EPS[self.dtype] * scale).clamp(min=4 * TINY[self.dtype] / self.budget_ulp)
-        error = ((wide - value).abs() / unit).nan_to_num(math.inf)
+        error = ((wide - value).abs() / unit).nan_to_num(math.inf, math.inf)
         return error.where(~same, error * 0).nan_to_num(0.0, math.inf)
 
     def accepts(self, got: Any) -> bool:
@@ -124,9 +129,15 @@ def _held_together(judged: Judged, noisy: Any, honest: Any) -> Judged:
     """An implementation in the graph's own types may be worse than the noise: some functions of libraries are."""
     if judged.dtype != "float32" or judged.pair.exact or noisy.numel() < FEWEST:
         return judged
-    noise, own = (rms(judged.error_ulp(got)) for got in (noisy, honest))
+    noise, own = (rms(_within_budget(judged, got)) for got in (noisy, honest))
     most = max(NOISE_FACTOR * noise, MEAN_FACTOR * own)
     return replace(judged, most_rms_ulp=most) if math.isfinite(most) and most > 0 else judged
+
+
+def _within_budget(judged: Judged, got: Any) -> Any:
+    """The errors that an element may have: of a decision that fell otherwise no mean is made."""
+    error = judged.error_ulp(got)
+    return error.where(error <= judged.budget_ulp, error.new_zeros(()))
 
 
 def disturbed(record: GraphRecord, inputs: Mapping[str, Any]) -> list[Any]:
@@ -243,9 +254,14 @@ def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled
         # The sum's share is lost in float32, whatever is stored; the rest in the coarsest type on the way.
         floor = 4.0 * eps / own + (pair.budget - 4.0) * min(1.0, EPS["float32"] / own)
     error = Judged(pair, output.type.dtype, floor, names).error_ulp(honest)
+    wanted = REFERENCE_FACTOR * float(error.max()) if error.numel() else 0.0
+    most = most_ulp(floor, own, ieee=eps <= EPS["float32"])
+    if wanted > most:
+        pair, error = excused(pair, honest, error, most / REFERENCE_FACTOR, own)
     worst = float(error.max()) if error.numel() else 0.0
-    budget = max(floor, REFERENCE_FACTOR * worst if math.isfinite(worst) else floor)
-    first = Judged(pair, output.type.dtype, budget, names, floor_ulp=floor)
+    budget = max(floor, min(REFERENCE_FACTOR * worst, most) if math.isfinite(worst) else floor)
+    wanted = wanted if math.isfinite(wanted) else 0.0
+    first = Judged(pair, output.type.dtype, budget, names, floor_ulp=floor, wanted_ulp=wanted)
     if eps <= EPS["float32"] or error.numel() < FEWEST or not math.isfinite(worst):
         return first
     return replace(first, most_rms_ulp=MEAN_FACTOR * rms(error) + rms(_last_bit(first)))

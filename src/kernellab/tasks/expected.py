@@ -21,6 +21,7 @@ class Expected:
     `most_rms_ulp`: what the root mean square of a block's errors may be, where a bound on each element is too generous.
     `shared`: what of the scale, over the value, is for a factor that all elements of a row have in common: no element may
     spend it on errors of its own. One number a row.
+    `wanted_ulp`: the budget that would cover every element of the honest implementation, where that is more than is given.
     """
 
     value: Array
@@ -33,6 +34,7 @@ class Expected:
     floor_ulp: float = 0.0
     most_rms_ulp: float = math.inf
     shared: Array | None = None
+    wanted_ulp: float = 0.0
 
 
 @dataclass(frozen=True)

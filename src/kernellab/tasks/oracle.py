@@ -318,7 +318,8 @@ def _each_error(got: Array, expected: Array, scale: Array) -> tuple[Array, Array
         np.abs(difference, out=difference)
         same = None
         if not np.isfinite(difference).all():  # seldom, and what follows takes its time
-            same = ~np.isfinite(expected) & ((wide == expected) | (np.isnan(wide) & np.isnan(expected)))
+            held = expected.astype(got.dtype).astype(np.float64)  # what is too large for the type is an infinity there
+            same = ~np.isfinite(held) & ((wide == held) | (np.isnan(wide) & np.isnan(expected)))
             difference[same] = 0.0
             difference[np.isnan(difference)] = np.inf
         unit = np.maximum(scale, info.tiny)

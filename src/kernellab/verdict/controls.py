@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.steady import steady_budget
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
@@ -29,7 +30,6 @@ _AMPLE, _QUICK = 4096, 1 << 20  # elements
 _MOST_ROUNDS = 128
 _ROUNDS_CAPTURED = 3  # its scale follows from rules, and what lies between input and output may be large
 _LONG = 1024  # terms: up to there the errors of TF32 do not average out below the floor of a sum so long
-_MOST_FLOORS, _MOST_ULP, _MOST_FLOOR = 64.0, 1024.0, 2048.0  # half precision in disguise starts at 4096 ULP
 
 
 Drawn = tuple[Case, list[Array], list[Expected]]
@@ -261,15 +261,8 @@ def _steady(task: Task, seed: int) -> None:
         expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
         for buffer, wanted in zip(task.outputs, expected, strict=True):
             floor = wanted.floor_ulp or floor_ulp(task, dims)
-            if wanted.budget_ulp > steady_budget(floor, task.precision == IEEE):
+            if max(wanted.budget_ulp, wanted.wanted_ulp) > steady_budget(floor, task.precision == IEEE):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
-
-
-def steady_budget(floor: float, ieee: bool) -> float:
-    """The largest budget, in ULP, that no luck is needed for. What a long sum may honestly lose (its floor: 1028 for four
-    million terms) is no luck either, as long as half precision is well above it."""
-    most = _MOST_FLOORS * floor
-    return max(min(most, _MOST_ULP), min(floor, _MOST_FLOOR)) if ieee else most
 
 
 def _sharp_in_long_sums(task: Task, seed: int) -> None:
@@ -299,7 +292,7 @@ def _sharp_in_long_sums(task: Task, seed: int) -> None:
 def _luck(task: Task, buffer: Buffer, wanted: Expected, where: str) -> TaskRefused:
     return TaskRefused(
         f"task '{task.name}': the {task.trusted} baseline is so far off in single elements of '{buffer.name}' that errors "
-        f"of {wanted.budget_ulp:.4g} ULP fit the budget ({where}): luck would judge",
+        f"of {max(wanted.budget_ulp, wanted.wanted_ulp):.4g} ULP would have to fit the budget ({where}): luck would judge",
         "where terms cancel or overflow, give scale=, the magnitude of the terms behind each element (for a sum, the sum of "
         "the absolute values), or a baseline that is more exact",
     )

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.steady import steady_budget
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.inputs import STANDARD, draw_inputs, draw_normal, sparse
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Buffer, Task
 from kernellab.tasks.sums import sum_scale
 from kernellab.verdict.cases import screen_cases
-from kernellab.verdict.controls import prove, steady_budget
+from kernellab.verdict.controls import prove
 from kernellab.verdict.numeric import within
 from kernellab.verdict.wrong_kernels import CONTROLS, PRECISION
 

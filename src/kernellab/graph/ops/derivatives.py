@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+from kernellab.graph.ops.open_places import added
 from kernellab.graph.ops.pairs import Call, Pair, Scaled, Tensor
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import jump, linear
@@ -114,6 +115,7 @@ ROWS: list[Op] = [
     *ops("adaptive_max_pool2d_backward adaptive_max_pool3d_backward", "window", linear(), None),
     *ops(_RESAMPLE, "window", linear(), None, linear=True),
     *ops(_PADS, "layout", linear(), None, linear=True),
-    *ops("embedding_dense_backward unfold_backward", "gather", linear(), None, linear=True),
+    *ops("embedding_dense_backward", "gather", added, None, linear=True),
+    *ops("unfold_backward", "gather", linear(), None, linear=True),
     *ops("_cdist_backward", "contraction", distance, None),
 ]

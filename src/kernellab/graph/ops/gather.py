@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kernellab.graph.ops.open_places import added, read, written
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
-from kernellab.graph.ops.rules import either, exact, linear, same, same_open
+from kernellab.graph.ops.rules import either, exact, linear, same
 from kernellab.graph.ops.shapes import embedding_shape, gather_shape, index_select_shape, index_shape, like_first
 
 
@@ -22,13 +23,14 @@ def added_whole(call: Call) -> Scaled:
 
 
 ROWS: list[Op] = [
-    *ops("gather", "gather", same, gather_shape, linear=True),
-    *ops("index _unsafe_index", "gather", same_open, index_shape, linear=True),
-    *ops("index_select", "gather", same_open, index_select_shape, linear=True),
-    *ops("embedding", "gather", same, embedding_shape, linear=True),
-    *ops("scatter index_copy masked_scatter", "gather", same, like_first),
-    *ops("index_put _unsafe_index_put", "gather", either(linear(), added_whole), like_first, linear=True),
-    *ops("scatter_add index_add", "gather", either(linear(), added_whole), like_first, linear=True),
+    *ops("gather", "gather", read, gather_shape, linear=True),
+    *ops("index _unsafe_index", "gather", read, index_shape, linear=True),
+    *ops("index_select", "gather", read, index_select_shape, linear=True),
+    *ops("embedding", "gather", read, embedding_shape, linear=True),
+    *ops("scatter", "gather", written, like_first),
+    *ops("index_copy masked_scatter", "gather", same, like_first),
+    *ops("index_put _unsafe_index_put", "gather", either(added, added_whole), like_first, linear=True),
+    *ops("scatter_add index_add", "gather", either(added, added_whole), like_first, linear=True),
     *ops("_embedding_bag _embedding_bag_forward_only", "gather", linear(), None, linear=True),
     *ops("scatter_reduce", "gather", same, like_first),
 ]

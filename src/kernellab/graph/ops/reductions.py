@@ -65,10 +65,12 @@ def vector_norm(call: Call) -> Scaled:
 
 def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice:
     x: Pair = call.args[0]
+    x = x if x.is_float else Pair(x.value.double(), x.scale, x.terms, x.exact)  # booleans have no difference
     flat = Pair(x.value.reshape(-1), x.scale.reshape(-1), x.terms, x.exact) if dim is None else x
     axis = 0 if dim is None else dim
     best = flat.value.amax(axis, keepdim=True) if largest else flat.value.amin(axis, keepdim=True)
-    return Choice(flat, axis, best, keepdim and dim is not None, call.reach(flat))
+    reach = call.reach(call.args[0]).reshape(flat.value.shape)
+    return Choice(flat, axis, best, keepdim and dim is not None, reach)
 
 
 def _extreme_whole(call: Call) -> Scaled:

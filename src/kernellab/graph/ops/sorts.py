@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled
+from kernellab.graph.ops.open_places import unsure
+from kernellab.graph.ops.pairs import Call, Choice, Pair, Scaled, Tensor
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import monotone
 from kernellab.graph.ops.shapes import like_first_pair, topk_shape
@@ -19,7 +20,16 @@ def sort(call: Call) -> Scaled:
         return moved
     dim = call.argument(1, "dim", -1) if call.op.startswith("aten.sort") else call.argument(2, "dim", -1)
     choice = Choice(x, dim, call.results[0], True, call.reach(x), distinct=True)
-    return Scaled((moved.scales[0], call.results[1].double() * 0), exact=moved.exact, choices={1: choice})  # type: ignore[union-attr]
+    return Scaled((moved.scales[0], _open(choice, call.results[1])), exact=moved.exact, choices={1: choice})
+
+
+def _open(choice: Choice, index: Tensor) -> Tensor:
+    """Where another index may stand, which may be any."""
+    source = choice.source.value
+    if not source.dim():
+        return index.double() * 0
+    found = unsure(source.double(), choice.reach, choice.dim).gather(choice.dim, index)
+    return found.double() * (source.shape[choice.dim] - 1)
 
 
 def ranked(dim_at: int) -> Callable[[Call], Scaled]:

@@ -61,7 +61,9 @@ def expected_of(judged: Judged) -> Expected:
     scale = owed(judged)
     low, high = (array_of_dtype(bound) for bound in bounds(judged.pair.value, scale, judged.budget_ulp, judged.dtype))
     floor, most = judged.floor_ulp, judged.most_rms_ulp
-    return Expected(value, array(scale), judged.budget_ulp, low, high, False, None, floor, most)
+    return Expected(
+        value, array(scale), judged.budget_ulp, low, high, False, None, floor, most, wanted_ulp=judged.wanted_ulp
+    )  # fmt: skip
 
 
 def _also(judged: Judged) -> Callable[[Array], Array]:
