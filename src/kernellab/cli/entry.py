@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 
 
 def main() -> None:
+    atexit.register(_say_no_more)  # the first to come is the last to be called
     usual = signal.getsignal(signal.SIGINT)
     if usual != signal.SIG_IGN:  # whoever started klab in the background may have it so
         signal.signal(signal.SIGINT, _leave)
@@ -25,6 +27,13 @@ def main() -> None:
         commands()
     finally:
         gc.freeze()  # the interpreter looks through everything before it ends: with torch imported, for half a second
+
+
+def _say_no_more() -> None:
+    """What is left to the interpreter is said by libraries: Triton's bindings call everything that was frozen a leak."""
+    if "triton" in sys.modules and sys.stderr is not None:
+        sys.stderr.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _leave(*_: object) -> None:

@@ -1,9 +1,11 @@
-"""Ctrl-C before the commands are loaded, in processes of their own."""
+"""Ctrl-C before the commands are loaded, and what is said at the very end; in processes of their own."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+
+import pytest
 
 INTERRUPTED = """
 import os, signal, sys
@@ -36,3 +38,22 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
     done = start("SIG_IGN")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("kernellab ")
+
+
+ENDED = """
+import builtins, sys
+from triton._C.libtriton import ir
+from kernellab.cli.entry import main
+context = ir.context()
+ir.load_dialects(context)
+builtins.kept = [context, ir.builder(context)]
+sys.argv = ["klab", "--version"]
+main()
+"""
+
+
+def test_libraries_say_nothing_when_all_is_over() -> None:
+    pytest.importorskip("triton")
+    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "leaked" not in done.stderr
