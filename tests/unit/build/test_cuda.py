@@ -224,7 +224,7 @@ def test_a_struct_as_a_parameter_is_refused(fields: str, attempt: Attempt) -> No
         ('kernel("k\\n#include")[1, 32](x, y, 1)', "does not name a kernel"),
         ('kernel("k", stream=1)[1, 32](x, y, 1)', "unexpected keyword argument"),
         ("pass", "launch() launched nothing"),
-        ('kernel("k")[1, 32](x, y, scratch(1 << 30))', "bytes of scratch"),
+        ('kernel("k")[1, 32](x, y, scratch(1 << 33))', "bytes of scratch"),
         ("__import__('os')._exit(3)", "ended without a result (exit code 3)"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_sum_over_everything_is_split_and_joined() -> None:
     whole = store("z", apply("mul", reduce("sum", (R,), x(ROW, R)), number(2.0)), ROW)
     (one,) = flat([whole], SHAPES)
     assert can_split([one])
-    first, second, between = split(one, "part")
+    first, second, between = split(one, "part", {"m": 5, "n": 7})
     assert between.shape == (M, Size.of("PARTS"))
     assert [a.name for a in first.axes] == ["i", "part"]
     (joined,) = [v for v in walk(second.value) if isinstance(v, Reduce)]

@@ -100,6 +100,15 @@ def test_an_own_kernel_that_breaks_off_is_the_machines_fault(builder: CBuilder) 
     assert worker.closed
 
 
+@pytest.mark.backend_c
+def test_an_own_kernel_that_breaks_off_once_is_started_again(builder: CBuilder) -> None:
+    """A machine that stands still between its reply and its end looks like hidden work."""
+    broken = [Clocked(0.01, fault=WorkerFault("hidden-work", "went on computing")) for _ in range(2)]
+    workers: Any = iter([*broken, *(Clocked(0.01) for _ in range(3))])
+    assert not measure_ceilings(builder, lambda built, ring: next(workers), 1 << 17, 1 << 20, 1, 1e-9).disturbed
+    assert all(worker.closed for worker in broken)
+
+
 @pytest.mark.parametrize(("nbytes", "elements"), [
     (0, 1 << 14), (1 << 17, 1 << 14), ((1 << 17) + 8 * 1023, 1 << 14), ((1 << 17) + 8 * 1024, (1 << 14) + 1024),
     (512 << 20, 64 << 20), (1 << 40, 64 << 20),
