@@ -22,6 +22,7 @@ from kernellab.core.records import Param
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.job import Job
 from kernellab.sandbox.limits import Limits
+from kernellab.sandbox.zygote import Profile
 from kernellab.tasks.spec import Dims, Task
 
 MAX_STATIC = 64 << 10
@@ -60,12 +61,12 @@ class Exchange:
 
 
 def ask(
-    sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, what: str
+    sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, what: str, profile: Profile = "build"
 ) -> tuple[dict[str, Any], bytes] | NotBuilt:
     """Run one build job; `what` says in words what it does. Returns its reply and its output."""
     shared = replace(limits, processes=limits.processes * sandbox.together)  # the kernel counts those of all jobs
     with sandbox.room, Exchange(canonical_json(request), 2) as exchange:
-        job = sandbox.spawn(entry, "build", shared, exchange.fds)
+        job = sandbox.spawn(entry, profile, shared, exchange.fds)
         with job:
             job.wait()
             reply = exchange.reply()
@@ -75,10 +76,10 @@ def ask(
 
 
 def ask_recorder(
-    sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits
+    sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, profile: Profile = "build"
 ) -> tuple[dict[str, Any], bytes] | NotBuilt:
     """Run the candidate's Python in a job; a reply that is not a recording or a description is a failed build."""
-    answer = ask(sandbox, entry, request, limits, "running the candidate's Python")
+    answer = ask(sandbox, entry, request, limits, "running the candidate's Python", profile)
     if isinstance(answer, NotBuilt) or answer[0].get("status") in ("recorded", "described"):
         return answer
     reason = printable(str(answer[0].get("reason", "no reason given"))[:1000])
@@ -120,8 +121,8 @@ class Recorded:
 
 
 def record(sandbox: Sandbox, entry: str, request: dict[str, Any], limits: Limits, task: Task) -> Recorded | NotBuilt:
-    """Run the candidate's Python at one shape, in a fresh job."""
-    answer = ask_recorder(sandbox, entry, request, limits)
+    """Run the candidate's Python at one shape, in a fresh job that starts nothing beside itself."""
+    answer = ask_recorder(sandbox, entry, request, limits, "record")
     if isinstance(answer, NotBuilt):
         return answer
     plan = read_plan(answer[0], task)

@@ -16,7 +16,7 @@ from kernellab.lower.axes import points
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store, reductions_of, tensor_name
 from kernellab.lower.product import is_large, product_of
-from kernellab.lower.rows import SPREAD, can_spread, rows_of
+from kernellab.lower.rows import can_spread, rows_of
 from kernellab.lower.tensors import element_bytes
 from kernellab.lower.values import Load, Reduce, walk
 from kernellab.lower.work import Times, own, worked
@@ -86,7 +86,7 @@ def _idle(stores: Sequence[Store], sizes: Mapping[str, int], units: int) -> floa
     rows = rows_of(stores)
     if rows is None or (len(reductions_of(stores)) == 1 and not {*rows.along} & {*stores[0].axes}):
         return 1.0
-    if points(rows.along, sizes) in SPREAD and can_spread(stores, rows):
+    if can_spread(stores, rows, points(rows.along, sizes)):
         return 1.0
     return max(1.0, units / points(rows.chosen, sizes))
 

@@ -41,15 +41,15 @@ def rows_of(stores: Sequence[Store]) -> Rows | None:
     return Rows(chosen, along, tuple(replace(s, value=rebuilt(s.value, change)) for s in stores))
 
 
-SPREAD = range(16_384, 132 * 32_768)
+_SPREAD = range(16_384, 132 * 32_768)
 """Elements of a row that several programs share: fewer fit one of them, more do not fit all that run at a time."""
 
 
-def can_spread(stores: Sequence[Store], rows: Rows) -> bool:
-    """Whether several programs may share a row: what they tell each other are floats, and the row is needed again
-    behind its reductions. Else one look at it is enough, and needs nobody to wait."""
+def can_spread(stores: Sequence[Store], rows: Rows, length: int) -> bool:
+    """Whether several programs may share a row of so many elements: what they tell each other are floats, and the row is
+    needed again behind its reductions. Else one look at it is enough, and needs nobody to wait."""
     again = any(a in s.axes for s in stores for a in rows.along)
-    return again and all(v.kind == "float" for v in reductions_of(stores))
+    return length in _SPREAD and again and all(v.kind == "float" for v in reductions_of(stores))
 
 
 class _Along(Change):

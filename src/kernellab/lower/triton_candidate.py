@@ -19,7 +19,7 @@ from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
-from kernellab.lower.rows import can_spread, rows_of
+from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import product_of as whole_of
 from kernellab.lower.split import can_split, split
@@ -98,7 +98,7 @@ def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
 
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
-    """What suits a kernel, the best first."""
+    """What suits a kernel at some sizes or others (`fits` says which), the best first."""
     if scan := scan_of(stores):
         return ["scan_tile", "scan"] if stores[0].axes[-1] != scan.along else ["scan"]
     reductions = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce)]
@@ -111,8 +111,7 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     if apart and length is not None and length <= _SHORT:
         return ["flat"]
     tiles: list[Form] = ["tile", "tile_loop"] if rows.chosen and stores[0].axes[-1] == rows.chosen[-1] else []
-    spread: list[Form] = ["spread"] if can_spread(stores, rows) else []
-    return [*tiles, *spread, "row", "row_loop", *(_FLAT if apart else ())]
+    return [*tiles, "spread", "row", "row_loop", *(_FLAT if apart else ())]
 
 
 def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:

@@ -11,7 +11,7 @@ from kernellab.lower.emit_spread import SpreadWriter
 from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
-from kernellab.lower.rows import SPREAD, Rows, rows_of
+from kernellab.lower.rows import Rows, can_spread, rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import times_text
 from kernellab.lower.step_facts import Extent, step_facts
@@ -52,7 +52,7 @@ def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
         return True
     length = _length(rows, sizes)
     if form == "spread":
-        return length in SPREAD
+        return can_spread(stores, rows, length)
     return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
 
 

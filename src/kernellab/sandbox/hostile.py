@@ -145,7 +145,7 @@ def _fork_and_end() -> int:
     return pid
 
 
-@_attack("forks", "run")
+@_attack("forks", "run", "record")
 def _fork(_: Target) -> str:
     return _refused(_fork_and_end)
 
@@ -155,7 +155,7 @@ def _fork_beside_threads(_: Target) -> str:
     return _refused(_fork_and_end)
 
 
-@_attack("starts a program by vfork and execve", "run")
+@_attack("starts a program by vfork and execve", "run", "record")
 def _spawn_program(_: Target) -> str:
     return _refused(lambda: os.posix_spawn("/bin/true", ["true"], {}))
 
@@ -178,7 +178,7 @@ def _clone3(_: Target) -> str:
     return _refused(clone)
 
 
-@_attack("starts a thread where one thread is allowed", "run")
+@_attack("starts a thread where one thread is allowed", "run", "record")
 def _thread_of_its_own(_: Target) -> str:
     try:
         _thread.start_new_thread(time.sleep, (0,))

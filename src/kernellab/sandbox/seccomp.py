@@ -5,7 +5,8 @@ sleeping, yielding or timers, so that no sample is made to look disturbed; no gr
 threads, and what they need to wait for each other, only when asked for). The nest profile, for the laboratory's own
 code that forks samples, adds forking and what a child needs to confine itself further. The build profile is a deny-list
 (compilers need much) without sockets, ptrace, mounts, keys, namespaces. The compile profile, for a build tool that gives
-each of its compilers a process group, is the same: setpgid does nothing there and says that all is well.
+each of its compilers a process group, is the same: setpgid does nothing there and says that all is well. The record
+profile, for a candidate's Python that only says what is to be launched, starts neither process nor thread.
 Where there is no private root (tier T2), modes, owners, times and attributes of files are refused as well: Landlock
 does not know them. Not covered: what an allowed call does with its file arguments (Landlock and the private root see
 to that).
@@ -64,6 +65,7 @@ _UNSEEN_BY_LANDLOCK = """
     kill tkill tgkill chmod fchmod fchmodat chown lchown fchown fchownat utime utimes futimesat utimensat setxattr
     lsetxattr fsetxattr removexattr lremovexattr fremovexattr
 """.split()
+_STARTS = ("clone", "fork", "vfork")
 _FUTEX_WAKES = (1, 129)  # FUTEX_WAKE, shared and private
 _NEWER = 451  # calls that came after this table was written; libc falls back to older ones
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
@@ -147,14 +149,15 @@ def _nest_filter(_: str) -> bytes:
     return program + _errno(errno.EPERM)
 
 
-def build_filter(namespaced: bool, groups: bool = False) -> bytes:
+def build_filter(namespaced: bool, groups: bool = False, alone: bool = False) -> bytes:
     """`namespaced`: whether a pid namespace contains signals, and a private root changes of modes, owners, times.
 
-    `groups`: who asks for a process group is told that it has one, and stays in the job's."""
+    `groups`: who asks for a process group is told that it has one, and stays in the job's.
+    `alone`: no process and no thread beside this one."""
     program = _prologue() + _load_nr() + _op(_JGE, _NEWER, 0, 1) + _errno(errno.ENOSYS)
     if groups:
         program += _on("setpgid", _errno(0))
-    for name in _BUILD_DENIED:
+    for name in (*_BUILD_DENIED, *(_STARTS if alone else ())):
         program += _on(name, _errno(errno.EPERM))
     if not namespaced:
         for name in _UNSEEN_BY_LANDLOCK:

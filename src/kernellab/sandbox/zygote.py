@@ -32,7 +32,8 @@ from typing import Any, Literal
 from kernellab.sandbox import landlock, libc, limits, namespaces, scratch, seccomp
 
 Tier = Literal["T1", "T2", "T3", "T0"]
-Profile = Literal["build", "compile", "run", "nest"]
+Profile = Literal["build", "compile", "record", "run", "nest"]
+_BUILDS: tuple[Profile, ...] = ("build", "compile", "record")
 NAMESPACED: tuple[Tier, ...] = ("T1", "T3")
 LANDLOCKED: tuple[Tier, ...] = ("T1", "T2")
 MAX_MESSAGE = 1 << 16
@@ -283,7 +284,7 @@ def _take_descriptors(fds: list[int]) -> int:
 
 def confine(tier: Tier, request: Request, trees: list[str]) -> None:
     """Give away what the profile does not need. Order matters: mounts, limits, capabilities, Landlock, seccomp."""
-    build = request.profile in ("build", "compile")
+    build = request.profile in _BUILDS
     folder = namespaces.SCRATCH if tier in NAMESPACED else request.scratch
     if tier in NAMESPACED:
         namespaces.mount_scratch(request.limits.scratch)
@@ -308,8 +309,8 @@ def confine(tier: Tier, request: Request, trees: list[str]) -> None:
 
 
 def _filter(tier: Tier, request: Request) -> bytes:
-    if request.profile in ("build", "compile"):
-        return seccomp.build_filter(tier in NAMESPACED, groups=request.profile == "compile")
+    if request.profile in _BUILDS:
+        return seccomp.build_filter(tier in NAMESPACED, request.profile == "compile", request.profile == "record")
     return seccomp.nest_filter() if request.profile == "nest" else seccomp.run_filter(request.threads > 1)
 
 

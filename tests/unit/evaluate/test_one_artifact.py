@@ -78,6 +78,12 @@ def confirmed(run: ExperimentRun, stage: Stage, text: str) -> tuple[MeasuredTria
     return trial, run.archive.confirmations[-1]
 
 
+def refusing_at(size: int, text: str) -> str:
+    """The candidate, which raises at this size."""
+    at = text.index("\n", text.index("def launch(")) + 1
+    return f"{text[:at]}    if x.size == {size}:\n        raise ValueError(f'cannot do {{x.size}}')\n{text[at:]}"
+
+
 def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
     run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
@@ -115,10 +121,7 @@ def test_a_shape_that_is_kept_back_is_not_told_of_when_it_does_not_build(
     run: ExperimentRun, stage: Stage, task_file: Path
 ) -> None:
     kept = next(d["N"] for d in stage.task.held_out)
-    refusal = f"    if x.size == {kept}:\n        raise ValueError(f'cannot do {{x.size}}')\n"
-    text = task_file.read_text()
-    at = text.index("\n", text.index("def launch(")) + 1
-    _, confirmation = confirmed(run, stage, text[:at] + refusal + text[at:])
+    _, confirmation = confirmed(run, stage, refusing_at(kept, task_file.read_text()))
     assert isinstance(confirmation.verdict, Rejected)
     assert confirmation.verdict.reason.startswith("invalid at a shape that is kept back")
     assert str(kept) not in confirmation.verdict.reason
@@ -136,10 +139,7 @@ def test_when_all_are_refused_the_best_of_another_text_is_judged(
 ) -> None:
     kept = next(d["N"] for d in stage.task.held_out)
     text = task_file.read_text()
-    refusing = text.replace(
-        "(x, y, STEP=1, BAD=0):\n", f"(x, y, STEP=1, BAD=0):\n    if x.size == {kept}:\n        raise ValueError\n"
-    )
-    assert refusing != text
+    refusing = refusing_at(kept, text)
     for source in (refusing, refusing.replace("-O3", "-O1"), text.replace("-O3", "-O2")):
         trial = step(run, stage, Idea(Candidate(source, "cube"), {"STEP": 1, "BAD": 0}, "", "user"))
         assert isinstance(trial, MeasuredTrial | UntimedTrial)

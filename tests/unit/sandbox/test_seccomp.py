@@ -125,6 +125,15 @@ def test_the_build_filter_refuses_doors_out(namespaced: bool) -> None:
         assert decide(program, number("fcntl"), 3, command, 1234) == refusal(errno.EPERM)
 
 
+@pytest.mark.parametrize("namespaced", [True, False])
+def test_who_builds_alone_starts_nothing_beside_itself(namespaced: bool) -> None:
+    program = seccomp.build_filter(namespaced, alone=True)
+    for name in ("clone", "fork", "vfork"):
+        assert number(name) < 0 or decide(program, number(name), 17) == refusal(errno.EPERM)
+    assert decide(program, number("clone3")) == refusal(errno.ENOSYS)
+    assert decide(program, number("openat")) == ALLOW
+
+
 def test_without_namespaces_the_build_filter_refuses_what_landlock_does_not_see() -> None:
     for name in ("kill", "tgkill", "fchmodat", "fchownat", "utimensat", "setxattr"):
         assert decide(seccomp.build_filter(False), number(name)) == refusal(errno.EPERM)
