@@ -3,8 +3,8 @@
 Error is counted in ULPs of the element's scale (|expected|, or the task's own scale where terms cancel or where a sum's
 error belongs to the element; sums.py has those). The budget is the largest of four times the trusted same-dtype
 implementation's own error on these very inputs, twice the error of the task's plain-order implementation where it gives
-one, and 4 + sqrt(terms summed) ULP, never above 1024 ULP for the floor: half precision in disguise starts at 4096. Terms
-are those that are not zero, so that `sparse` inputs leave hardly more than an element's own error, however long the sum.
+one, and 4 + sqrt(terms summed) ULP; never above 1024 ULP, since half precision in disguise starts at 4096. Terms are those
+that are not zero, so that `sparse` inputs leave hardly more than an element's own error, however long the sum.
 
 16-bit outputs are storage: an honest kernel computes in float32 and rounds once. Their scale is therefore |expected|, for
 that rounding, plus the float32 floor on the task's scale; the floor is one ULP of that, and four times the trusted
@@ -24,9 +24,10 @@ import numpy as np
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.blocks import BLOCK, FEWEST
+from kernellab.graph.steady import steady_budget
 from kernellab.tasks.dtypes import is_float, is_short, limits, widen
 from kernellab.tasks.expected import Expected
-from kernellab.tasks.spec import Array, Dims, Task, dims_label
+from kernellab.tasks.spec import IEEE, Array, Dims, Task, dims_label
 
 _TRUSTED_MULTIPLE = 4.0
 _PLAIN_MULTIPLE = 2.0
@@ -75,14 +76,27 @@ def expect(
             cast = [v.astype(b.dtype) for v, b in zip(values, task.outputs, strict=True)]
             return [Expected(v, v, 0.0, v, v, True) for v in cast]
         scales = _scales(task, dims, inputs, values)
-        found = budgets or _budgets(task, dims, inputs, values, scales, floor)
-        return _with_shared(task, [interval(*each) for each in _columns(task, values, scales, found)])
+        wanted = budgets or _budgets(task, dims, inputs, values, scales, floor)
+        found = _steadied(task, dims, wanted)
+        return _whole(task, [interval(*each) for each in _columns(task, values, scales, found)], wanted)
     share: Callable[..., Any] = map if workers is None else workers.map
     parts = list(share(partial(_band_terms, task, dims, inputs, floor, not budgets), bands))
-    found = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
+    wanted = budgets or [max(column) for column in zip(*(own for _, _, own in parts), strict=True)]
+    found = _steadied(task, dims, wanted)
     joined = [_Joined(b.shape(dims), b.dtype, e) for b, e in zip(task.outputs, found, strict=True)]
     list(share(partial(_join, task, joined, found), bands, parts))
-    return _with_shared(task, [whole.expected for whole in joined])
+    return _whole(task, [whole.expected for whole in joined], wanted)
+
+
+def _steadied(task: Task, dims: Dims, wanted: Sequence[float]) -> list[float]:
+    """What the trusted implementations make widens a budget so far and no further: an element that is thousands of ULP off
+    would excuse every wrong one beside it. A task where that is the rule is refused when it proves its judge."""
+    most = steady_budget(floor_ulp(task, dims), task.precision == IEEE)
+    return [min(w, most) for w in wanted]
+
+
+def _whole(task: Task, expected: list[Expected], wanted: Sequence[float]) -> list[Expected]:
+    return _with_shared(task, [replace(e, wanted_ulp=w) for e, w in zip(expected, wanted, strict=True)])
 
 
 def _with_shared(task: Task, expected: list[Expected]) -> list[Expected]:

@@ -262,7 +262,8 @@ def test_a_baseline_that_disagrees_with_the_reference_is_refused() -> None:
         y[...] = np.tanh(x).astype(np.float16)
 
     error = refused(make(np.tanh, baselines={"numpy": half}))
-    assert "half precision" in error.what or "disagree" in error.what
+    assert "so far off" in error.what
+    assert "a baseline that is more exact" in error.fix
 
 
 def test_proving_is_repeatable() -> None:
