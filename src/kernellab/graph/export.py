@@ -7,6 +7,7 @@ its data while it is made is captured with real tensors.
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -67,14 +68,31 @@ def _written(program: Any, record: GraphRecord) -> GraphRecord | None:
     no record may hold are core ones. None where all are, or where it cannot be held."""
     try:
         _drop_dropouts(program.graph)
-        table = need_torch().export.default_decompositions()
-        whole = program.run_decompositions({op: table[op] for op in list(table) if refusal(str(op))})
+        whole = program if _may_stand(program.graph, {n.op for n in record.nodes}) else _without_refused(program)
         found = translate(whole, record.name, "")
     except Exception:  # noqa: BLE001  torch's own: nothing depends on it but how fast a baseline is
         return None
     same = [n.op for n in found.nodes] == [n.op for n in record.nodes]
     ends = ([(i.name, i.type) for i in g.inputs] + [o.type for o in g.outputs] for g in (found, record))
     return found if not same and next(ends) == next(ends) else None
+
+
+def _without_refused(program: Any) -> Any:
+    table = need_torch().export.default_decompositions()
+    return program.run_decompositions({op: table[op] for op in list(table) if refusal(str(op))})
+
+
+def _may_stand(graph: Any, core: set[str]) -> bool:
+    """Whether that would change nothing: it takes a third of a capture. Torch takes apart what may give its input back or
+    writes to it, and keeps all else."""
+    called = {node.target for node in graph.nodes if node.op == "call_function"} - {operator.getitem}
+    return all(str(op) in core or _is_kept(op) for op in called)
+
+
+def _is_kept(op: Any) -> bool:
+    if op.namespace != "aten" or need_torch().Tag.maybe_aliasing_or_mutating in op.tags or refusal(str(op)):
+        return False
+    return not op._schema.is_mutable and all(a.alias_info is None for a in op._schema.arguments)
 
 
 def _drop_dropouts(graph: Any) -> None:
