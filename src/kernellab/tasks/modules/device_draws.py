@@ -17,6 +17,7 @@ from kernellab.tasks.modules.draws import (
     FEW,
     GAPS,
     HEAVY,
+    LEADING,
     MIXED,
     OFFSET,
     OWN,
@@ -29,7 +30,7 @@ from kernellab.tasks.modules.draws import (
     may_turn,
     span,
 )
-from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
@@ -60,6 +61,8 @@ class DeviceDraws:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
             if kind in (PLANTED, MIXED):
                 plant_floats(values, dice.host(), self._uses.steps(entry.name))
+            elif kind in LEADING:
+                lead_to_ends(values, dice.host())
         return values.to(getattr(dice.torch, entry.type.dtype))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
@@ -24,6 +24,8 @@ PLANTED, MIXED, TURNED = "planted", "planted-mixed", "turned"
 TURNING = (PLANTED, MIXED, TURNED)
 """Where signs, zeros and indices are special. "planted" holds what special.py has, "planted-mixed" no whole rows of
 booleans, "turned" nothing of it."""
+LEADING = ("heavy", "wide")
+"""Where the largest stand at the ends."""
 KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset")
 """The first one is timed; a task has those under which its outputs are finite."""
 INSTEAD = {"normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), "heavy": ("wide",)}
@@ -66,6 +68,8 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
         values = _KINDS[kind](rng, shape, terms)
         if kind in (PLANTED, MIXED):
             plant_floats(values, rng, uses.steps(entry.name))
+        elif kind in LEADING:
+            lead_to_ends(values, rng)
         return values.astype(buffer.dtype)
 
     return draw
@@ -176,7 +180,7 @@ def _sparse(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
 
 
 def _heavy(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
-    """A few elements dominate."""
+    """A few elements dominate: those at the ends among them (lead_to_ends)."""
     return np.asarray(rng.standard_normal(shape) / np.maximum(rng.random(shape), 1e-4) ** HEAVY)
 
 

@@ -19,6 +19,7 @@ _NEAR = 0.125
 _LARGEST = 2.0
 _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
+_MOST_ROWS = 12
 
 
 def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] = ()) -> Any:
@@ -32,6 +33,25 @@ def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] =
     else:
         _plant_slices(body, rng, steps)
     return values
+
+
+def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
+    """The largest to the last place and the next to the first, of a few rows and then of the whole, in place: a long sum
+    without its tail is within what rounding may cost it, unless much of it stands there. Nothing but places changes. The
+    last place of the whole is the end of every axis."""
+    shape = tuple(n for n in values.shape if n > 1)
+    if shape:
+        rows = values.reshape(-1, shape[-1])
+        for number in _places(rng, len(rows), _MOST_ROWS):
+            _lead(rows[number])
+        _lead(values.reshape(-1))
+    return values
+
+
+def _lead(flat: Any) -> None:
+    for end, part in ((-1, flat), (0, flat[:-1])):
+        place = int(abs(part).argmax())
+        flat[place], flat[end] = float(flat[end]), float(flat[place])
 
 
 def plant_whole(values: Any, rng: np.random.Generator, low: int, high: int, steps: Sequence[float] = ()) -> Any:
