@@ -8,6 +8,7 @@ Not covered: a maximum over all of a tensor that has four slices or more; what i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ _LARGEST = 2.0
 _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
 _MOST_ROWS = 12
+_SHARES = (4, 9)
+_MOST = 3e4
+"""What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
 
 def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] = ()) -> Any:
@@ -45,6 +49,14 @@ def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
         for number in _places(rng, len(rows), _MOST_ROWS):
             _lead(rows[number])
         _lead(values.reshape(-1))
+    return values
+
+
+def raise_last(values: Any, rng: np.random.Generator) -> Any:
+    """The last to a share of all, if it has none yet: of a million terms even the largest is little. In place."""
+    flat, share = values.reshape(-1), 0.5 ** float(rng.uniform(*_SHARES))
+    last, wanted = float(flat[-1]), min(share * float(abs(flat).sum()), _MOST)
+    flat[-1] = math.copysign(max(abs(last), wanted), last)
     return values
 
 

@@ -11,7 +11,7 @@ from tests.unit.tasks.modules.test_draws import on_both, sums
 
 from kernellab.graph.record import GraphRecord, Ref, Seen, Special
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.modules.special import FAR, lead_to_ends, plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.special import FAR, lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.oracle import expect
@@ -143,6 +143,14 @@ def test_the_largest_stand_at_the_ends_of_rows_and_of_the_whole() -> None:
         assert lead_to_ends(np.full(shape, 0.25), np.random.default_rng(0)) == 0.25
 
 
+def test_the_last_is_a_share_of_all_and_no_two_have_the_same() -> None:
+    found = {float(raise_last(np.full((100, 100), -1.0), np.random.default_rng(seed))[-1, -1]) for seed in range(DRAWS)}
+    assert len(found) == DRAWS
+    assert all(-1e4 / 16 <= last <= -1e4 / 512 for last in found)
+    assert raise_last(np.full(1 << 22, 1.0), np.random.default_rng(0))[-1] <= 3e4
+    assert raise_last(np.array([1.0, 7.0]), np.random.default_rng(0)).tolist() == [1.0, 7.0]
+
+
 def test_a_long_sum_that_loses_its_tail_is_wrong() -> None:
     """Found by a red team: 32 of half a million terms are less than rounding may cost their sum, under all that was drawn."""
     pytest.importorskip("torch")
@@ -155,6 +163,22 @@ def test_a_long_sum_that_loses_its_tail_is_wrong() -> None:
         assert within(right, expected)
         assert not within(short, expected)
         assert not within(late, expected)
+
+
+def test_a_long_sum_of_numbers_above_zero_loses_no_tail_either() -> None:
+    pytest.importorskip("torch")
+    nodes = [
+        graphs.node("root", "aten.sqrt.default", [Ref(ref="x")], graphs.tensor("d0", "d1")),
+        graphs.node("mean", "aten.mean.default", [Ref(ref="root")], graphs.tensor()),
+    ]
+    seen = Seen(low=0.0, high=1e-3, mean=5e-4, zeros=0.0)
+    record = graphs.graph([graphs.given("x", graphs.tensor("d0", "d1"), seen=seen)], nodes, {"d0": 40, "d1": 24})
+    task, dims = module_task(graphs.module_record(record)), {"d0": 64, "d1": 2048}
+    (x,) = draw_inputs(task, dims, "uneven", np.random.default_rng(0))
+    (expected,) = expect(task, dims, [x])
+    roots = np.sqrt(x.astype(np.float64)).reshape(-1)
+    assert within(np.array([roots.mean()], np.float32), expected)
+    assert not within(np.array([roots[:-1].sum() / roots.size], np.float32), expected)
 
 
 def test_host_and_device_lead_the_largest_to_the_ends() -> None:
