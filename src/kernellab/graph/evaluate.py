@@ -89,7 +89,7 @@ class Machine:
         """One operator on tensors and plain values."""
         found = row(op)
         if self._operands is not None and found is not None and found.kind in ("contraction", "attention"):
-            args = [self._operands(a) if self._is_float(a) else a for a in args]
+            args = [self._operands(a) if self.is_float(a) else a for a in args]
         if found is not None and found.meaning is not None:
             return found.meaning(self.torch, args, kwargs)
         function = function_of(self.torch, op)
@@ -97,7 +97,7 @@ class Machine:
             kwargs = {**kwargs, **self._placed(function)}
         return function(*args, **kwargs)
 
-    def _is_float(self, value: Any) -> bool:
+    def is_float(self, value: Any) -> bool:
         return isinstance(value, self.torch.Tensor) and bool(value.is_floating_point())
 
     def _placed(self, function: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kernellab.tasks.oracle import expect, floor_ulp, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verdict.cases import Case, screen_cases
 from kernellab.verdict.numeric import within
+from kernellab.verdict.unreached import unreached
 from kernellab.verdict.wrong_kernels import CONTROLS, DECISIVE, FINER_THAN_TF32, PRECISION, Control
 
 _T = TypeVar("_T")
@@ -73,6 +74,7 @@ def examine(task: Task, seed: int = 0) -> Proof:
     _same_in_bands(task, drawn)
     _trusted_passes(task, drawn)
     remarks += _sensitive(task, drawn)
+    remarks += unreached(task, (inputs for _, inputs, _ in drawn))
     chosen = {n: c for n, c in CONTROLS.items() if task.precision == IEEE or n not in FINER_THAN_TF32}
     for name, control in chosen.items():
         if task.captured and name in FINER_THAN_TF32:

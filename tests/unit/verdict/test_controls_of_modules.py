@@ -84,3 +84,12 @@ def test_a_last_tile_that_is_always_zero_is_no_reason_to_refuse() -> None:
     ]
     record = graphs.graph([graphs.given("x", made)], nodes, {"d0": 33})
     assert prove(module_task(graphs.module_record(record))) > 0
+
+
+def test_a_softmax_of_long_rows_is_no_matter_of_luck() -> None:
+    """Zeros alone make thousands of like terms, by which torch's own sum is off; it depends on the machine how far."""
+    made = graphs.tensor("d0", 32768)
+    softmax = graphs.node("y", "aten._softmax.default", [Ref(ref="x"), 1, False], made)
+    record = graphs.module_record(graphs.graph([graphs.given("x", made)], [softmax], {"d0": 3}))
+    assert record.distributions[3] in ("sparse", "bare")
+    assert prove(module_task(record)) > 0

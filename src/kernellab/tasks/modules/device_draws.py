@@ -14,14 +14,20 @@ import numpy as np
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
+    BARE,
+    BOTTOM,
     FEW,
     GAPS,
     HEAVY,
+    LEADING,
+    LIKE_OWN,
     MIXED,
     OFFSET,
     OWN,
     PLANTED,
+    SPARSE,
     TURNING,
+    UNEVEN,
     WIDE,
     ZEROS,
     first_float,
@@ -29,7 +35,7 @@ from kernellab.tasks.modules.draws import (
     may_turn,
     span,
 )
-from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
@@ -54,12 +60,16 @@ class DeviceDraws:
             return plant_flags(_ends(dice), dice.host()) if kind == PLANTED else _ends(dice)
         if not entry.type.is_float:
             return _whole(dice, entry, self._uses, dims, kind)
-        if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
+        if kind in LIKE_OWN or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
             if kind in (PLANTED, MIXED):
                 plant_floats(values, dice.host(), self._uses.steps(entry.name))
+            elif kind in LEADING:
+                lead_to_ends(values, dice.host())
+                if kind == "heavy":
+                    raise_last(values, dice.host())
         return values.to(getattr(dice.torch, entry.type.dtype))
 
 
@@ -117,6 +127,8 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
         return values.masked_fill_(_hidden(dice, entry.seen.hidden), -math.inf)
     if kind == "gaps" and entry.role == "input" and math.prod(dice.shape) > 1:
         return values.mul_(_kept(dice, GAPS))
+    if kind == UNEVEN and entry.role == "input":
+        return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
     if kind in TURNING and may_turn(entry):
         return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))
     return values
@@ -178,8 +190,16 @@ def _sparse(dice: _Dice, terms: int) -> Any:
     return dice.normal().mul_(dice.uniform() < FEW / max(FEW, terms))
 
 
+def _bare(dice: _Dice, terms: int) -> Any:
+    return dice.normal().masked_fill_(dice.uniform() >= FEW / max(FEW, terms), BOTTOM)
+
+
 def _heavy(dice: _Dice, terms: int) -> Any:
-    return dice.normal().div_(dice.uniform().clamp_(min=1e-4).pow_(HEAVY))
+    return dice.normal().mul_(_towering(dice))
+
+
+def _towering(dice: _Dice) -> Any:
+    return dice.uniform().clamp_(min=1e-4).pow_(-HEAVY)
 
 
 _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
@@ -187,7 +207,8 @@ _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
     "signed": lambda dice, terms: dice.uniform(-1.0, 1.0),
     **{kind: lambda dice, terms: dice.uniform(-1.0, 1.0).mul_(_kept(dice, ZEROS)) for kind in TURNING},
     "wide": lambda dice, terms: dice.uniform(-WIDE, WIDE),
-    "sparse": _sparse,
+    SPARSE: _sparse,
+    BARE: _bare,
     "heavy": _heavy,
     "offset": lambda dice, terms: dice.normal(OFFSET),
 }

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.special import plant_flags, plant_floats, plant_whole
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
@@ -24,13 +24,19 @@ PLANTED, MIXED, TURNED = "planted", "planted-mixed", "turned"
 TURNING = (PLANTED, MIXED, TURNED)
 """Where signs, zeros and indices are special. "planted" holds what special.py has, "planted-mixed" no whole rows of
 booleans, "turned" nothing of it."""
+LEADING = ("heavy", "wide")
+"""Where the largest stand at the ends."""
 KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset")
 """The first one is timed; a task has those under which its outputs are finite."""
-INSTEAD = {"normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), "heavy": ("wide",)}
+UNEVEN = "uneven"
+LIKE_OWN = (OWN, "gaps", UNEVEN)
+SPARSE, BARE = "sparse", "bare"
+INSTEAD = {"normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN)}
 """What comes instead of one under which they are not: the first under which they are."""
 ALL_KINDS = (*KINDS, *(kind for others in INSTEAD.values() for kind in others))
 FEW = 4
 OFFSET = 30.0
+BOTTOM = -40.0
 HEAVY = 1 / 1.2
 WIDE = 20.0
 GAPS = 0.5
@@ -60,12 +66,16 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
                 ends = _ends(rng, shape).astype(buffer.dtype)
                 return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
             return _whole(rng, entry, buffer, shape, uses, dims, kind)
-        if kind in (OWN, "gaps") or entry.role != "input" or hides(entry):
+        if kind in LIKE_OWN or entry.role != "input" or hides(entry):
             return _own(rng, entry, shape, kind).astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
         values = _KINDS[kind](rng, shape, terms)
         if kind in (PLANTED, MIXED):
             plant_floats(values, rng, uses.steps(entry.name))
+        elif kind in LEADING:
+            lead_to_ends(values, rng)
+            if kind == "heavy":
+                raise_last(values, rng)
         return values.astype(buffer.dtype)
 
     return draw
@@ -87,6 +97,8 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
         values = np.where(hidden(rng, shape, entry.seen.hidden), -np.inf, values)
     elif kind == "gaps" and entry.role == "input" and math.prod(shape) > 1:  # a single number is no gap
         values = values * _kept(rng, shape, GAPS)
+    elif kind == UNEVEN and entry.role == "input":
+        values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
     elif kind in TURNING and may_turn(entry):
         values = values * rng.choice((-1.0, 1.0), shape)
     return np.asarray(values)
@@ -175,9 +187,20 @@ def _sparse(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Arr
     return np.asarray(values * (rng.random(shape) < FEW / max(FEW, terms)))
 
 
+def _bare(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
+    """The same for sums of exponentials, where zeros are no small terms but thousands that are all alike: rounded alike too,
+    they carry an honest running sum far off."""
+    return np.where(rng.random(shape) < FEW / max(FEW, terms), rng.standard_normal(shape), BOTTOM)
+
+
 def _heavy(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
-    """A few elements dominate."""
-    return np.asarray(rng.standard_normal(shape) / np.maximum(rng.random(shape), 1e-4) ** HEAVY)
+    """A few elements dominate: those at the ends among them (lead_to_ends)."""
+    return np.asarray(rng.standard_normal(shape) * _towering(rng, shape))
+
+
+def _towering(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Factors of one and more, a few of them a thousand: of numbers that keep their sign."""
+    return np.asarray(1 / np.maximum(rng.random(shape), 1e-4) ** HEAVY)
 
 
 def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
@@ -203,6 +226,6 @@ def _wide(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array
 
 
 _KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...], int], Array]] = {
-    "normal": _normal, "signed": _signed, **dict.fromkeys(TURNING, _turned), "sparse": _sparse, "heavy": _heavy,
+    "normal": _normal, "signed": _signed, **dict.fromkeys(TURNING, _turned), SPARSE: _sparse, BARE: _bare, "heavy": _heavy,
     "wide": _wide, "offset": _offset,
 }  # fmt: skip

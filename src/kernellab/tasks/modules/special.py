@@ -8,6 +8,7 @@ Not covered: a maximum over all of a tensor that has four slices or more; what i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,10 @@ _NEAR = 0.125
 _LARGEST = 2.0
 _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
+_MOST_ROWS = 12
+_SHARES = (4, 9)
+_MOST = 3e4
+"""What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
 
 def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] = ()) -> Any:
@@ -32,6 +37,33 @@ def plant_floats(values: Any, rng: np.random.Generator, steps: Sequence[float] =
     else:
         _plant_slices(body, rng, steps)
     return values
+
+
+def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
+    """The largest to the last place and the next to the first, of a few rows and then of the whole, in place: a long sum
+    without its tail is within what rounding may cost it, unless much of it stands there. Nothing but places changes. The
+    last place of the whole is the end of every axis."""
+    shape = tuple(n for n in values.shape if n > 1)
+    if shape:
+        rows = values.reshape(-1, shape[-1])
+        for number in _places(rng, len(rows), _MOST_ROWS):
+            _lead(rows[number])
+        _lead(values.reshape(-1))
+    return values
+
+
+def raise_last(values: Any, rng: np.random.Generator) -> Any:
+    """The last to a share of all, if it has none yet: of a million terms even the largest is little. In place."""
+    flat, share = values.reshape(-1), 0.5 ** float(rng.uniform(*_SHARES))
+    last, wanted = float(flat[-1]), min(share * float(abs(flat).sum()), _MOST)
+    flat[-1] = math.copysign(max(abs(last), wanted), last)
+    return values
+
+
+def _lead(flat: Any) -> None:
+    for end, part in ((-1, flat), (0, flat[:-1])):
+        place = int(abs(part).argmax())
+        flat[place], flat[end] = float(flat[end]), float(flat[place])
 
 
 def plant_whole(values: Any, rng: np.random.Generator, low: int, high: int, steps: Sequence[float] = ()) -> Any:

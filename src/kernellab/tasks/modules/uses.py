@@ -21,9 +21,14 @@ _PART_OF = (
     "aten.constant_pad_nd",
 )
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "threshold")
+_BOUNDED = ("clamp", "clamp_min", "clamp_max", "hardtanh")
 _ROUNDED = ("round", "floor", "ceil", "trunc", "frac")
 _HALVES = (0.5, 1.5, 2.5, -0.5, 1.0, -1.0)
 _MOST_STEPS = 16
+_DRAWN = 1.0
+"""What the numbers reach that steps are planted among."""
+_BEYOND = 1.5
+_LARGEST = {"float16": 65504.0}
 NO_LIMIT = 1 << 31
 """What an integer that indexes nothing is below."""
 _ALL = (1 << 63) - 1
@@ -55,8 +60,9 @@ class Uses:
         return None
 
     def steps(self, name: str) -> tuple[float, ...]:
-        """Numbers at which what the graph does first with this input changes: those that it compares it with, and where it
-        is rounded to whole ones halves and whole ones. Chance never draws them."""
+        """Numbers at which what the graph does first with this input changes, and what lies beyond those that are far out:
+        those that it compares it with or bounds it by, and where it is rounded to whole ones halves and whole ones. Chance
+        never draws them."""
         found: dict[float, None] = {}
         for node, place in self._consumers(name):
             packet = node.op.split(".")[1]
@@ -66,9 +72,17 @@ class Uses:
                 bound = self._number(node, 1)
                 found |= dict.fromkeys((0.5, -0.5) if bound is None else (bound, -bound))
             elif packet in _COMPARED:
-                other = self._number(node, 1 - place) if place < 2 else None
-                found |= {} if other is None else {other: None}
+                found |= self._with_beyond(name, [self._number(node, 1 - place)] if place < 2 else [])
+            elif packet in _BOUNDED and place == 0:
+                named = [n for n in node.kwargs.values() if isinstance(n, int | float)]
+                found |= self._with_beyond(name, [self._number(node, 1), self._number(node, 2), *named])
         return tuple(found)[:_MOST_STEPS]
+
+    def _with_beyond(self, name: str, numbers: list[float | None]) -> dict[float, None]:
+        largest = _LARGEST.get(self._types[(name, 0)].dtype, 3e38)
+        steps = [n for n in numbers if n is not None and abs(n) <= largest]
+        far = [_BEYOND * n for n in steps if _DRAWN < abs(n) <= largest / _BEYOND]
+        return dict.fromkeys([*steps, *far])
 
     def _number(self, node: Node, place: int) -> float | None:
         """An argument that is a number, written in the code or made a tensor of one."""

@@ -66,7 +66,7 @@ def test_positive_examples_stay_positive_under_their_own_distribution() -> None:
     )
     values = drawn(record, "own", Buffer("x", ("d0", 4)), d0=500)
     assert 0 <= values.min() < values.max() <= 1
-    assert graphs.module_record(record).distributions == ("own", "offset")
+    assert graphs.module_record(record).distributions == ("own", "uneven", "offset")
 
 
 def test_few_elements_of_a_long_sum_are_not_zero_where_inputs_are_sparse() -> None:
@@ -153,7 +153,7 @@ def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_the
     made = graphs.tensor("d0", 40)
     for op, kinds in {
         "exp": ("own", "normal", "planted", "sparse", "wide", "offset"),
-        "sqrt": ("own", "gaps", "offset"),
+        "sqrt": ("own", "gaps", "uneven", "offset"),
     }.items():
         seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
         record = graphs.graph(
@@ -167,6 +167,16 @@ def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_the
         assert values.min() >= 0
     for values in on_both(record, "wide", 0, Buffer("x", ("d0", 40)), d0=400):
         assert -20 <= values.min() < -19 < 19 < values.max() <= 20
+    for values in on_both(record, "uneven", 0, Buffer("x", ("d0", 40)), d0=400):
+        assert 0 <= values.min() < 1 < 100 < values[-1, -1] == values.max()
+        assert np.median(values) < 2
+
+
+def test_where_zeros_are_thousands_of_like_terms_all_but_a_few_lie_far_below() -> None:
+    """A softmax of long rows: the running sum of an honest float32 drifts so far that luck would judge."""
+    for values in on_both(graphs.total(), "bare", 0, Buffer("x", ("d0", "d1")), d0=64, d1=4096):
+        assert 1 < np.mean((values > -10).sum(1)) < 8
+        assert np.mean(values == -40) > 0.99
 
 
 def test_an_index_may_be_any_that_there_is_under_one_distribution() -> None:
