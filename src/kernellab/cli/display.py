@@ -206,7 +206,11 @@ def _mark(confirmation: Confirmation | None) -> tuple[str, str]:
         return f" refuted: {confirmation.verdict.cause}", "red"
     t = confirmation.timing
     pairs = f" ({pairs_kept(len(t.candidate_s), len(t.dropped))})" if t is not None else ""
-    return (f" confirmed{pairs}", "bold green") if confirmation.win else (f" confirmed, no win{pairs}", "green")
+    if confirmation.win:
+        return f" confirmed{pairs}", "bold green"
+    if t is None or t.disturbed:
+        return f" right, and the machine too busy to confirm its speed{pairs}", "yellow"
+    return f" confirmed, no win{pairs}", "green"
 
 
 def sentence(event: Event) -> str:

@@ -72,4 +72,5 @@ def _confirmed(confirmation: Confirmation | None) -> str:
         return f"right, not timed: {confirmation.busy}"
     kept = pairs_kept(len(t.candidate_s), len(t.dropped))
     figure = f"{t.speedup:.3f}x of {t.baseline} [{t.speedup_low:.3f}, {t.speedup_high:.3f}] ({kept})"
-    return f"{'confirmed' if confirmation.win else 'confirmed, no win'}: {figure}"
+    word = "confirmed" if confirmation.win else "right, timing disturbed" if t.disturbed else "confirmed, no win"
+    return f"{word}: {figure}"

@@ -162,6 +162,13 @@ def test_an_interval_of_few_pairs_does_not_look_sure() -> None:
     assert not any(span.style == "green" for span in line.spans)
 
 
+def test_a_disturbed_confirmation_is_not_called_no_win() -> None:
+    timing = TIMING.model_copy(update={"disturbed": True, "dropped": [(1e-3, 2e-3)] * 3})
+    said = trial_line(MEASURED, CONFIRMED.model_copy(update={"timing": timing, "win": False})).plain
+    assert "right, and the machine too busy to confirm its speed (1 pair, 3 of 4 tries dropped)" in said
+    assert "confirmed, no win (1 pair" in trial_line(MEASURED, CONFIRMED.model_copy(update={"win": False})).plain
+
+
 def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_the_floor() -> None:
     text = io.StringIO()
     Console(file=text, width=140).print(
