@@ -147,10 +147,12 @@ def verdict(console: Console, outcome: Outcome) -> None:
     console.print(
         Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"),
         Text(data["reason"] or ""),
+        soft_wrap=True,
     )
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
+        soft_wrap=True,
     )
     if (said := outcome.extras.get("sanitizer")) is not None:
         console.print(sanitizer_line(said), markup=False, soft_wrap=True)
