@@ -21,6 +21,7 @@ from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
 from kernellab.ledger.records import AnyResult, Published
 from kernellab.report.run_words import speedup
+from kernellab.tasks.extents import extents
 
 _SHOWN = 10
 _TOLD_S = 30.0
@@ -266,7 +267,7 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
             name, justify="left" if left else "right", no_wrap=name != "over", overflow="fold"
         )  # none is cut
     for result in results:
-        dims = "x".join(map(str, result.dims.values()))
+        dims = extents(result.task, result.dims)
         if not isinstance(result, Published):
             table.add_row(dims, result.status)
             continue

@@ -14,6 +14,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
 )
+from kernellab.tasks.extents import extents
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TrialLine:
 
 
 def line_of(trial: AnyTrial, confirmation: Confirmation | None = None) -> TrialLine:
-    shape = "x".join(map(str, trial.dims.values()))
+    shape = extents(trial.task, trial.dims)
     head = (trial.trial, trial.proposal.name, shape, trial.status)
     tail = (params_of(trial.proposal.params), trial.proposal.origin)
     if not isinstance(trial, MeasuredTrial):
