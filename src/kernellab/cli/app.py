@@ -106,7 +106,8 @@ def main() -> None:
     except OSError as err:
         place = Path(err.filename) if isinstance(err.filename, str) else Path()
         fix = remedy(err, "check rights and free space")
-        code = _fail(f"{reason(place, err)}: {err.filename or ''}", fix, EXIT_ENVIRONMENT)
+        where = f": {err.filename}" if err.filename else ""
+        code = _fail(f"{reason(place, err)}{where}", fix, EXIT_ENVIRONMENT)
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
         if getattr(err, "exit_code", None) is None:
             raise

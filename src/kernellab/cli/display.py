@@ -19,6 +19,7 @@ from kernellab.core.events import Event
 from kernellab.core.outlook import Outlook, duration
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.time_words import time_words
 from kernellab.ledger.records import AnyResult, Published
 from kernellab.report.run_words import speedup
 from kernellab.tasks.extents import extents
@@ -184,7 +185,7 @@ def trial_line(trial: AnyTrial, confirmation: Confirmation | None = None) -> Tex
             tail += f" disturbed ({pairs_kept(len(t.candidate_s), len(t.dropped))})"
         figure = (
             f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] "
-            f"{t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
+            f"{time_words(t.latency_s, 8)} {t.of_floor * 100:3.0f} % of floor"
         )
         return Text.assemble(
             head,
@@ -277,7 +278,7 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
             dims,
             f"{speedup(result)}{mark}",
             Text(f"{result.baseline}, {result.dtype.replace('float', 'f')}{threads}"),
-            f"{result.latency_s * 1e3:.3f} ms",
+            time_words(result.latency_s),
             f"{result.of_floor * 100:.0f} %",
         ]
         row += [f"#{result.trial}"] if wide or numbered else []

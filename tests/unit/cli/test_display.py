@@ -155,6 +155,11 @@ def test_a_trial_in_one_line(trial: Any, words: str) -> None:
     assert words in trial_line(trial).plain
 
 
+def test_a_short_time_is_not_shown_as_none() -> None:
+    timing = TIMING.model_copy(update={"latency_s": 3.21e-7})
+    assert "   0.321 us  50 % of floor" in trial_line(MEASURED.model_copy(update={"timing": timing})).plain
+
+
 def test_an_interval_of_few_pairs_does_not_look_sure() -> None:
     timing = TIMING.model_copy(update={"disturbed": True, "dropped": [(1e-3, 2e-3)] * 3})
     line = trial_line(MEASURED.model_copy(update={"timing": timing}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import subprocess
 import sys
 
 import pytest
@@ -54,3 +55,11 @@ def test_nothing_is_said_of_it_in_a_log(capsys: pytest.CaptureFixture[str]) -> N
     with waiting("proving its judge"):
         pass
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_full_disk_behind_standard_output_is_told_in_a_whole_sentence() -> None:
+    klab = [sys.executable, "-m", "kernellab", "tasks"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(klab, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 5
+    assert done.stderr.splitlines() == ["klab: No space left on device", "fix:  free space on that disk"]
