@@ -41,7 +41,7 @@ def optimize(
     *,
     example_inputs: Sequence[Any] | None = None,
     dtype: str = "",
-    shapes: Sequence[Dims | str] = (),
+    shapes: Sequence[Dims | str] | str = (),
     candidates: Sequence[Given] = (),
     out: str | Path | None = None,
     warm_start: str | Path | None = None,
@@ -65,12 +65,12 @@ def optimize(
     """
     from kernellab.search.runs import run_search
 
-    asked = question(science or {}, pytorch, templates)
+    asked, merged = question(science or {}, pytorch, templates), load_settings(settings)
     task = locate(task, dtype, wishes, example_inputs)
-    chosen = [_shape(task, s) for s in shapes]
+    chosen = [_shape(task, s) for s in ([shapes] if isinstance(shapes, str) else shapes)]
     extra = [given_candidate(c) for c in candidates]
     warm = Path(warm_start) if warm_start is not None else None
-    merged, folder = load_settings(settings), _folder(out, task)
+    folder = _folder(out, task)
     with watched(listener) as emit:
         return run_search(task, merged, folder, chosen, extra, warm, emit, profile, asked)
 
@@ -146,10 +146,10 @@ def verify(
     """
     from kernellab.search.verify import verify_candidate
 
+    given, merged = given_candidate(candidate), load_settings({"effort": "quick", **settings})
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
-    merged = load_settings({"effort": "quick", **settings})
-    given, folder = given_candidate(candidate), _folder(out, "verify")
+    folder = _folder(out, "verify")
     with watched(listener) as emit:
         return verify_candidate(task, given, merged, folder, chosen, params, emit, sanitize)
 
@@ -170,9 +170,10 @@ def measure(
     """Judge and measure one candidate file against the fastest baseline, at standard effort unless told otherwise."""
     from kernellab.search.runs import try_candidate
 
+    given, merged = given_candidate(candidate), load_settings(settings)
     task = locate(task, dtype, wishes, example_inputs)
     chosen = _shape(task, shape) if shape is not None else None
-    given, merged, folder = given_candidate(candidate), load_settings(settings), _folder(out, "bench")
+    folder = _folder(out, "bench")
     with watched(listener) as emit:
         return try_candidate(task, given, merged, folder, chosen, params, emit)
 

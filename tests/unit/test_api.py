@@ -101,7 +101,21 @@ def test_an_unknown_task_and_a_refused_one(own_home: None, tmp_path: Path) -> No
         api.optimize("sofmax", out=tmp_path / "run")
     (tmp_path / "task.py").write_text("TASK = 1\n")
     with pytest.raises(TaskRefused, match="defines no TASK"):
-        api.verify("x.py", str(tmp_path / "task.py"), shape="3")
+        api.verify("def launch(x, y):\n    pass\n", str(tmp_path / "task.py"), shape="3")
+
+
+def test_what_can_be_told_at_once_is_told_before_a_module_is_captured(own_home: None, tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text("TASK = 1\n")
+    with pytest.raises(UsageError, match="setting 'effort'"):
+        api.optimize(str(tmp_path / "task.py"), effort="heroic")
+    for verb in (api.verify, api.measure):
+        with pytest.raises(UsageError, match=r"absent\.py cannot be read: No such file or directory"):
+            verb(str(tmp_path / "absent.py"), str(tmp_path / "task.py"))
+
+
+def test_one_shape_need_not_be_in_a_list(task_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'3x3' is not a shape"):
+        api.optimize(str(task_file), shapes="3x3", out=tmp_path / "run")
 
 
 @pytest.mark.parametrize("verb", ["optimize", "verify", "measure"])

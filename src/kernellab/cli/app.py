@@ -84,6 +84,7 @@ app = Commands(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 140},
     help="KernelLab: proposes, builds, judges, measures and records compute kernels.",
 )
 _out = Screen()
@@ -105,12 +106,12 @@ def main() -> None:
     except OSError as err:
         place = Path(err.filename) if isinstance(err.filename, str) else Path()
         fix = remedy(err, "check rights and free space")
-        code = _fail(f"{reason(place, err)}: {err.filename or ''}", fix, EXIT_ENVIRONMENT)
+        where = f": {err.filename}" if err.filename else ""
+        code = _fail(f"{reason(place, err)}{where}", fix, EXIT_ENVIRONMENT)
     except Exception as err:  # the outermost boundary: typer's usage errors carry a message and a code
         if getattr(err, "exit_code", None) is None:
             raise
-        message = err.format_message() if hasattr(err, "format_message") else str(err)
-        code = _fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE)
+        code = _misused(err.format_message() if hasattr(err, "format_message") else str(err))
     if code == 130:
         code = _interrupted(sys.argv[1:])
     sys.exit(code if isinstance(code, int) else 0)
@@ -124,6 +125,14 @@ def _interrupted(arguments: list[str]) -> int:
         run = begun[-1] if begun else arguments[1]
         return _fail("interrupted; every finished trial is recorded", f"'klab resume {run}' goes on from there", 130)
     return _fail("interrupted", "start it again", 130)
+
+
+def _misused(message: str) -> int:
+    """Typer's usage errors. Where no command is named, the message is the help: it is shown as it is."""
+    if message.startswith("Usage: "):
+        _err.print(message, markup=False, soft_wrap=True)
+        return EXIT_USAGE
+    return _fail(message, "'klab COMMAND --help' lists the options", EXIT_USAGE)
 
 
 def _fail(what: str, fix: str, code: int) -> int:

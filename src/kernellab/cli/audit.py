@@ -104,9 +104,13 @@ def tell(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         Text("audit passed" if report.ok else "AUDIT FAILED", style="bold green" if report.ok else "bold red")
     )
     pruned = f" ({report.pruned} more were pruned, on the record)" if report.pruned else ""
-    wrong = "" if report.ok else f"; {len(report.problems)} problems, so none of it is vouched for"
-    say(f"run {report.run}: {report.entries} entries, {report.trials} trials, {report.figures} figures derived again, "
-        f"{report.blobs} stored files{pruned}{wrong}")  # fmt: skip
+    found = _count(len(report.problems), "problem", "problems")
+    wrong = "" if report.ok else f"; {found}, so none of it is vouched for"
+    say(
+        f"run {report.run or 'without a name'}: {_count(report.entries, 'entry', 'entries')}, "
+        f"{_count(report.trials, 'trial', 'trials')}, {_count(report.figures, 'figure', 'figures')} derived again, "
+        f"{_count(report.blobs, 'stored file', 'stored files')}{pruned}{wrong}"
+    )
     say(report.signer)
     for anchor in report.anchors:
         say(anchor["words"])
@@ -114,15 +118,20 @@ def tell(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         say(f"made by {report.made_by}")
     say(f"ledger root {report.root}")
     if not report.ended:
-        say("the run has not ended: 'klab resume' continues it", "yellow")
+        say("the run has not ended" + (": 'klab resume' continues it" if report.ok else ""), "yellow")
     if report.torn:
-        say("the last line is torn (a crash while writing); 'klab resume' sets it aside", "yellow")
+        aside = "; 'klab resume' sets it aside" if report.ok else ""
+        say(f"the last line is torn (a crash while writing){aside}", "yellow")
     for remark in report.remarks:
         say(f"  remark: {remark}", "yellow")
     for problem in report.problems:
         say(f"  - {problem}", "red")
     for row in rows:
         say(_again(row))
+
+
+def _count(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
 
 
 def _again(row: dict[str, Any]) -> str:

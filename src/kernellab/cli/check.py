@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kernellab.cli.options import Backward, Contract, Dtype, EvalMode, Json
 from kernellab.cli.pages import print_json
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, waiting
 
 if TYPE_CHECKING:
     from kernellab.verdict.check_task import Checked, OutputScale
@@ -27,7 +27,9 @@ def check(
     """Prove a task's judge and show what was derived for it; builds and times nothing. Exit code 2 if it is refused."""
     from kernellab import api
 
-    checked = api.check(task, dtype=dtype or "", wishes=api.module_wishes(eval_mode, precision or "", backward))
+    wishes = api.module_wishes(eval_mode, precision or "", backward)
+    with waiting("reading the task, deriving its shapes, proving its judge"):
+        checked = api.check(task, dtype=dtype or "", wishes=wishes)
     if as_json:
         print_json(checked.data())
     else:
@@ -38,7 +40,7 @@ def show(console: Console, checked: Checked) -> None:
     def line(head: str, text: str) -> None:
         console.print(f"{head:14} {text}", markup=False, soft_wrap=True)
 
-    line("task", f"{checked.name}: {checked.about}")
+    line("task", f"{checked.name}: {checked.about.removeprefix(f'{checked.name}: ')}")
     line("identity", checked.fingerprint)
     line("contract", checked.precision)
     for head, buffers in (("inputs", checked.inputs), ("outputs", checked.outputs)):

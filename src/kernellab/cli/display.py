@@ -19,8 +19,10 @@ from kernellab.core.events import Event
 from kernellab.core.outlook import Outlook, duration
 from kernellab.core.pairs import pairs_kept
 from kernellab.core.records import AnyTrial, Confirmation, DuplicateTrial, MeasuredTrial, Rejected, RejectedTrial
+from kernellab.core.time_words import time_words
 from kernellab.ledger.records import AnyResult, Published
 from kernellab.report.run_words import speedup
+from kernellab.tasks.extents import extents
 
 _SHOWN = 10
 _TOLD_S = 30.0
@@ -183,7 +185,7 @@ def trial_line(trial: AnyTrial, confirmation: Confirmation | None = None) -> Tex
             tail += f" disturbed ({pairs_kept(len(t.candidate_s), len(t.dropped))})"
         figure = (
             f"{t.speedup:6.2f}x [{t.speedup_low:.2f}, {t.speedup_high:.2f}] "
-            f"{t.latency_s * 1e3:8.3f} ms {t.of_floor * 100:3.0f} % of floor"
+            f"{time_words(t.latency_s, 8)} {t.of_floor * 100:3.0f} % of floor"
         )
         return Text.assemble(
             head,
@@ -206,7 +208,11 @@ def _mark(confirmation: Confirmation | None) -> tuple[str, str]:
         return f" refuted: {confirmation.verdict.cause}", "red"
     t = confirmation.timing
     pairs = f" ({pairs_kept(len(t.candidate_s), len(t.dropped))})" if t is not None else ""
-    return (f" confirmed{pairs}", "bold green") if confirmation.win else (f" confirmed, no win{pairs}", "green")
+    if confirmation.win:
+        return f" confirmed{pairs}", "bold green"
+    if t is None or t.disturbed:
+        return f" right, and the machine too busy to confirm its speed{pairs}", "yellow"
+    return f" confirmed, no win{pairs}", "green"
 
 
 def sentence(event: Event) -> str:
@@ -262,7 +268,7 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
             name, justify="left" if left else "right", no_wrap=name != "over", overflow="fold"
         )  # none is cut
     for result in results:
-        dims = "x".join(map(str, result.dims.values()))
+        dims = extents(result.task, result.dims)
         if not isinstance(result, Published):
             table.add_row(dims, result.status)
             continue
@@ -272,7 +278,7 @@ def results_table(results: Sequence[AnyResult], wide: bool = False, numbered: bo
             dims,
             f"{speedup(result)}{mark}",
             Text(f"{result.baseline}, {result.dtype.replace('float', 'f')}{threads}"),
-            f"{result.latency_s * 1e3:.3f} ms",
+            time_words(result.latency_s),
             f"{result.of_floor * 100:.0f} %",
         ]
         row += [f"#{result.trial}"] if wide or numbered else []

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kernellab.cli.options import Contract, Effort, EvalMode, Json, SandboxTier, Threads, named
 from kernellab.cli.pages import print_json
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, waiting
 from kernellab.core.errors import EXIT_BUSY, EXIT_NOTHING_VERIFIED
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ def judge(
     """
     from kernellab import api
 
-    found = api.judge(
-        solution, problem, timed=timed, wishes=api.module_wishes(eval_mode, precision or ""),
-        effort=effort or "quick", threads=threads, sandbox=sandbox,
-    )  # fmt: skip
+    wishes = api.module_wishes(eval_mode, precision or "")
+    with waiting("reading the problem, then judging the solution on it"):
+        found = api.judge(
+            solution, problem, timed=timed, wishes=wishes, effort=effort or "quick", threads=threads, sandbox=sandbox
+        )
     if as_json:
         print_json(found.data())
     else:

@@ -17,6 +17,7 @@ from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.records import Artifact, Param
 from kernellab.core.settings import Settings
 from kernellab.core.targets import backend_of, devices, platforms, title_of
+from kernellab.tasks.extents import extents
 
 if TYPE_CHECKING:
     from kernellab.ledger.check import LedgerCheck
@@ -147,10 +148,12 @@ def verdict(console: Console, outcome: Outcome) -> None:
     console.print(
         Text("PASSED" if passed else "REJECTED", style="bold green" if passed else "bold red"),
         Text(data["reason"] or ""),
+        soft_wrap=True,
     )
     console.print(
         f"trust {data['trust']}, sandbox {data['tier']}, ledger root {data['ledger_root']}\nrecorded in {data['run']}",
         markup=False,
+        soft_wrap=True,
     )
     if (said := outcome.extras.get("sanitizer")) is not None:
         console.print(sanitizer_line(said), markup=False, soft_wrap=True)
@@ -183,7 +186,7 @@ def abilities(console: Console, artifact: Artifact) -> None:
 def profiles(console: Console, found: list[dict[str, Any]]) -> None:
     """Three lines for each profiled kernel: what bounds it."""
     for body in found:
-        dims = "x".join(str(v) for v in body["dims"].values())
+        dims = extents(body["task"], body["dims"])
         console.print(
             f"\nprofile of trial {body['trial']}, {body['task']} {dims} ({body['tool'] or 'no counters'})", markup=False
         )

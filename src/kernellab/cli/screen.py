@@ -5,10 +5,12 @@ A ledger or a certificate may be anybody's, and its texts are shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
 from kernellab.core.printable import printable
@@ -22,3 +24,16 @@ class Screen(Console):
         for segment in super().render(renderable, options):
             clean = segment.text if segment.control else printable(segment.text)
             yield segment if clean == segment.text else Segment(clean, segment.style)
+
+
+@contextmanager
+def waiting(doing: str) -> Iterator[None]:
+    """On a terminal, a line on standard error says what is waited for, until it is done; elsewhere nothing does."""
+    console = Screen(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(doing, total=None)
+        yield

@@ -124,7 +124,10 @@ def _print(console: Console, folder: Path, found: LedgerCheck, held: _Held | Non
     console.file.write(page)
     if held is not None:
         state = "" if found.ended else " (not ended)"
-        console.print(f"run {found.run}, {found.size} entries, root {found.root}{state}", soft_wrap=True)
+        console.print(
+            f"run {found.run}, {found.size} {'entry' if found.size == 1 else 'entries'}, root {found.root}{state}",
+            soft_wrap=True,
+        )
         by = held.environment
         made = f"kernellab {by.version}, code {by.code[:16]}" if by.code else "code that is not named"
         console.print(f"made by {made}", markup=False, soft_wrap=True)

@@ -20,6 +20,8 @@ class KlabError(Exception):
         super().__init__(what)
         self.what = what
         self.fix = fix
+        if fix:
+            self.add_note(f"fix: {fix}")  # a traceback ends with it, where nobody catches it
 
 
 class UsageError(KlabError):

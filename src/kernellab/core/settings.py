@@ -164,7 +164,6 @@ def _checked(kind: type[S], values: dict[str, Any], flags: dict[str, Any]) -> S:
     except ValidationError as err:
         first = err.errors()[0]
         name = ".".join(str(p) for p in first["loc"])
-        raise UsageError(
-            f"setting '{name}': {first['msg']} (given: {first.get('input')!r})",
-            f"known settings: {', '.join(kind.model_fields)}",
-        ) from None
+        known = f"known settings: {', '.join(kind.model_fields)}"
+        fix = f"give {name} such a value, or leave it out" if name in kind.model_fields else known
+        raise UsageError(f"setting '{name}': {first['msg']} (given: {first.get('input')!r})", fix) from None

@@ -12,6 +12,7 @@ from kernellab.build.base import Builder, Built, Candidate, NotBuilt
 from kernellab.core.events import Event, Listener, silent
 from kernellab.core.records import Dims, Param, Trust
 from kernellab.core.settings import Settings
+from kernellab.core.time_words import time_words
 from kernellab.evaluate.evaluator import LocalEvaluator
 from kernellab.evaluate.request import Place, TrialRecord, TrialRequest
 from kernellab.evaluate.stage import Stage
@@ -92,7 +93,7 @@ class OpenTask:
         stage = self.evaluator.stage(self.request(dims, Candidate("", ""), {}))
         floor = stage.floor
         self.emit(Event("calibration", (
-            f"fastest baseline {stage.baseline}; floor {floor.seconds * 1e3:.3f} ms ({floor.bound}); "
+            f"fastest baseline {stage.baseline}; floor {time_words(floor.seconds)} ({floor.bound}); "
             f"copy {stage.ceilings.copy / 1e9:.1f} GB/s; noise {stage.calibration.noise_floor * 100:.2f} %"),
             kinds.CALIBRATION.plain(stage.calibration)))  # fmt: skip
         return stage

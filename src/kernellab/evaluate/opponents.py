@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.events import Event, Listener
+from kernellab.core.time_words import time_words
 from kernellab.measurement.base import Slots
 from kernellab.measurement.bench import Arm, Bench, Unfit, refuse_standing_still
 from kernellab.measurement.rig import Rig
@@ -114,7 +115,7 @@ class Opponents:
         self.samples[arm.name] = [pairs.first, pairs.second]
         self.seconds[arm.name] = seconds = median(pairs.first)
         self.disturbed += [arm.name] * pairs.disturbed
-        text = f"{arm.name}: {seconds * 1e3:.3f} ms"
+        text = f"{arm.name}: {time_words(seconds)}"
         self._emit(Event("baseline", text, {"name": arm.name, "seconds": seconds}))
         if self.fastest is None or seconds < self.seconds[self.fastest.name]:
             arm, self.fastest = self.fastest or arm, arm

@@ -177,7 +177,7 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _headed(name: str, what: str) -> str:
-    return what if what.startswith(f"{name}:") else f"{name}: {what}"
+    return what if what.startswith((f"{name}:", f"{name} ")) else f"{name}: {what}"
 
 
 def _ended(job: Job) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernellab.build.base import Builder, Candidate, NotBuilt
 from kernellab.core.errors import UsageError
+from kernellab.core.files import reason
 from kernellab.core.records import Param
 from kernellab.core.targets import targets_on
 
@@ -47,8 +48,9 @@ def read_candidate(path: str | Path) -> Candidate:
     try:
         return Candidate(Path(path).read_text(), Path(path).stem)
     except (OSError, UnicodeDecodeError) as err:
+        why = reason(Path(path), err) if isinstance(err, OSError) else "it is no text in UTF-8"
         raise UsageError(
-            f"{path} cannot be read: {err}", "give the path of a candidate file (docs/candidates.md)"
+            f"{path} cannot be read: {why}", "give the path of a candidate file (docs/candidates.md)"
         ) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernellab.ledger.records import AnyResult, Published
+from kernellab.tasks.extents import extents
 
 if TYPE_CHECKING:
     from kernellab.report.run_list import RunRow
@@ -18,7 +19,7 @@ def speedup(result: Published) -> str:
 
 
 def shapes_of(row: RunRow) -> str:
-    labels = ["x".join(map(str, dims.values())) for dims in row.shapes]
+    labels = [extents(row.task, dims) for dims in row.shapes]
     more = f" and {len(labels) - _NAMED_SHAPES} more" if len(labels) > _NAMED_SHAPES else ""
     return (", ".join(labels[:_NAMED_SHAPES]) or "no shape") + more
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from kernellab.core.time_words import time_words
 from kernellab.ledger.records import AnyResult, Published
 
 _WIDTH = 160
@@ -28,7 +29,7 @@ def _cells(result: AnyResult, most: float) -> str:
         return f"<td>{shape}</td><td>{result.status}</td>" + "<td></td>" * 5
     figure = f"{result.speedup:.3f}x [{result.speedup_low:.3f}, {result.speedup_high:.3f}]"
     cells = (shape, result.status, figure, _bar(result, most), escape(result.baseline),
-             f"{result.latency_s * 1e3:.3f} ms", f"{100 * result.of_floor:.0f} %")  # fmt: skip
+             time_words(result.latency_s), f"{100 * result.of_floor:.0f} %")  # fmt: skip
     return "".join(f"<td>{cell}</td>" for cell in cells)
 
 

@@ -102,6 +102,8 @@ def load_located(locator: str) -> Task:
         return TASKS[locator]
     if (recorded := _recorded(locator)) is not None:
         return recorded
+    if os.path.isdir(locator):
+        raise UsageError(f"{locator} is a folder", f"name a file of it, or run all: klab suite run --path {locator}")
     if not locator.endswith(".py"):
         close = difflib.get_close_matches(locator, TASKS, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
@@ -167,4 +169,9 @@ def _one_task(module: ModuleType, path: str) -> Task:
     found = getattr(module, "TASK", None)
     if isinstance(found, Task):
         return found
+    if "torch" in vars(module):
+        raise TaskRefused(
+            f"{path} defines no TASK and no get_inputs()",
+            "for a PyTorch module, add get_inputs() that returns a list of tensors; for a task, end with TASK = Task(...)",
+        )
     raise TaskRefused(f"{path} defines no TASK", "end it with TASK = Task(...); 'klab init NAME' writes an example")

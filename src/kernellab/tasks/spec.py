@@ -286,8 +286,12 @@ def parse_dims(text: str, task: Task) -> Dims:
     except ValueError:
         dims = {}
     if set(dims) != set(names) or not all(1 <= v <= _LONGEST for v in dims.values()):
-        example = dims_label(task.tune[0])
-        raise UsageError(f"'{text[:80]}' is not a shape of task {task.name}", f"write it like {example}")
+        example = task.tune[0]
+        short = "x".join(str(v) for v in example.values())
+        raise UsageError(
+            f"'{text[:80]}' is not a shape of task {task.name}",
+            f"write it like {short} or {dims_label(example)}, in whole numbers from 1 on",
+        )
     needs, has = task.least_bytes(dims), memory_bytes()
     if needs > has:
         raise UsageError(f"one call at {text} needs {needs / 1e9:.4g} GB, and this machine has {has / 1e9:.4g}",

@@ -14,6 +14,7 @@ from kernellab.core.records import (
     Rejected,
     RejectedTrial,
 )
+from kernellab.tasks.extents import extents
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TrialLine:
 
 
 def line_of(trial: AnyTrial, confirmation: Confirmation | None = None) -> TrialLine:
-    shape = "x".join(map(str, trial.dims.values()))
+    shape = extents(trial.task, trial.dims)
     head = (trial.trial, trial.proposal.name, shape, trial.status)
     tail = (params_of(trial.proposal.params), trial.proposal.origin)
     if not isinstance(trial, MeasuredTrial):
@@ -72,4 +73,5 @@ def _confirmed(confirmation: Confirmation | None) -> str:
         return f"right, not timed: {confirmation.busy}"
     kept = pairs_kept(len(t.candidate_s), len(t.dropped))
     figure = f"{t.speedup:.3f}x of {t.baseline} [{t.speedup_low:.3f}, {t.speedup_high:.3f}] ({kept})"
-    return f"{'confirmed' if confirmation.win else 'confirmed, no win'}: {figure}"
+    word = "confirmed" if confirmation.win else "right, timing disturbed" if t.disturbed else "confirmed, no win"
+    return f"{word}: {figure}"

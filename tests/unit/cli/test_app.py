@@ -45,6 +45,14 @@ def test_every_command_is_there_and_speaks_json(main: Main) -> None:
         assert "--json" in out
 
 
+@pytest.mark.parametrize("group", [(), ("suite",), ("study",)], ids=" ".join)
+def test_without_a_command_the_help_is_shown_as_it_is(group: tuple[str, ...], main: Main) -> None:
+    code, out, err = main(*group)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"Usage: {' '.join(('klab', *group))} [OPTIONS] COMMAND")
+    assert "fix:" not in err
+
+
 @pytest.mark.parametrize("fault", [UsageError("what", "how"), TaskRefused("what", "how"), EnvironmentFault("what", "how"), LedgerFault("what", "how")],
                          ids=lambda f: type(f).__name__)  # fmt: skip
 def test_a_foreseen_fault_is_a_message_a_fix_and_its_exit_code(

@@ -42,3 +42,8 @@ def test_an_exact_output_has_no_figures_and_remarks_are_printed_as_they_are(chec
     lines = page(replace(checked, scales=(exact,), remarks=("a kernel may ignore [w]",)))
     assert ["places", "normal", "exact", "exact", "exact"] in [line.split() for line in lines]
     assert "remark         a kernel may ignore [w]" in lines
+
+
+def test_the_name_of_a_module_is_said_once(checked: Checked) -> None:
+    lines = page(replace(checked, name="net", about="net: 4 operations, captured from PyTorch"))
+    assert lines[0] == "task           net: 4 operations, captured from PyTorch"

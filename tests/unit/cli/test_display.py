@@ -155,11 +155,23 @@ def test_a_trial_in_one_line(trial: Any, words: str) -> None:
     assert words in trial_line(trial).plain
 
 
+def test_a_short_time_is_not_shown_as_none() -> None:
+    timing = TIMING.model_copy(update={"latency_s": 3.21e-7})
+    assert "   0.321 us  50 % of floor" in trial_line(MEASURED.model_copy(update={"timing": timing})).plain
+
+
 def test_an_interval_of_few_pairs_does_not_look_sure() -> None:
     timing = TIMING.model_copy(update={"disturbed": True, "dropped": [(1e-3, 2e-3)] * 3})
     line = trial_line(MEASURED.model_copy(update={"timing": timing}))
     assert "raced disturbed (1 pair, 3 of 4 tries dropped)" in line.plain
     assert not any(span.style == "green" for span in line.spans)
+
+
+def test_a_disturbed_confirmation_is_not_called_no_win() -> None:
+    timing = TIMING.model_copy(update={"disturbed": True, "dropped": [(1e-3, 2e-3)] * 3})
+    said = trial_line(MEASURED, CONFIRMED.model_copy(update={"timing": timing, "win": False})).plain
+    assert "right, and the machine too busy to confirm its speed (1 pair, 3 of 4 tries dropped)" in said
+    assert "confirmed, no win (1 pair" in trial_line(MEASURED, CONFIRMED.model_copy(update={"win": False})).plain
 
 
 def test_no_ratio_is_shown_without_its_interval_baseline_threads_and_share_of_the_floor() -> None:

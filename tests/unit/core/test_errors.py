@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 from kernellab.core.errors import EnvironmentFault, KlabError, LedgerFault, TaskRefused, UsageError
@@ -17,3 +19,8 @@ def test_every_error_carries_what_fix_and_its_exit_code(kind: type[KlabError], c
         "what happened",
         code,
     )
+
+
+def test_a_traceback_ends_with_the_fix() -> None:
+    assert "".join(traceback.format_exception(UsageError("what", "how"))).endswith("UsageError: what\nfix: how\n")
+    assert "fix" not in "".join(traceback.format_exception(UsageError("what")))

@@ -110,6 +110,20 @@ def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     assert "klab init" in caught.value.fix
 
 
+def test_a_folder_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "problems.py").mkdir()
+    for folder in (str(tmp_path), str(tmp_path / "problems.py")):
+        with pytest.raises(UsageError, match="is a folder") as caught:
+            load_task(folder)
+        assert caught.value.fix.endswith(f"klab suite run --path {folder}")
+
+
+def test_a_pytorch_file_without_inputs_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(TaskRefused, match=r"defines no TASK and no get_inputs\(\)") as caught:
+        load_task(write(tmp_path, "import torch\n\nclass Net(torch.nn.Module):\n    pass\n"))
+    assert "add get_inputs()" in caught.value.fix
+
+
 def test_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(TaskRefused, match=r"mine\.py, line 3: ") as caught:
         load_task(write(tmp_path, "x = 1\ny = 2\ndef f(:\n"))
