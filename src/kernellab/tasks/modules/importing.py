@@ -228,9 +228,11 @@ def _finite(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> bool:
     try:
         values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
     except _TORCHS_OWN:
-        if kind not in TURNING:
+        if kind == OWN:
             raise
-        return False  # an index went through arithmetic on its way: not every one that there is may be drawn
+        if kind not in TURNING:
+            _finite(task, dims, OWN, seed)  # what fails there too is told
+        return False  # it takes numbers of a range alone, or an index went through arithmetic on its way
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 

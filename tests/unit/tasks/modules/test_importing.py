@@ -90,6 +90,18 @@ def test_single_numbers_masks_and_labels_are_inputs(files: Files) -> None:
     examine(task)
 
 
+def test_an_operator_that_takes_numbers_of_a_range_alone_is_judged_by_those(files: Files) -> None:
+    body = """
+        class Model(nn.Module):
+            def forward(self, p, t):
+                return F.binary_cross_entropy(p, t)
+        """
+    inputs = "def get_inputs():\n    return [torch.rand(16, 32), (torch.rand(16, 32) > 0.5).float()]\n"
+    task = module_task(files.take(body, inputs))
+    assert list(task.distributions) == ["own", "gaps"]
+    assert examine(task).controls == 11
+
+
 def test_sixteen_bits(files: Files) -> None:
     inputs = "def get_inputs():\n    return [torch.randn(4, 8, dtype=torch.bfloat16)]\n"
     task = module_task(files.take(module("return (x.float() * 2).tanh().to(x.dtype)"), inputs))
