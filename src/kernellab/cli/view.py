@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Annotated
@@ -37,7 +38,10 @@ def view(
     if static is not None:
         _write(folder, static, as_json)
     else:
-        _serve(folder, port, no_open, as_json)
+        try:
+            _serve(folder, port, no_open, as_json)
+        except SystemExit as ended:  # a signal says so
+            _leave(ended.code)
 
 
 def _write(folder: Path, out: Path, as_json: bool) -> None:
@@ -74,7 +78,13 @@ def _serve(folder: Path, port: int, no_open: bool, as_json: bool) -> None:
         try:
             serve(site, token, listening)
         except KeyboardInterrupt:
-            return
+            _leave(0)
+
+
+def _leave(code: object) -> None:
+    """At once: Python's own end may abort where a thread that draws ahead is still at work, and there is nothing to save."""
+    sys.stdout.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def _warm(shown: threading.Event) -> None:

@@ -19,7 +19,7 @@ from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
-from kernellab.lower.rows import rows_of
+from kernellab.lower.rows import Rows, rows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import product_of as whole_of
 from kernellab.lower.split import can_split, split
@@ -94,7 +94,16 @@ def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
 
 def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
     """Whether there are too few rows to keep a device busy, and each can be split."""
-    return points(stores[0].axes, fusion.sizes) < _PROGRAMS and can_split(stores)
+    rows = rows_of(stores)
+    if rows is None or _are_short(rows) or points(stores[0].axes, fusion.sizes) >= _PROGRAMS:
+        return False
+    return can_split(stores)
+
+
+def _are_short(rows: Rows) -> bool:
+    """Whether they have few elements at all sizes, as windows have."""
+    length = whole_of(a.extent for a in rows.along).number
+    return length is not None and length <= _SHORT
 
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
@@ -106,9 +115,8 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     rows = rows_of(stores)
     if rows is None:
         return ["flat"]
-    length = whole_of(a.extent for a in rows.along).number
     apart = apart and bool(stores[0].axes)
-    if apart and length is not None and length <= _SHORT:
+    if apart and _are_short(rows):
         return ["flat"]
     tiles: list[Form] = ["tile", "tile_loop"] if rows.chosen and stores[0].axes[-1] == rows.chosen[-1] else []
     return [*tiles, "spread", "row", "row_loop", *(_FLAT if apart else ())]

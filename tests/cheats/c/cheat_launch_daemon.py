@@ -1,5 +1,7 @@
 """Its Python leaves a process behind that leaves its group and session, and would disturb what is timed later.
 
+Defeated by: who says what is to be launched starts nothing.
+
 catalogue: new
 """
 
@@ -7,9 +9,8 @@ import os
 import time
 
 TASK = "softmax"
-CAUGHT_BY = ("harmless",)
-STAGE = "verify"
-HARMLESS = True
+CAUGHT_BY = ("build-failed",)
+STAGE = "build"
 SOURCE = r"""
 #include <math.h>
 #include <stdlib.h>

@@ -69,7 +69,7 @@ REASONS = {
     "cheat_launch_grid_y_too_large": "65535 is the most",
     "cheat_launch_never_ends": "did not end",
     "cheat_launch_nothing": "launched nothing",
-    "cheat_launch_scratch_3g": "bytes of scratch",
+    "cheat_launch_scratch_20g": "bytes of scratch",
     "cheat_launch_scratch_in_pieces": "bytes of scratch",
     "cheat_launch_shared_300k": "shared memory",
     "cheat_printf_flood": "printf",

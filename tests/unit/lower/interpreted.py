@@ -94,7 +94,7 @@ def interpret_plain(name: str, folder: str, right: list[str]) -> None:
         space = executed(found.name, found.text, folder, 99.0)
         parted = "PARTS" in space["SPACE"]  # a part is of 1,024 elements at least
         block = 8192 if "PROGRAMS" in space["SPACE"] else 4096 if name.startswith("long") else 512 if parted else 16
-        small = {"BLOCK": block, "PIECE": 4, "LANES": 8, "PARTS": 3, "PROGRAMS": 6, "WARPS": 1}
+        small = {"BLOCK": block, "PIECE": 4, "LANES": 8, "PARTS": 3, "PROGRAMS": 6, "WARPS": 16}
         outputs = [torch.full(tuple(w.shape) or (1,), float("nan")).share_memory_() for w in wanted]
         space["launch"](*inputs.values(), *outputs, **{k: small[k] for k in space["SPACE"]})
         for got, value in zip(outputs, wanted, strict=True):

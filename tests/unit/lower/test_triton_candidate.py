@@ -35,8 +35,8 @@ FORMS = {
         "row", "row_loop", "flat",
     ],
     "convolved_back": [
-        "flat_recomputed", "product_tile", "product_tile_loop", "product_row", "product_row_loop", "product_flat", "packed", "tile", "tile_loop", "row", "row_loop",
-        "flat",
+        "flat_recomputed", "product_split", "product_tile", "product_tile_loop", "product_row", "product_row_loop", "product_flat", "packed", "split",
+        "tile", "tile_loop", "row", "row_loop", "flat",
     ],
     "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
     "long_rows": ["spread", "row", "row_loop"], "long_norm": ["spread", "row", "row_loop"], "long_shares": ["spread", "row", "row_loop"],

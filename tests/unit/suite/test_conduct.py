@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.e2e.command import offspring
@@ -77,10 +78,10 @@ def test_other_terms_need_another_folder(ran: SuiteOutcome, problems: Path, requ
 
 @pytest.mark.slow
 def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
-    ran: SuiteOutcome, tmp_path: Path
+    ran: SuiteOutcome,
 ) -> None:
     """The root as it was when the second task had begun, which is what kill -9 leaves."""
-    folder = Path(shutil.copytree(ran.folder, tmp_path / "cut"))
+    folder = _copied(ran)
     _cut_root(folder, after="1_scaled")
     shutil.rmtree(folder / "runs" / "2_sorted")
     kept = (folder / "runs" / "1_scaled" / "ledger.jsonl").read_bytes()
@@ -91,8 +92,8 @@ def test_what_is_left_of_a_cut_suite_is_run_and_what_was_finished_is_left_alone(
 
 
 @pytest.mark.slow
-def test_a_run_that_ended_before_the_root_knew_is_not_run_again(ran: SuiteOutcome, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(ran.folder, tmp_path / "cut"))
+def test_a_run_that_ended_before_the_root_knew_is_not_run_again(ran: SuiteOutcome) -> None:
+    folder = _copied(ran)
     _cut_root(folder, after="1_scaled")
     kept = (folder / "runs" / "2_sorted" / "ledger.jsonl").read_bytes()
     done = resume_suite(folder)
@@ -116,6 +117,11 @@ def test_a_problem_that_was_changed_meanwhile_fails_and_the_rest_goes_on(
     reasons = {t.task: t.reason for t in done.tasks}
     assert reasons["1_scaled"] == "its problem was changed since the suite was begun"
     assert reasons["2_sorted"] == "its problem is no longer there"
+
+
+def _copied(ran: SuiteOutcome) -> Path:
+    """Beside it: a suite names the folder of its problems from where it lies."""
+    return Path(shutil.copytree(ran.folder, ran.folder.with_name(f"cut-{uuid4().hex}")))
 
 
 def _cut_root(folder: Path, after: str) -> None:
