@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kernellab.graph.idle import idle
-from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
-from kernellab.tasks.modules.host_arrays import tensors
 from kernellab.tasks.spec import Array, Task
 
 
@@ -19,6 +16,10 @@ def unreached(task: Task, drawn: Iterable[list[Array]]) -> list[str]:
     """A remark for each side of a decision that none of these inputs reach."""
     if task.captured is None:
         return []
+    from kernellab.graph.idle import idle
+    from kernellab.graph.need_torch import need_torch
+    from kernellab.tasks.modules.host_arrays import tensors
+
     graph, left = task.captured.graph, None
     with need_torch().no_grad():
         for inputs in drawn:
