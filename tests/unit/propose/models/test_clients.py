@@ -141,7 +141,8 @@ def test_a_stream_that_stops_without_an_end_is_cut(provider: str, serve: Serve, 
 def test_a_server_that_hangs_is_left_in_time(provider: str, step: Hang, serve: Serve, connect: Connect) -> None:
     server = serve(step)
     started = time.monotonic()
-    fault = fault_of(connect(server, provider, Limits(first_s=2, total_s=4)), ask())
+    limits = Limits(first_s=600, total_s=4) if step.text else Limits(first_s=2, total_s=600)
+    fault = fault_of(connect(server, provider, limits), ask())
     assert time.monotonic() - started < 600
     assert (fault.kind, fault.retryable) == ("time-out", True)
     assert ("not complete within 4 s" if step.text else "no token came within 2 s") in fault.reason
@@ -151,8 +152,8 @@ def test_a_server_that_hangs_is_left_in_time(provider: str, step: Hang, serve: S
 
 @BOTH
 def test_a_model_that_thinks_first_is_alive(provider: str, serve: Serve, connect: Connect) -> None:
-    server = serve(Say("at last", thoughts=12, drip_s=0.2))
-    assert connect(server, provider, Limits(first_s=2, total_s=600)).complete(ask()).text == "at last"
+    server = serve(Say("at last", thoughts=30, drip_s=0.2))
+    assert connect(server, provider, Limits(first_s=5, total_s=600)).complete(ask()).text == "at last"
 
 
 @BOTH
