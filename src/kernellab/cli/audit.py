@@ -14,7 +14,7 @@ from kernellab.cli import pages
 from kernellab.cli.options import Json
 from kernellab.cli.paper import PAPERS, audit_paper
 from kernellab.cli.run import watch
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, counted
 from kernellab.cli.suite import tell_audit as tell_suite
 from kernellab.core.errors import EXIT_ENVIRONMENT, UsageError
 
@@ -104,12 +104,12 @@ def tell(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         Text("audit passed" if report.ok else "AUDIT FAILED", style="bold green" if report.ok else "bold red")
     )
     pruned = f" ({report.pruned} more were pruned, on the record)" if report.pruned else ""
-    found = _count(len(report.problems), "problem", "problems")
+    found = counted(len(report.problems), "problem", "problems")
     wrong = "" if report.ok else f"; {found}, so none of it is vouched for"
     say(
-        f"run {report.run or 'without a name'}: {_count(report.entries, 'entry', 'entries')}, "
-        f"{_count(report.trials, 'trial', 'trials')}, {_count(report.figures, 'figure', 'figures')} derived again, "
-        f"{_count(report.blobs, 'stored file', 'stored files')}{pruned}{wrong}"
+        f"run {report.run or 'without a name'}: {counted(report.entries, 'entry', 'entries')}, "
+        f"{counted(report.trials, 'trial', 'trials')}, {counted(report.figures, 'figure', 'figures')} derived again, "
+        f"{counted(report.blobs, 'stored file', 'stored files')}{pruned}{wrong}"
     )
     say(report.signer)
     for anchor in report.anchors:
@@ -128,10 +128,6 @@ def tell(console: Console, report: Audit, rows: list[dict[str, Any]]) -> None:
         say(f"  - {problem}", "red")
     for row in rows:
         say(_again(row))
-
-
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
 
 
 def _again(row: dict[str, Any]) -> str:

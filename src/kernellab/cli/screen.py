@@ -26,6 +26,10 @@ class Screen(Console):
             yield segment if clean == segment.text else Segment(clean, segment.style)
 
 
+def counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
+
+
 @contextmanager
 def waiting(doing: str) -> Iterator[None]:
     """On a terminal, a line on standard error says what is waited for, until it is done; elsewhere nothing does."""

@@ -14,7 +14,7 @@ from rich.console import Console
 from kernellab.cli import pages
 from kernellab.cli.display import confirmation_line, pairs_of, results_table, trial_line
 from kernellab.cli.options import Json
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, counted
 from kernellab.core.errors import EXIT_ENVIRONMENT, LedgerFault, UsageError
 from kernellab.core.records import AnyTrial, Confirmation, FailedTrial, dump
 
@@ -125,7 +125,7 @@ def _print(console: Console, folder: Path, found: LedgerCheck, held: _Held | Non
     if held is not None:
         state = "" if found.ended else " (not ended)"
         console.print(
-            f"run {found.run}, {found.size} {'entry' if found.size == 1 else 'entries'}, root {found.root}{state}",
+            f"run {found.run}, {counted(found.size, 'entry', 'entries')}, root {found.root}{state}",
             soft_wrap=True,
         )
         by = held.environment

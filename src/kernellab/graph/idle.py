@@ -12,9 +12,9 @@ from typing import Any
 from kernellab.graph.evaluate import Machine
 from kernellab.graph.record import GraphRecord, Node, Ref
 
-_BOUNDS = ("clamp", "clamp_min", "clamp_max", "hardtanh")
+BOUNDS = ("clamp", "clamp_min", "clamp_max", "hardtanh")
 _EITHER = ("minimum", "maximum", "where")
-DECIDING = (*_BOUNDS, *_EITHER)
+_DECIDING = (*BOUNDS, *_EITHER)
 
 
 def idle(record: GraphRecord, inputs: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -37,7 +37,7 @@ def idle(record: GraphRecord, inputs: Mapping[str, Any]) -> set[tuple[str, str]]
 
 def _unreached(machine: Machine, node: Node, read: Any, result: Any) -> Iterator[str]:
     packet = node.op.split(".")[1]
-    if packet not in DECIDING or not machine.is_float(result):
+    if packet not in _DECIDING or not machine.is_float(result):
         return
     args = [machine.decode(a, read) for a in node.args]
     if packet == "where":

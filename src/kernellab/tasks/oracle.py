@@ -88,6 +88,12 @@ def expect(
     return _whole(task, [whole.expected for whole in joined], wanted)
 
 
+def needs_luck(task: Task, dims: Dims, expected: Expected) -> bool:
+    """Whether a budget that covers the honest implementation is larger than any that no luck is needed for."""
+    most = steady_budget(expected.floor_ulp or floor_ulp(task, dims), task.precision == IEEE)
+    return not expected.exact and max(expected.budget_ulp, expected.wanted_ulp) > most
+
+
 def _steadied(task: Task, dims: Dims, wanted: Sequence[float]) -> list[float]:
     """What the trusted implementations make widens a budget so far and no further: an element that is thousands of ULP off
     would excuse every wrong one beside it. A task where that is the rule is refused when it proves its judge."""

@@ -15,11 +15,10 @@ from typing import TypeVar
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
-from kernellab.graph.steady import steady_budget
 from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.oracle import expect, floor_ulp, run_reference, run_trusted
+from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verdict.cases import Case, screen_cases
 from kernellab.verdict.numeric import within
@@ -264,8 +263,7 @@ def _steady(task: Task, seed: int) -> None:
         inputs = _attempt(task, "drawing inputs", partial(draw_inputs, task, dims, distribution, rng))
         expected = _attempt(task, "the reference", partial(expect, task, dims, inputs))
         for buffer, wanted in zip(task.outputs, expected, strict=True):
-            floor = wanted.floor_ulp or floor_ulp(task, dims)
-            if max(wanted.budget_ulp, wanted.wanted_ulp) > steady_budget(floor, task.precision == IEEE):
+            if needs_luck(task, dims, wanted):
                 raise _luck(task, buffer, wanted, f"{dims_label(dims)}, {distribution}")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
 
@@ -21,7 +22,6 @@ _PART_OF = (
     "aten.constant_pad_nd",
 )
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "threshold")
-_BOUNDED = ("clamp", "clamp_min", "clamp_max", "hardtanh")
 _ROUNDED = ("round", "floor", "ceil", "trunc", "frac")
 _HALVES = (0.5, 1.5, 2.5, -0.5, 1.0, -1.0)
 _MOST_STEPS = 16
@@ -73,7 +73,7 @@ class Uses:
                 found |= dict.fromkeys((0.5, -0.5) if bound is None else (bound, -bound))
             elif packet in _COMPARED:
                 found |= self._with_beyond(name, [self._number(node, 1 - place)] if place < 2 else [])
-            elif packet in _BOUNDED and place == 0:
+            elif packet in BOUNDS and place == 0:
                 named = [n for n in node.kwargs.values() if isinstance(n, int | float)]
                 found |= self._with_beyond(name, [self._number(node, 1), self._number(node, 2), *named])
         return tuple(found)[:_MOST_STEPS]
