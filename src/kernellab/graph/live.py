@@ -127,12 +127,18 @@ def _child(write_end: int, work: Callable[[], bytes], memory: int) -> None:
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory, resource.RLIM_INFINITY))
-        need_torch().set_num_threads(1)
+        _without_devices(need_torch())
         data = work()
         while data:
             data = data[os.write(write_end, data) :]
     finally:
         os._exit(0)
+
+
+def _without_devices(torch: Any) -> None:
+    """A forked process cannot use a GPU that its parent uses, and torch's exporter saves the state of every GPU it sees."""
+    torch.set_num_threads(1)
+    torch.cuda.is_available = lambda: False
 
 
 def _file_of(module: Any) -> str:

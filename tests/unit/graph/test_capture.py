@@ -288,6 +288,12 @@ def test_a_live_module_is_left_as_it_was() -> None:
     assert layer.training
 
 
+def test_a_live_module_is_captured_by_a_program_that_uses_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter asks every GPU for its state, and a forked process has none (seen: "Cannot re-initialize CUDA")."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert capture_object(torch.nn.Linear(4, 4).eval(), (torch.ones(2, 4),)).nodes
+
+
 def test_a_capture_is_confined_as_strongly_as_this_machine_can(files: Files) -> None:
     """What torch imports must not start a thread: such a process gets no namespaces, and a weaker tier was taken instead."""
     strongest = next(tier for tier, answer in survey().items() if answer == "available")
