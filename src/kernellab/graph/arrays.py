@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,15 @@ def unpacked_all(data: bytes) -> list[Any]:
     return found
 
 
-def unpacked(data: bytes, count: int) -> list[Any]:
-    """A ValueError or an EOFError where the bytes are not so many arrays."""
-    stream = io.BytesIO(data)
-    return [np.load(stream, allow_pickle=False) for _ in range(count)]
+def write_arrays(fd: int, arrays: Sequence[Any]) -> None:
+    """Piece by piece: weights may have more bytes than one call writes or reads (2 GB)."""
+    with os.fdopen(os.dup(fd), "wb") as file:
+        for array in arrays:
+            np.save(file, np.asarray(array), allow_pickle=False)
+
+
+def read_arrays(fd: int, count: int) -> list[Any]:
+    """From the beginning. A ValueError, an EOFError or a MemoryError where the bytes are not so many arrays."""
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(0)
+        return [np.load(file, allow_pickle=False) for _ in range(count)]

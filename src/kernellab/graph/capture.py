@@ -19,7 +19,7 @@ from kernellab.core.errors import EnvironmentFault, TaskRefused, UsageError
 from kernellab.core.ids import canonical_json
 from kernellab.core.printable import printable
 from kernellab.graph.ahead import JOBS, taken
-from kernellab.graph.arrays import packed, unpacked
+from kernellab.graph.arrays import read_arrays, write_arrays
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.source import Request
 from kernellab.sandbox.job import Job
@@ -76,8 +76,8 @@ class Capturer:
         asked = {"request": request.__dict__, "places": list(places)}
         fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "given", "answer", "results")]
         try:
-            for fd, content in zip(fds, (canonical_json(asked), packed(arrays)), strict=False):
-                _write(fd, content)
+            _write(fds[0], canonical_json(asked))
+            write_arrays(fds[1], arrays)
             with self._sandbox.spawn("kernellab.graph.witness_job:main", "build", limits, fds) as job:
                 job.wait()
                 return _results(job, fds[2], fds[3])
@@ -154,9 +154,8 @@ def _results(job: Job, answer_fd: int, result_fd: int) -> list[Any] | str:
         answer = json.loads(os.pread(answer_fd, _MOST_REPLY, 0))
         if "refused" in answer:
             return printable(str(answer["refused"]))
-        data = os.pread(result_fd, os.fstat(result_fd).st_size, 0)
-        return unpacked(data, int(answer["results"]))
-    except (ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, RecursionError):
+        return read_arrays(result_fd, int(answer["results"]))
+    except (ValueError, KeyError, TypeError, EOFError, OSError, OverflowError, RecursionError, MemoryError):
         return _ended(job)
 
 

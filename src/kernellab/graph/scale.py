@@ -106,11 +106,16 @@ def accepted(judged: Judged, got: Any) -> Any:
 
 
 def judge(
-    record: GraphRecord, inputs: Mapping[str, Any], unit: float = 0.0, operands: Operands | None = None
+    record: GraphRecord,
+    inputs: Mapping[str, Any],
+    unit: float = 0.0,
+    operands: Operands | None = None,
+    alone: bool = False,
 ) -> list[Judged]:
     """Every output of the graph at these inputs, with the error of the graph in its own types in the budget.
 
     `unit` is the spacing of a type coarser than the graph's own that operands of products may be rounded to, by `operands`.
+    `alone`: elements will be looked at one by one, never as neighbours; what those may be off together takes as long again.
     """
     pairs, unscaled = propagate(record, inputs, unit)
     honest = evaluate(record, inputs, wide=False, operands=operands)
@@ -119,7 +124,7 @@ def judge(
         _judged(pair, output, got, _path(record, output.ref) & set(unscaled), unscaled, eps)
         for pair, output, got in zip(pairs, record.outputs, honest, strict=True)
     ]
-    if eps > EPS["float32"] or not any(j.dtype == "float32" and j.pair.value.numel() >= FEWEST for j in found):
+    if alone or eps > EPS["float32"] or not any(j.dtype == "float32" and j.pair.value.numel() >= FEWEST for j in found):
         return found
     noisy = disturbed(record, inputs)
     return [_held_together(*each) for each in zip(found, noisy, honest, strict=True)]

@@ -16,7 +16,7 @@ from typing import Any
 from kernellab.core.errors import TaskRefused
 from kernellab.core.ids import canonical_json
 from kernellab.graph.any_device import any_device
-from kernellab.graph.arrays import packed, unpacked
+from kernellab.graph.arrays import read_arrays, write_arrays
 from kernellab.graph.backward import gradients
 from kernellab.graph.export import explain
 from kernellab.graph.need_torch import need_torch
@@ -29,12 +29,11 @@ def main(fds: list[int]) -> int:
     asked = json.loads(os.pread(request_fd, os.fstat(request_fd).st_size, 0))
     request = Request(**asked["request"])
     places = asked["places"]
-    arrays = unpacked(os.pread(given_fd, os.fstat(given_fd).st_size, 0), len(places))
+    arrays = read_arrays(given_fd, len(places))
     try:
         results = run(request, places, arrays)
         answer: dict[str, Any] = {"results": len(results)}
-        with os.fdopen(os.dup(result_fd), "wb") as file:
-            file.write(packed(results))
+        write_arrays(result_fd, results)
     except (Exception, SystemExit) as err:  # noqa: BLE001  the user's file: whatever it raises is an answer
         refused = err if isinstance(err, TaskRefused) else explain(err, request.file)
         answer = {"refused": refused.what}

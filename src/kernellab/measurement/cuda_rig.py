@@ -118,7 +118,8 @@ class InTurn:
 
 def pool_size(task: Task, dims: Dims, slots: int, checks: int) -> int:
     """Known answers for every slot of a sample, as far as memory goes; a few where a sample is one call, and one where a
-    call takes a good part of the device."""
+    call takes a good part of the device. Fewer than a processor's ring has: here they may come again, since nothing that a
+    kernel can read survives a sample, and at gigabytes each takes a second."""
     each = sum(b.nbytes(dims) for b in task.inputs) + 2 * sum(b.nbytes(dims) for b in task.outputs)
     most = _POOL_BYTES // max(each, 1)
-    return max(2 if most > 1 else 1, min(max(checks + 1, slots), most))
+    return max(2 if most > 1 else 1, min(max(checks // 2 + 1, slots), most))

@@ -67,6 +67,7 @@ class DeviceRing(Slots):
         self._distribution = next(iter(task.distributions))
         self._mixes = task.distributions[self._distribution] is draw_normal
         self._crew = crew
+        self._answers: list[Future[Answer]]
         self._budgets: list[float] = []
         self._pool: dict[int, Entry] = {}
         self._tensors: list[Any] = []
@@ -74,14 +75,12 @@ class DeviceRing(Slots):
         self._bases: list[list[int]] = []
         seeds = [int(s) for s in self._rng.integers(1 << 62, size=1 + _BASES + pool)]
         own, known = seeds[: 1 + _BASES], seeds[1 + _BASES :]
-        self._answers: list[Future[Answer]]
-        if task.oracle is not None:
-            self._answers = [crew.leads.submit(self._captured, task.oracle, s) for s in known]
-        else:
-            self._answers = self._on_the_host(own, known)
+        self._answers = [] if task.oracle is not None else self._on_the_host(own, known)
         for call in self.calls:
             self._refresh(call)
         self._keeper.context.synchronize()
+        if task.oracle is not None:  # behind what baselines need to start, then beside them: torch does one at a time
+            self._answers = [crew.leads.submit(self._captured, task.oracle, s) for s in known]
 
     def _on_the_host(self, own: list[int], known: list[int]) -> list[Future[Answer]]:
         """Constants and bases at once, answers on their way."""

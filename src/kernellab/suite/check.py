@@ -41,15 +41,17 @@ def judged(
     worker: Worker, problem: Problem, device: str, wishes: Wishes, keep: Path | None = None, like: str = ""
 ) -> tuple[CheckedProblem, str]:
     """One problem, and the path of its record where one was to be kept. `like`: the record of its forward, if it has one."""
-    return _answered(problem, partial(worker.ask, check_job(problem, device, wishes, keep, like), LIMIT_S))
+    return _answered(problem, partial(worker.ask, check_job(problem, device, wishes, keep, like, True), LIMIT_S))
 
 
-def check_job(problem: Problem, device: str, wishes: Wishes, keep: Path | None, like: str) -> dict[str, Any]:
+def check_job(
+    problem: Problem, device: str, wishes: Wishes, keep: Path | None, like: str, both_modes: bool = False
+) -> dict[str, Any]:
     """What a worker is asked."""
     return {
         "job": "check", "problem": plain(problem), "device": device, "eval_mode": wishes.eval_mode,
         "precision": wishes.precision, "keep": str(keep) if keep else "", "like": like,
-        "texts": wishes.keep_text,
+        "texts": wishes.keep_text, "both_modes": both_modes,
     }  # fmt: skip
 
 

@@ -47,8 +47,12 @@ class Filtered:
     record: ModuleRecord | None = None
 
 
-def check_problem(importer: Importer, problem: Problem, wishes: Wishes, device: str) -> Filtered:
-    """A problem that is random or in training mode is looked at in evaluation mode too, and keeps its class."""
+def check_problem(
+    importer: Importer, problem: Problem, wishes: Wishes, device: str, both_modes: bool = True
+) -> Filtered:
+    """A problem that is random or in training mode is looked at in evaluation mode too, and keeps its class.
+
+    Not so thoroughly without `both_modes`: whoever is about to search only wants to know that there is nothing to search."""
     started = time.monotonic()
     try:
         found = _imported(importer, problem, wishes, device)
@@ -56,7 +60,8 @@ def check_problem(importer: Importer, problem: Problem, wishes: Wishes, device: 
         refused = Finding(is_a=_class_of(fault), evidence=fault.what)
         found = Filtered(CheckedProblem(name=problem.name, findings=(refused,)))
         if refused.is_a in ("training-mode", "dropout") and not wishes.eval_mode:
-            found = _in_evaluation_mode(importer, problem, wishes, device, refused)
+            other = _in_evaluation_mode if both_modes else _seen_in_evaluation_mode
+            found = other(importer, problem, wishes, device, refused)
     seconds = round(time.monotonic() - started, 3)
     return replace(found, checked=found.checked.model_copy(update={"seconds": seconds}))
 
@@ -78,20 +83,43 @@ def _in_evaluation_mode(
     return Filtered(other.model_copy(update={"findings": (first, *other.findings)}))
 
 
+def _seen_in_evaluation_mode(
+    importer: Importer, problem: Problem, wishes: Wishes, device: str, refused: Finding
+) -> Filtered:
+    """What operators it has; neither its inputs nor its judge are tried."""
+    try:
+        graph = importer.capture(_meant(problem, device), replace(wishes, eval_mode=True))
+        other = _known(problem, graph, replace(wishes, eval_mode=True))
+    except UsageError:
+        other = CheckedProblem(name=problem.name)
+    said = "'klab suite check' says whether it is a task in evaluation mode"
+    first = Finding(is_a=refused.is_a, evidence=f"{refused.evidence}; {said}")
+    return Filtered(other.model_copy(update={"findings": (first,)}))
+
+
+def _meant(problem: Problem, device: str) -> Problem:
+    """At the sizes that it has on such a device."""
+    larger = problem.on_accelerator if platform(device).accelerator else None
+    return replace(problem, request=larger) if larger is not None else problem
+
+
+def _known(problem: Problem, graph: GraphRecord, wishes: Wishes, reduced: bool = False) -> CheckedProblem:
+    return CheckedProblem(
+        name=problem.name, operators=operator_class(graph), graph=graph.digest, sizes=_sizes(graph),
+        reduced=reduced, eval_mode=wishes.eval_mode,
+    )  # fmt: skip
+
+
 def _imported(importer: Importer, problem: Problem, wishes: Wishes, device: str) -> Filtered:
     accelerator = platform(device).accelerator
-    if accelerator and problem.on_accelerator is not None:
-        problem = replace(problem, request=problem.on_accelerator)
+    problem = _meant(problem, device)
     graph = own = importer.capture(problem, wishes)
     reduced = None
     meant_for_processors = problem.on_accelerator is not None
     if not accelerator and not meant_for_processors and _least(graph) > _MOST_JUDGED:
         reduced = importer.smaller(problem, wishes)
         graph = importer.capture(reduced, wishes) if reduced else graph
-    known = CheckedProblem(
-        name=problem.name, operators=operator_class(own), graph=own.digest, sizes=_sizes(own),
-        reduced=reduced is not None, eval_mode=wishes.eval_mode,
-    )  # fmt: skip
+    known = _known(problem, own, wishes, reduced is not None)
     if too_large := _too_large(graph, device):
         return Filtered(known.model_copy(update={"findings": (too_large,)}))
     record = importer.complete(graph, reduced or problem, wishes)

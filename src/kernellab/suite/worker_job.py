@@ -50,7 +50,8 @@ class _Jobs:
             self._importer = Importer(self._folders)
         like = read_module_record(job["like"]) if job["like"] else None
         wishes = Wishes(job["eval_mode"], job["precision"], like=like, keep_text=job["texts"])
-        found = check_problem(self._importer, problem_of(job["problem"]), wishes, job["device"])
+        problem = problem_of(job["problem"])
+        found = check_problem(self._importer, problem, wishes, job["device"], job["both_modes"])
         kept = write_record(found.record, Path(job["keep"])) if job["keep"] and found.record else ""
         return {"checked": found.checked.model_dump(mode="json"), "record": kept}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +16,7 @@ torch.set_num_threads(1)
 
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
-from kernellab.graph.arrays import packed, unpacked  # noqa: E402
+from kernellab.graph.arrays import packed, read_arrays, unpacked_all, write_arrays  # noqa: E402
 from kernellab.graph.capture import LIMITS, Capturer  # noqa: E402
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.program import program  # noqa: E402
@@ -34,6 +37,15 @@ class Model(torch.nn.Module):
 def get_inputs():
     return [torch.ones(4, 3), True]
 """
+
+
+@contextmanager
+def memory_file() -> Iterator[int]:
+    fd = os.memfd_create("arrays")
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -> None:
@@ -65,12 +77,29 @@ def test_a_program_computes_what_the_graph_does(record: graphs.GraphRecord) -> N
 
 def test_arrays_come_back_as_they_were_and_half_of_them_is_an_error() -> None:
     arrays = [np.arange(6.0).reshape(2, 3), np.array(7), np.array([True, False])]
-    data = packed(arrays)
-    for before, after in zip(arrays, unpacked(data, 3), strict=True):
-        assert after.dtype == before.dtype
-        assert np.array_equal(before, after)
-    with pytest.raises((ValueError, EOFError)):
-        unpacked(data[: len(data) // 2], 3)
+    with memory_file() as fd:
+        write_arrays(fd, arrays)
+        for found in (read_arrays(fd, 3), unpacked_all(packed(arrays))):
+            for before, after in zip(arrays, found, strict=True):
+                assert after.dtype == before.dtype
+                assert np.array_equal(before, after)
+        os.ftruncate(fd, os.fstat(fd).st_size // 2)
+        with pytest.raises((ValueError, EOFError)):
+            read_arrays(fd, 3)
+
+
+@pytest.mark.slow
+def test_arrays_of_more_bytes_than_one_call_reads_come_back(tmp_path: Path) -> None:
+    """Seen: the weights of a 16384 x 16384 layer in float64, of which a process read the first 2 GB."""
+    weight = np.zeros((1, (1 << 28) + 5))
+    weight[0, -1] = 3.0
+    request = Request(
+        str(tmp_path / "net.py"), "Model", text=_MODULE.replace("Linear(3, 2", f"Linear({weight.size}, 1")
+    )
+    with Capturer([str(tmp_path)]) as capturer:
+        found = capturer.witness(request, ["layer.weight", ""], [weight, weight], replace(LIMITS, memory=24 << 30))
+    assert not isinstance(found, str), found
+    assert found[0].tolist() == [[18.0]]
 
 
 def test_outputs_larger_than_a_files_usual_limit_come_back_where_their_size_is_known(tmp_path: Path) -> None:

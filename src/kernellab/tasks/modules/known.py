@@ -17,14 +17,19 @@ from kernellab.tasks.modules.device_case import ModuleCase
 from kernellab.tasks.modules.device_draws import DeviceDraws
 from kernellab.tasks.modules.draws import OWN
 from kernellab.tasks.modules.intervals import bounds, owed
-from kernellab.tasks.modules.slices import COUNTS, Fitting, Judge, judged_in, repeating_size
+from kernellab.tasks.modules.slices import COUNTS, Fitting, judged_in, repeating_size
 
 
 class KnownAnswers:
-    """`judge` takes the inputs by name, as `named` gives them."""
+    """`judge` takes the inputs by name, as `named` gives them, and whether elements are looked at alone: in a pool they are,
+    as intervals."""
 
     def __init__(
-        self, graph: GraphRecord, device: str, judge: Judge, named: Callable[[list[Any]], dict[str, Any]]
+        self,
+        graph: GraphRecord,
+        device: str,
+        judge: Callable[..., list[Judged]],
+        named: Callable[[list[Any]], dict[str, Any]],
     ) -> None:
         self._graph = graph
         self._draws = DeviceDraws(graph, device)
@@ -63,7 +68,7 @@ class KnownAnswers:
         return repeating_size(self._graph)
 
     def _bounded(self, given: Mapping[str, Any], count: int) -> list[Bounds]:
-        slices = judged_in(self._graph, self._repeating, self._judge, given, count)
+        slices = judged_in(self._graph, self._repeating, partial(self._judge, alone=True), given, count)
         pieces = [[_bounds(judged) for judged in found] for _, found in slices]
         return [_joined(column) for column in zip(*pieces, strict=True)]
 

@@ -67,8 +67,8 @@ class TorchOracle:
         given = {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
         return [expected_of(judged) for judged in self._judged(given)]
 
-    def _judged(self, given: Mapping[str, Any]) -> list[Judged]:
-        return judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision))
+    def _judged(self, given: Mapping[str, Any], alone: bool = False) -> list[Judged]:
+        return judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision), alone)
 
     def known(self, dims: dict[str, int], seed: int) -> Known | None:
         """Inputs with known answers, all of it on the device; None where that has no room for them."""

@@ -85,7 +85,7 @@ def test_without_memory_there_are_no_known_answers() -> None:
     record = graphs.total()
     answers = TorchOracle(record, "ieee")._answers
 
-    def short(_given: object) -> list[Bounds]:
+    def short(_given: object, alone: bool) -> list[Bounds]:
         raise torch.OutOfMemoryError("no memory")
 
     answers._judge = short  # type: ignore[assignment]
