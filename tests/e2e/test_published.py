@@ -65,11 +65,14 @@ def test_the_page_of_results_is_made_from_the_ledgers(klab: Klab, tmp_path: Path
     assert page.read_text() == (ROOT / "docs" / "results-h200.md").read_text()
 
 
-def test_the_page_of_kernelbench_is_made_from_the_ledgers(klab: Klab, tmp_path: Path) -> None:
-    page, runs = tmp_path / "results-kernelbench-h200.md", sorted((ROOT / "runs" / "h200-level1").iterdir())
-    done = klab("results", *runs, "--out", page, "--title", "KernelBench level 1 on one NVIDIA H200")
+@pytest.mark.parametrize(
+    ("level", "name"), [(1, "results-kernelbench-h200.md"), (2, "results-kernelbench-level2-h200.md")]
+)
+def test_the_page_of_kernelbench_is_made_from_the_ledgers(level: int, name: str, klab: Klab, tmp_path: Path) -> None:
+    page, runs = tmp_path / name, sorted((ROOT / "runs" / f"h200-level{level}").iterdir())
+    done = klab("results", *runs, "--out", page, "--title", f"KernelBench level {level} on one NVIDIA H200")
     assert done.code == 0, done.out
-    assert page.read_text() == (ROOT / "docs" / "results-kernelbench-h200.md").read_text()
+    assert page.read_text() == (ROOT / "docs" / name).read_text()
 
 
 def test_a_changed_sample_in_a_published_ledger_is_found(klab: Klab, tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Model in 1 kernel (convolution), generated from its graph.
 
 Hypothesis: tensor cores make blocks of the products; what comes behind a product is done before it is stored.
+Factors are laid out for them first, and float32 numbers split into three bfloat16 parts.
 """
 
 import triton
 import triton.language as tl
 
-SPACE = {"BLOCK_M": [128, 64, 256, 32, 16], "BLOCK_N": [128, 64, 32, 16], "BLOCK_K": [32, 64, 16], "GROUP_M": [8, 16, 4, 1], "PRECISION": ["bf16x6", "tf32x3", "ieee"], "STAGES": [3, 2, 4], "WARPS": [8, 4]}
+SPACE = {"BLOCK_M": [64, 128, 256, 32, 16], "BLOCK_N": [128, 64, 32, 16], "BLOCK_K": [32], "GROUP_M": [16, 4, 8, 1], "STAGES": [3, 2, 4], "WARPS": [4, 8]}
 
 
 @triton.jit
@@ -30,22 +31,40 @@ def six(a0, a1, a2, b0, b1, b2, total):
 
 
 @triton.jit
-def dot(a, b, total, PRECISION: tl.constexpr):
-    """total + a times b."""
-    if PRECISION == "bf16x6":
-        a0, a1, a2 = parts(a)
-        b0, b1, b2 = parts(b)
-        return six(a0, a1, a2, b0, b1, b2, total)
-    elif PRECISION == "bf16" or PRECISION == "f16":
-        short: tl.constexpr = tl.bfloat16 if PRECISION == "bf16" else tl.float16
-        return tl.dot(a.to(short), b.to(short), total)
-    else:
-        return tl.dot(a, b, total, input_precision=PRECISION)
+def step0(x, x_a, d0: tl.constexpr, d1: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < d0 * d1 * 128
+    i1 = at % 128
+    at_2 = at // 128
+    i2 = at_2 % d1
+    at_2_1 = at_2 // d1
+    i0 = at_2_1
+    to = x_a + i0 * (128 * d1) + i2 * 128 + i1
+    v1 = tl.load(x + i0 * (128 * d1) + i1 * d1 + i2, mask=mask, other=0).to(tl.float32)
+    high, middle, low = parts(v1)
+    tl.store(to, high, mask=mask)
+    tl.store(to + d0 * d1 * 128, middle, mask=mask)
+    tl.store(to + 2 * d0 * d1 * 128, low, mask=mask)
 
 
 @triton.jit
-def step0(x, conv1d_transpose_weight, out, d0: tl.constexpr, d1: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, PRECISION: tl.constexpr):
-    INDEX: tl.constexpr = tl.int64 if 128 * d0 * d1 + 256 * d0 > 2147483647 else tl.int32
+def step1(conv1d_transpose_weight, conv1d_transpose_weight_b, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < 384 * 128
+    i0 = at % 128
+    at_1 = at // 128
+    i2 = at_1
+    to = conv1d_transpose_weight_b + i2 * 128 + i0
+    v1 = tl.load(conv1d_transpose_weight + i0 * 384 + i2, mask=mask, other=0).to(tl.float32)
+    high, middle, low = parts(v1)
+    tl.store(to, high, mask=mask)
+    tl.store(to + 128 * 3 * 128, middle, mask=mask)
+    tl.store(to + 2 * 128 * 3 * 128, low, mask=mask)
+
+
+@triton.jit
+def step2(x_a, conv1d_transpose_weight_b, out, d0: tl.constexpr, d1: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
+    INDEX: tl.constexpr = tl.int64 if 384 * d0 * d1 > 2147483647 else tl.int32
     tiles_m = tl.cdiv(d0 * (d1 + 2), BLOCK_M)
     tiles_n = tl.cdiv(128, BLOCK_N)
     tile = tl.program_id(0) % (tiles_m * tiles_n)
@@ -60,28 +79,38 @@ def step0(x, conv1d_transpose_weight, out, d0: tl.constexpr, d1: tl.constexpr, B
     i1 = (tile % group // high * BLOCK_N + tl.arange(0, BLOCK_N)).to(INDEX)[None, :]
     in_n = i1 < 128
     total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
-    for first in range(0, 128 * 3, BLOCK_K):
-        at_k = (first + tl.arange(0, BLOCK_K)).to(INDEX)
-        at_a = at_k[None, :]
-        in_a = at_a < 128 * 3
-        r1 = at_a % 3
-        at_a_1 = at_a // 3
-        r0 = at_a_1
-        at_b = at_k[:, None]
-        in_b = at_b < 128 * 3
-        r1b = at_b % 3
-        at_b_1 = at_b // 3
-        r0b = at_b_1
+    pieces = tl.cdiv(128, BLOCK_K)
+    for step in range(3 * pieces):
+        at_window = tl.cast(step // pieces, INDEX)
+        at_k = (step % pieces * BLOCK_K + tl.arange(0, BLOCK_K)).to(INDEX)
+        r1 = at_window
+        r1b = r1
+        r0 = at_k[None, :]
+        in_a = r0 < 128
+        r0b = at_k[:, None]
+        in_b = r0b < 128
         fresh = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
         at1 = i2 - r1
-        left = tl.load(x + i0 * (128 * d1) + r0 * d1 + i2 - r1, mask=in_m & in_a & (at1 >= 0) & (at1 < d1), other=0)
-        right = tl.load(conv1d_transpose_weight + r0b * 384 + i1 * 3 + r1b, mask=in_n & in_b, other=0)
-        fresh = dot(left, right, fresh, PRECISION)
+        left = x_a + i0 * (128 * d1) + i2 * 128 + r1 * -128 + r0
+        left_in = in_m & in_a & (at1 >= 0) & (at1 < d1)
+        left0 = tl.load(left, mask=left_in, other=0)
+        left1 = tl.load(left + d0 * d1 * 128, mask=left_in, other=0)
+        left2 = tl.load(left + 2 * d0 * d1 * 128, mask=left_in, other=0)
+        right = conv1d_transpose_weight_b + i1 * 384 + r1b * 128 + r0b
+        right_in = in_n & in_b
+        right0 = tl.load(right, mask=right_in, other=0)
+        right1 = tl.load(right + 128 * 3 * 128, mask=right_in, other=0)
+        right2 = tl.load(right + 2 * 128 * 3 * 128, mask=right_in, other=0)
+        fresh = six(left0, left1, left2, right0, right1, right2, fresh)
         total += fresh
     tl.store(out + i0 * (128 * d1 + 256) + i1 * (d1 + 2) + i2, total, mask=in_m & in_n)
 
 
-def launch(conv1d_transpose_weight, x, out, BLOCK_M=128, BLOCK_N=128, BLOCK_K=32, GROUP_M=8, PRECISION="bf16x6", STAGES=3, WARPS=8):
+def launch(conv1d_transpose_weight, x, out, BLOCK_M=64, BLOCK_N=128, BLOCK_K=32, GROUP_M=16, STAGES=3, WARPS=4):
     d0 = x.shape[0]
     d1 = x.shape[2]
-    step0[(triton.cdiv(d0 * (d1 + 2), BLOCK_M) * triton.cdiv(128, BLOCK_N),)](x, conv1d_transpose_weight, out, d0=d0, d1=d1, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, PRECISION=PRECISION, num_warps=WARPS, num_stages=STAGES)
+    x_a = scratch((3, d0, d1, 128,), "bfloat16")
+    conv1d_transpose_weight_b = scratch((3, 128, 3, 128,), "bfloat16")
+    step0[(triton.cdiv(d0 * d1 * 128, 1024),)](x, x_a, d0=d0, d1=d1, BLOCK=1024, num_warps=4)
+    step1[(triton.cdiv(384 * 128, 1024),)](conv1d_transpose_weight, conv1d_transpose_weight_b, BLOCK=1024, num_warps=4)
+    step2[(triton.cdiv(d0 * (d1 + 2), BLOCK_M) * triton.cdiv(128, BLOCK_N),)](x_a, conv1d_transpose_weight_b, out, d0=d0, d1=d1, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP_M=GROUP_M, num_warps=WARPS, num_stages=STAGES)

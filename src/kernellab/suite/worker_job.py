@@ -42,6 +42,8 @@ class _Jobs:
         self._folders: list[str] = setup["folders"]
         if setup.get("nice"):
             os.nice(_BESIDE)
+            # Read when torch is imported. A loop that waits for a thread on every core waits for whoever has the cores.
+            os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 4)))
         self._importer: Importer | None = None
 
     def check(self, job: dict[str, Any], _: Listener) -> dict[str, Any]:
