@@ -25,7 +25,9 @@ from kernellab.tasks.modules.locate import write_record
 from kernellab.tasks.modules.task import module_task
 
 pytestmark = pytest.mark.gpu
-PLAIN = ["long_rows", "long_norm", "long_shares", "hinge", "placed", "placed_down"]
+PLAIN = [
+    "long_rows", "long_norm", "long_shares", "hinge", "placed", "placed_down", "pooled_mean", "pooled_shares", "pooled_down",
+]  # fmt: skip
 RAGGED = ["ragged", "ragged_turned", "ragged_batches"]
 TOO_LONG = "rows this long do not fit the registers of one program"
 """Said, not computed wrongly: a row that is fine where it is timed can be too long at an edge shape (hinge: 257 x 258)."""

@@ -238,7 +238,7 @@ class TritonWriter:
     def _reduced(self, value: Reduce, scope: Scope) -> str:
         if self._scan is not None and value is self._scan.whole:
             return self._scanned(self._scan, scope)
-        if self._rows is not None:
+        if self._rows is not None and value.axes == self._rows.along:
             return self._along_row(value, scope)
         return self._looped(value, scope)
 
@@ -351,14 +351,14 @@ class TritonWriter:
         """Each element for itself, by loops."""
         home = scope.home(value)
         name = self._fresh("acc")
-        vector = bool(value.free & self._block)
+        shape = self._shape if value.free & self._block else "[1, LANES]" if self._lane in value.free else "[]"
         kind = "tl.float32" if value.body.kind == "float" else "tl.int64"
         start = self._start(value) if not value.how.startswith("arg") else self._start(value, value.how[3:])
-        home.add(f"{name} = tl.full([BLOCK], {start}, {kind})" if vector else f"{name} = tl.full([], {start}, {kind})")
+        home.add(f"{name} = tl.full({shape}, {start}, {kind})")
         place = ""
         if value.how.startswith("arg"):
             place = self._fresh("at")
-            home.add(f"{place} = tl.zeros([BLOCK], tl.int64)" if vector else f"{place} = tl.full([], 0, tl.int64)")
+            home.add(f"{place} = tl.full({shape}, 0, tl.int64)")
         inner, loops, unrolled = home, [], 1
         for axis in value.axes:
             count = axis.extent.number

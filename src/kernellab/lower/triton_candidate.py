@@ -10,7 +10,7 @@ from typing import Literal
 from kernellab.lower.about import about, named
 from kernellab.lower.attention import attention_of
 from kernellab.lower.attention_step import ATTENTION_WHY, attention_step
-from kernellab.lower.axes import points
+from kernellab.lower.axes import Axis, points
 from kernellab.lower.emit_blocks import dot_text
 from kernellab.lower.emit_spread import MEET
 from kernellab.lower.emit_triton import Form
@@ -19,13 +19,13 @@ from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
-from kernellab.lower.rows import Rows, rows_of
+from kernellab.lower.rows import is_short, rows_of, windows_of
 from kernellab.lower.scans import scan_of
-from kernellab.lower.sizes import product_of as whole_of
+from kernellab.lower.sizes import ONE
 from kernellab.lower.split import can_split, split
 from kernellab.lower.tensors import KernelStep, Space, Written, quoted, spaced
 from kernellab.lower.triton_step import fits, plain_step
-from kernellab.lower.values import Reduce, walk
+from kernellab.lower.values import Load, Reduce, walk
 
 Way = Form | Literal["split"]
 _WHY: dict[Way, str] = {
@@ -46,8 +46,6 @@ _ORDER = (
     "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK",
     "PROGRAMS", "LANES", "PIECE", "WARPS",
 )  # fmt: skip
-_SHORT = 64
-"""Elements that one thread reduces by itself."""
 _JOINS = {"_sum": "a + b", "_product": "a * b", "_largest": "tl.maximum(a, b)", "_smallest": "tl.minimum(a, b)"}
 
 
@@ -95,15 +93,9 @@ def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
 def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
     """Whether there are too few rows to keep a device busy, and each can be split."""
     rows = rows_of(stores)
-    if rows is None or _are_short(rows) or points(stores[0].axes, fusion.sizes) >= _PROGRAMS:
+    if rows is None or is_short(rows.along) or points(stores[0].axes, fusion.sizes) >= _PROGRAMS:
         return False
     return can_split(stores)
-
-
-def _are_short(rows: Rows) -> bool:
-    """Whether they have few elements at all sizes, as windows have."""
-    length = whole_of(a.extent for a in rows.along).number
-    return length is not None and length <= _SHORT
 
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
@@ -116,10 +108,18 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     if rows is None:
         return ["flat"]
     apart = apart and bool(stores[0].axes)
-    if apart and _are_short(rows):
+    if apart and is_short(rows.along):
         return ["flat"]
-    tiles: list[Form] = ["tile", "tile_loop"] if rows.chosen and stores[0].axes[-1] == rows.chosen[-1] else []
-    return [*tiles, "spread", "row", "row_loop", *(_FLAT if apart else ())]
+    beside = rows.chosen and stores[0].axes[-1] == rows.chosen[-1] and _neighbours(stores, rows.chosen[-1])
+    tiles: list[Form] = ["tile", "tile_loop"] if beside else []
+    alone = apart and not windows_of(stores)  # one thread would go over all windows of a row
+    return [*tiles, "spread", "row", "row_loop", *(_FLAT if alone else ())]
+
+
+def _neighbours(stores: Sequence[Store], lane: Axis) -> bool:
+    """Whether something that is read lies side by side along this axis."""
+    loads = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load)]
+    return any(dict(index.terms).get(lane) == ONE for v in loads for index in v.indices()[-1:])
 
 
 def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from kernellab.graph.live import capture_object
 from kernellab.graph.record import GraphRecord
@@ -123,6 +124,21 @@ def long_shares(x: Any) -> Any:
     return x / x.abs().mean(-1, keepdim=True)
 
 
+def pooled_mean(x: Any) -> Any:
+    """Windows inside a row: of each channel, the mean of its largest."""
+    return F.hardtanh(F.max_pool2d(x, 2)).mean((2, 3))
+
+
+def pooled_shares(x: Any) -> Any:
+    """Windows inside a row and behind it."""
+    return torch.softmax(F.avg_pool1d(x, 3), -1)
+
+
+def pooled_down(x: Any) -> Any:
+    """Windows of rows that lie side by side."""
+    return F.max_pool1d(x, 3, stride=1).mean(1)
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "summed": (summed, ((7, 100),)),
@@ -134,6 +150,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),
     "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
     "hinge": (hinge, ((40, 31), (31,))), "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
+    "pooled_mean": (pooled_mean, ((3, 4, 26, 22),)), "pooled_shares": (pooled_shares, ((4, 5, 300),)), "pooled_down": (pooled_down, ((3, 70, 19),)),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ FORMS = {
     "attended": ["tile", "row", "nest", "lanes", "tile_stored"], "running": ["nest", "lanes"],
     "running_down": ["nest", "lanes"], "summed": ["nest", "lanes", "nest_stored"],
     "convolved_back": ["nest", "lanes"], "pooled_back": ["nest", "lanes"],
+    "pooled_mean": ["nest", "lanes"], "pooled_shares": ["row", "nest", "lanes"], "pooled_down": ["nest", "lanes"],
     "long_rows": ["nest_stored", "nest"], "long_shares": ["nest", "nest_stored"],
 }  # fmt: skip
 """In which ways, and which other plans there are; `nest` alone elsewhere."""

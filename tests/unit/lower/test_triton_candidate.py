@@ -25,22 +25,23 @@ from kernellab.tasks.modules.task import module_task
 
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "shares": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
-    "summed": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "summed": ["row_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"],
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["flat_recomputed", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
     "ordered": ["flat_recomputed", "flat"], "resized": ["flat_recomputed", "flat"], "packed": ["flat"],
-    "sent": ["split_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
-    "counted": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"], "sent_rows": ["split_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "sent": ["split_recomputed", "split", "flat", "row", "row_loop"],
+    "counted": ["row_recomputed", "flat", "row", "row_loop"], "sent_rows": ["split_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
     "attended": [
-        "flat_recomputed", "product_tile_recomputed2", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop",
-        "row", "row_loop", "flat",
+        "flat_recomputed", "product_tile_recomputed2", "product_row", "product_row_loop", "packed", "split", "row", "row_loop",
+        "flat", "tile", "tile_loop",
     ],
     "convolved_back": [
-        "flat_recomputed", "product_split", "product_tile", "product_tile_loop", "product_row", "product_row_loop", "product_flat", "packed", "split",
+        "flat_recomputed", "product_split", "product_row", "product_row_loop", "product_flat", "packed", "split",
         "tile", "tile_loop", "row", "row_loop", "flat",
     ],
     "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
     "long_rows": ["spread", "row", "row_loop"], "long_norm": ["spread", "row", "row_loop"], "long_shares": ["spread", "row", "row_loop"],
-    "hinge": ["split", "row", "row_loop"], "placed": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
+    "hinge": ["split", "row", "row_loop"], "placed": ["row_recomputed", "flat", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
+    "pooled_mean": ["row", "row_loop"], "pooled_shares": ["row_recomputed", "flat", "row", "row_loop"], "pooled_down": ["tile", "tile_loop", "row", "row_loop"],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 
