@@ -9,6 +9,7 @@ import typer
 
 from kernellab.cli.options import Json, out_option
 from kernellab.cli.pages import existing, print_json
+from kernellab.cli.screen import counted
 from kernellab.core.files import write_file
 
 
@@ -26,4 +27,6 @@ def results(
     if as_json:
         print_json({"status": "written", "file": str(out), "shapes": page.shapes, "ledger_roots": list(page.roots)})
     else:
-        typer.echo(f"wrote {out}: {page.shapes} shapes of {len(page.roots)} runs")
+        typer.echo(
+            f"wrote {out}: {counted(page.shapes, 'shape', 'shapes')} of {counted(len(page.roots), 'run', 'runs')}"
+        )

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from kernellab.cli.options import HERE, Json
 from kernellab.cli.pages import print_json
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, counted
 from kernellab.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ def _listed(rows: list[RunRow]) -> None:
         head = f"{name:{wide}}  {task:{wider}}  {row.status:16} {outcome(row.best)}"
         _out.print(Text(head, style="bold" if row.won else ""), soft_wrap=True)
         _out.print(
-            Text(f"  {row.trials} trials, {started}, {shapes_of(row)} on {row.device}", style="dim"), soft_wrap=True
+            Text(
+                f"  {counted(row.trials, 'trial', 'trials')}, {started}, {shapes_of(row)} on {row.device}", style="dim"
+            ),
+            soft_wrap=True,
         )
 
 

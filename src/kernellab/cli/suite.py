@@ -29,7 +29,7 @@ from kernellab.cli.options import (
 )
 from kernellab.cli.pages import existing, print_json
 from kernellab.cli.run import watch
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, counted
 from kernellab.core.errors import EXIT_BETTER, EXIT_BUSY, EXIT_NOTHING_BETTER, EXIT_NOTHING_VERIFIED
 from kernellab.core.files import write_file
 from kernellab.core.settings import Settings, load_settings
@@ -255,7 +255,8 @@ def tell_audit(console: Console, report: SuiteAudit) -> None:
 
     say("audit passed" if report.ok else "AUDIT FAILED", "bold green" if report.ok else "bold red")
     say(
-        f"suite {report.root.run}: {len(report.runs)} runs, {report.trials} trials, {report.figures} figures derived again"
+        f"suite {report.root.run}: {counted(len(report.runs), 'run', 'runs')}, "
+        f"{counted(report.trials, 'trial', 'trials')}, {counted(report.figures, 'figure', 'figures')} derived again"
     )
     say(report.root.signer)
     for anchor in report.root.anchors:

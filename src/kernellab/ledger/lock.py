@@ -48,7 +48,8 @@ class WriterLock:
         except BlockingIOError as error:
             holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
             raise LedgerFault(
-                f"{folder} is being written by process {holder}", fix="wait for it or use another --out"
+                f"{folder} is being written by process {holder}",
+                fix="wait until it has ended, or start a new run elsewhere (--out)",
             ) from error
         except OSError as error:
             raise access_fault(folder, error) from error

@@ -18,6 +18,7 @@ from kernellab.ledger.check import check
 from kernellab.ledger.entry import LEDGER_FILE
 from kernellab.ledger.records import AnyResult, Genesis, Published
 from kernellab.ledger.run import Run, place_of
+from kernellab.ledger.suite_records import RUNS
 from kernellab.studies.judgement import VERDICT, StudyVerdict
 
 UNFINISHED, ENDED = "unfinished", "ended"
@@ -92,9 +93,10 @@ EVERYTHING = Wanted()
 
 
 def list_runs(places: Sequence[Path], wanted: Wanted = EVERYTHING) -> RunList:
-    """The runs in these folders, or these runs themselves."""
+    """The runs in these folders, or these runs themselves; of a suite that is named, it and its own."""
     found = RunList()
-    folders = [folder for place in places for folder in run_folders(place)]
+    inside = [part for place in places for part in (place, place / RUNS)]
+    folders = [folder for place in inside for folder in run_folders(place)]
     if not folders:
         named = ", ".join(map(str, places))
         raise UsageError(f"there are no runs in {named}", "'klab run' starts one, in klab-runs/ if no --out is given")

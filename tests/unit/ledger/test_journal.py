@@ -135,7 +135,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path, key: SigningKe
     with Ledger.create(tmp_path, {}, key) as ledger:
         with pytest.raises(LedgerFault, match=f"process {os.getpid()}") as fault:
             Ledger.resume(tmp_path, key)
-        assert fault.value.fix == "wait for it or use another --out"
+        assert fault.value.fix == "wait until it has ended, or start a new run elsewhere (--out)"
         ledger.append("trial", {})
     Ledger.resume(tmp_path, key).close()
 

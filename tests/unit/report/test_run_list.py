@@ -101,6 +101,15 @@ def test_what_lies_inside_a_run_and_what_is_only_linked_is_not_looked_at(folder:
     assert [p.relative_to(folder).as_posix() for p in run_folders(folder)] == ["deep/study", "one", "two"]
 
 
+def test_a_suite_that_is_named_is_listed_with_its_runs() -> None:
+    suite = Path(__file__).parents[3] / "runs" / "lab-cpu"
+    found = list_runs([suite])
+    assert [row.folder for row in found.rows[:1]] == [suite]
+    assert {row.folder.parent for row in found.rows[1:]} == {suite / "runs"}
+    assert len(found.rows) == 1 + len(list((suite / "runs").iterdir()))
+    assert [row.folder for row in list_runs([suite.parent]).rows if suite in row.folder.parents] == []
+
+
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there are no runs in"):
         list_runs([tmp_path])
