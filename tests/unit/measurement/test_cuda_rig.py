@@ -100,9 +100,10 @@ def test_at_every_timed_shape_all_slots_are_checked(name: str, rig: CudaRig) -> 
 
 class Counted:
     def __init__(self, number: int) -> None:
-        self.number, self.closed, self.starts = number, False, True
+        self.number, self.closed, self.starts, self.is_ready = number, False, True, False
 
     def ready(self) -> Any:
+        self.is_ready = True
         if not self.starts:
             raise WorkerFault("crash", "does not start: out of memory")
         return self
@@ -128,6 +129,18 @@ def test_runners_come_one_after_the_other_and_none_is_left_open(started: int) ->
     turns.close()
     assert len(made) == (started or 2)
     assert all(r.closed for r in made)
+
+
+def test_nobody_starts_beside_what_is_timed() -> None:
+    """All are ready when the first is handed out, also where one of them does not start."""
+    made = [Counted(0), Counted(1), Counted(2)]
+    made[1].starts = False
+    turns = InTurn(list[Any](made), lambda: Counted(3), 3)
+    first = next(iter(turns))
+    assert first is made[0]
+    assert all(runner.is_ready for runner in made)
+    assert [runner.closed for runner in made] == [False, True, False]
+    turns.close()
 
 
 def test_one_that_had_no_memory_beside_the_judge_is_started_again() -> None:
