@@ -12,7 +12,7 @@ import typer
 
 from kernellab.cli.options import HERE, Json, named
 from kernellab.cli.pages import print_json
-from kernellab.cli.screen import Screen
+from kernellab.cli.screen import Screen, waiting
 from kernellab.core.errors import UsageError
 
 _out = Screen()
@@ -47,7 +47,8 @@ def view(
 def _write(folder: Path, out: Path, as_json: bool) -> None:
     from kernellab.view.files import write_files
 
-    count = write_files(folder, out)
+    with waiting(f"checking the runs of {folder} and writing their pages"):
+        count = write_files(folder, out)
     if as_json:
         print_json({"status": "written", "out": str(out), "pages": count})
     else:
