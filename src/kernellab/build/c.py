@@ -30,9 +30,11 @@ from kernellab.tasks.spec import Dims, Task
 
 PRELOAD = ("kernellab.build.recorder", "kernellab.build.compile_job", "kernellab.tasks")
 _RECORDER = "kernellab.build.recorder:main"
-_PRELUDE = """static _Thread_local long klab_program_id[3];
+NAMED = "SOURCE"
+"""What the compiler takes the text's file for, here and in an export: code that asks finds the same."""
+_PRELUDE = f"""static _Thread_local long klab_program_id[3];
 #define program_id(axis) (klab_program_id[axis])
-#line 1 "SOURCE"
+#line 1 "{NAMED}"
 """
 
 

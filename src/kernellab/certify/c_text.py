@@ -12,7 +12,7 @@ from kernellab.build.plan import Plan, plan_bytes
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.lift import Lifted, LiftedStep, lift, plain_argument, shapes_to_record
 from kernellab.certify.recording import Recorded, record_c
-from kernellab.core.errors import EnvironmentFault
+from kernellab.core.errors import EnvironmentFault, UsageError
 from kernellab.core.ids import sha256_hex
 from kernellab.core.records import Param
 from kernellab.tasks.spec import Dims, Task, dims_label, in_order, shape_key
@@ -25,6 +25,7 @@ C_TYPES = {
 }  # fmt: skip
 _PARALLEL = re.compile(r'\bomp\s[^"\n]*\b(?:parallel|teams|target)\b[^"\n]*')
 _COUNT = re.compile(r"num_threads\s*\(\s*([^()]*?)\s*\)")
+_ASKS_WHERE = re.compile(r"\b__(?:has_include|has_embed|BASE_FILE__|INCLUDE_LEVEL__|DATE__|TIME__|TIMESTAMP__)\w*")
 _LAB_ONLY = ("-shared", "-g0", "-fno-ident", "-Wl,", "-Werror", "-fno-sanitize")
 
 
@@ -77,6 +78,7 @@ def read_c_kernel(task: Task, certificate: Certificate, candidate: Candidate) ->
     known = all_shapes(task, timed)
     recorded, shapes = record_c(task, candidate, params, shapes_to_record(low, high, known), known)
     _same_plans(certificate, recorded, shapes)
+    _refuse_asking(recorded.source)
     names = [f"buf_{b.name}" for b in (*task.inputs, *task.outputs)]
     renamed = [{f"dim_{k}": v for k, v in d.items()} for d in shapes]
     lifted = lift(recorded.plans, renamed, params, names) if len(shapes) > len(known) else None
@@ -98,6 +100,13 @@ def _same_plans(certificate: Certificate, recorded: Recorded, shapes: Sequence[D
         if part is not None and part.plan != sha256_hex(plan_bytes([dims], [plan])):
             raise EnvironmentFault(f"{certificate.kernel.name} launches otherwise at {dims_label(dims)} than when it was "
                                    "certified", "recheck the certificate")  # fmt: skip
+
+
+def _refuse_asking(source: str) -> None:
+    """A text that asks its compiler where and when it is compiled may be another one outside the laboratory."""
+    if asked := _ASKS_WHERE.search(source.replace("\\\n", "")):
+        raise UsageError(f"the kernel's text asks for {asked[0]}, and an export cannot answer as the laboratory did",
+                         "take it out of the kernel's file, and certify it anew")  # fmt: skip
 
 
 def _macro_flags(params: dict[str, Param]) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from kernellab.build.c import NAMED
 from kernellab.certify.c_text import CKernel, body_of, read_c_kernel, work_of
 from kernellab.certify.certificate import Certificate, text_of
 from kernellab.certify.gpu_text import accepted_params, plain_module
@@ -191,6 +192,7 @@ class _Writer:
             **self._c_facts(), "symbol": file.symbol(self.interface.package), "number": file.variant.number,
             "task": self.task.name, "kernel": certificate.kernel.name, "speed": _speed(certificate),
             "defines": kernel.defines, "uncounted": kernel.uncounted, "source": kernel.source.strip("\n") + "\n",
+            "judged_as": NAMED, "first_line": 1 + len(kernel.source) - len(kernel.source.lstrip("\n")),
             "names": sorted({step.kernel for launch in launches for step in launch.steps}),
             "inside": " && ".join(f"dim_{n} >= {low[n]} && dim_{n} <= {high[n]}" for n in low),
             "lifted": {"work": work_of(lifted), "body": body_of(lifted, "    ")} if lifted else None,

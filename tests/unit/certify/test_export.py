@@ -195,6 +195,52 @@ def test_a_region_that_names_no_number_of_threads_gets_the_certified_one(
     assert done.stdout.split() == ["1.0", str(threads - 1)]
 
 
+ASKED = """
+import numpy as np, klab_softmax as k
+x = k.empty((96, 64), "f4")
+x[...] = 1
+print(round(float(k.softmax(x)[0, 0]) * 64, 5))
+"""
+
+
+def exported_with(head: str, promoted: Path, folder: Path) -> Path:
+    """A package whose kernel's text begins so, as if that had been certified."""
+    order = take_order([promoted])
+    first = order.variants[0]
+    text = f"{first.candidate.text}\nSOURCE = {head!r} + SOURCE\n"
+    kernel = first.certificate.kernel.model_copy(update={"text": ""})
+    variant = replace(first, certificate=first.certificate.model_copy(update={"kernel": kernel}),
+                      candidate=replace(first.candidate, text=text))  # fmt: skip
+    return written(package_files(replace(order, variants=(variant,)), "module")[1], folder)
+
+
+@pytest.mark.backend_c
+@pytest.mark.parametrize(
+    "head",
+    [
+        "\n\n#if __LINE__ != 3\n#error elsewhere\n#endif\n",
+        '_Static_assert(sizeof(__FILE__) == sizeof("SOURCE"), "elsewhere");\n',
+        "#ifdef _OMP_H\n#error elsewhere\n#endif\nstatic inline void team(void) {\n#pragma omp parallel\n{ }\n}\n",
+    ],
+)
+def test_what_a_kernels_text_asks_of_its_compiler_is_answered_as_when_it_was_judged(
+    head: str, promoted: Path, tmp_path: Path, home: Path
+) -> None:
+    folder = exported_with(head, promoted, tmp_path / "out")
+    (folder / "ask.py").write_text(ASKED)
+    done = subprocess.run([sys.executable, "-W", "error", "ask.py"], cwd=folder, capture_output=True, text=True,
+                          check=False, env={**os.environ, "XDG_CACHE_HOME": str(home / "xdg")})  # fmt: skip
+    assert (done.stdout.strip(), done.stderr) == ("1.0", "")
+
+
+@pytest.mark.parametrize("asked", ["__has_include(<torch.h>)", "__DA\\\nTE__", "__BASE_FILE__"])
+def test_a_text_that_asks_where_and_when_it_is_compiled_is_not_exported(
+    asked: str, promoted: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="asks for __"):
+        exported_with(f"/* {asked} */\n", promoted, tmp_path / "out")
+
+
 def two_shapes(promoted: Path) -> Order:
     """A second variant of the same kernel, as if it had been timed at another shape with another parameter's value."""
     order = take_order([promoted])
