@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.planted import few_bits, in_rows, plant, plant_whole, plant_zeros
+from kernellab.tasks.planted import few_bits, has_towers, in_rows, plant, plant_whole, plant_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
 
 _FEW = 4
@@ -46,10 +46,13 @@ def draw_offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 
 def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Student-t with two degrees of freedom: a few elements dominate."""
+    """A few elements dominate: Student-t with two degrees of freedom; where there are rows enough to plant single elements
+    far beyond the others, the others are ordinary, and no look at a few of them tells that there are any."""
     if not is_float(buffer.dtype):
         return _whole(rng, buffer, dims, 2)
-    return plant(_heavy(rng, buffer, dims), rng, 2, most=_MOST_HEAVY)
+    values = numbers(rng, buffer, dims)
+    values = values if has_towers(values) else _heavy(rng, buffer, dims)
+    return plant(values, rng, 2, most=_MOST_HEAVY)
 
 
 def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:

@@ -27,6 +27,8 @@ _FOR_ALL_PLACES = 4
 """Rows from which on every place has its zero. With fewer one place has, and the next distribution's is another."""
 _FOR_ALL_KINDS = 12
 _KINDS = ("tied", "topped", "above", "below", "equal")
+_LONG = 1024
+"""Elements of a single row from which on a look at a few is not a look at all."""
 _TOWERS = (1000.0, -1000.0, 1000.0)
 """One a row."""
 
@@ -41,14 +43,22 @@ def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.
     zeros = _put_zeros(values, chosen, turn)
     if len(rows) == 1:
         _tie(rows[0], rng, zeros)
+        if math.isfinite(most) and has_towers(values):
+            rows[0, rng.choice(np.delete(np.arange(rows.size), zeros))] = _TOWERS[0]
         return values
     kinds = _KINDS if len(rows) >= _FOR_ALL_KINDS else (_KINDS[turn % len(_KINDS)],)
     for row, kind in zip(chosen[len(zeros) :], kinds, strict=False):
         rows[row] = _of_kind(kind, rows[row], rng, spread, most)
-    if math.isfinite(most) and len(rows) >= _FOR_ALL_KINDS:
+    if math.isfinite(most) and has_towers(values):
         for row, tower in zip(chosen[len(zeros) + len(kinds) :], _TOWERS, strict=False):
             rows[row, rng.integers(rows.shape[1])] = tower
     return values
+
+
+def has_towers(values: Array) -> bool:
+    """Whether there are rows enough, or elements in the only one, for single ones far beyond the others."""
+    count, length = _matrix(values.shape)
+    return count >= _FOR_ALL_KINDS or (count == 1 and length >= _LONG)
 
 
 def plant_zeros(values: Array, rng: np.random.Generator, turn: int) -> Array:
