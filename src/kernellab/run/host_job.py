@@ -130,7 +130,7 @@ def call(model: Any, weights: Any, given: Any, outputs: Any) -> None:
         raise RuntimeError(f"{SOLUTION} gave {len(results)} outputs, the problem has {len(outputs)}")
     for number, (found, out) in enumerate(zip(results, outputs, strict=True)):
         _check(number, found, out)
-        out.copy_(found)
+        out.copy_(found.detach() if found.requires_grad else found)  # gradients may be on again: that is theirs to say
 
 
 def _flat(result: Any) -> Iterator[Any]:
