@@ -90,9 +90,11 @@ class CudaRig:
 
 
 class InTurn:
-    """So many runners, one after the other: those that are started, then new ones. All that were started are ready before the
-    first turn: a device is shared in slices of time, and what starts beside a timed call takes more of them from a long call
-    than from a short one (seen: 1.87 with nobody beside, 2.12 while another baseline was compiled)."""
+    """So many runners, one after the other: those that are started, then new ones.
+
+    All that were started are ready before the first turn: a device is shared in slices of time, and what starts beside a
+    timed call takes more of them from a long call than from a short one (seen: 1.87 with nobody beside, 2.12 while another
+    baseline was compiled)."""
 
     def __init__(self, started: list[Runner], start: Callable[[], Runner], count: int) -> None:
         self._open, self._start, self._count = started, start, count
