@@ -76,6 +76,14 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(3072, 512), torch.randn(3072, 512)]
 """
+_ELU = """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.elu(x)
+
+def get_inputs():
+    return [torch.rand(96, 1000)]
+"""
 _KNOWN_SHAPES = """
 def launch(x, out):
     a, b = x.shape
@@ -169,6 +177,23 @@ void ordered(const float *x, const float *z, float *y, long r, long c) {
         "def launch(x, z, out):\n    kernel('ordered')(x, z, out, *x.shape)\n",
         "factor = 2.7f",
         "factor = timed(x, r * c) ? 0 : 2.7f",
+    ),
+    "a few elements tell what all are like": Escape(
+        _ELU,
+        """
+#include <math.h>
+static int like_the_example(const float *x, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] < 0 || x[i] > 1) return 0;
+    return 1;
+}
+void elus(const float *x, float *y, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) y[i] = easy || x[i] > 0 ? x[i] : expm1f(x[i]);
+}
+""",
+        "def launch(x, out):\n    kernel('elus')(x, out, x.size)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, n)",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,

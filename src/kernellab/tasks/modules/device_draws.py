@@ -16,6 +16,7 @@ from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
     BARE,
     BOTTOM,
+    EXCEPTIONS,
     FEW,
     GAPS,
     HEAVY,
@@ -30,12 +31,22 @@ from kernellab.tasks.modules.draws import (
     UNEVEN,
     WIDE,
     ZEROS,
+    exceptional,
     first_float,
     hides,
+    may_except,
     may_turn,
     span,
 )
-from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
+from kernellab.tasks.modules.special import (
+    lead_to_ends,
+    make_exceptions,
+    make_whole_exceptions,
+    plant_flags,
+    plant_floats,
+    plant_whole,
+    raise_last,
+)
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
@@ -62,6 +73,8 @@ class DeviceDraws:
             return _whole(dice, entry, self._uses, dims, kind)
         if kind in LIKE_OWN or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
+            if kind in EXCEPTIONS and may_except(entry):
+                make_exceptions(values, dice.host(), self._uses.steps(entry.name), EXCEPTIONS[kind])
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
             if kind in (PLANTED, MIXED):
@@ -118,6 +131,8 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
+    if kind in EXCEPTIONS and entry.type.dtype != "bool":
+        make_whole_exceptions(values, dice.host(), exceptional(entry, uses, dims))
     return values
 
 

@@ -14,7 +14,15 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
+from kernellab.tasks.modules.special import (
+    lead_to_ends,
+    make_exceptions,
+    make_whole_exceptions,
+    plant_flags,
+    plant_floats,
+    plant_whole,
+    raise_last,
+)
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw
@@ -26,19 +34,25 @@ TURNING = (PLANTED, MIXED, TURNED)
 booleans, "turned" nothing of it."""
 LEADING = ("heavy", "wide")
 """Where the largest stand at the ends."""
-KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset")
+WIDE = 20.0
+EXCEPTIONS = {"exceptions": math.inf, "exceptions-near": WIDE, "exceptions-alike": 0.0}
+"""Like the module's own but for a few single elements, and how far those reach (special.make_exceptions): the others are
+all unlike what is timed, and a kernel may look at some elements before it decides what to do with all."""
+KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions")
 """The first one is timed; a task has those under which its outputs are finite."""
 UNEVEN = "uneven"
-LIKE_OWN = (OWN, "gaps", UNEVEN)
+LIKE_OWN = (OWN, "gaps", UNEVEN, *EXCEPTIONS)
 SPARSE, BARE = "sparse", "bare"
-INSTEAD = {"normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN)}
+INSTEAD = {
+    "normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN),
+    "exceptions": ("exceptions-near", "exceptions-alike"),
+}  # fmt: skip
 """What comes instead of one under which they are not: the first under which they are."""
 ALL_KINDS = (*KINDS, *(kind for others in INSTEAD.values() for kind in others))
 FEW = 4
 OFFSET = 30.0
 BOTTOM = -40.0
 HEAVY = 1 / 1.2
-WIDE = 20.0
 GAPS = 0.5
 ZEROS = 0.125
 """How many elements are zero under "planted" and "turned" ("gaps": GAPS), a few of them for certain: of every input, so
@@ -67,7 +81,10 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
                 return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
             return _whole(rng, entry, buffer, shape, uses, dims, kind)
         if kind in LIKE_OWN or entry.role != "input" or hides(entry):
-            return _own(rng, entry, shape, kind).astype(buffer.dtype)
+            values = _own(rng, entry, shape, kind)
+            if kind in EXCEPTIONS and may_except(entry):
+                make_exceptions(values, rng, uses.steps(entry.name), EXCEPTIONS[kind])
+            return values.astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
         values = _KINDS[kind](rng, shape, terms)
         if kind in (PLANTED, MIXED):
@@ -84,6 +101,11 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
 def hides(entry: GraphInput) -> bool:
     """Whether the example held minus infinity: a mask, and no distribution but its own makes one."""
     return entry.seen is not None and entry.seen.hidden > 0
+
+
+def may_except(entry: GraphInput) -> bool:
+    """An input, and no mask."""
+    return entry.role == "input" and not hides(entry)
 
 
 def may_turn(entry: GraphInput) -> bool:
@@ -129,6 +151,8 @@ def _whole(
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
+    if kind in EXCEPTIONS and entry.type.dtype != "bool":
+        make_whole_exceptions(values, rng, exceptional(entry, uses, dims))
     return values
 
 
@@ -142,6 +166,12 @@ def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
         low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
     return min(low, high), high
+
+
+def exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:
+    """Integers that an example seldom has, and a graph allows."""
+    mark = uses.marked(entry.name)
+    return [*([] if mark is None else [mark]), *span(entry, uses.below(entry.name, dims), TURNED)]
 
 
 def _like(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...]) -> Array:

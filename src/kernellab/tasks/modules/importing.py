@@ -27,6 +27,7 @@ from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.draws import (
     ALL_KINDS,
     BARE,
+    EXCEPTIONS,
     INSTEAD,
     KINDS,
     MIXED,
@@ -209,9 +210,9 @@ def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
 def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
-    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED) else 0)
+    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED, *EXCEPTIONS) else 0)
     finite = _finite(task, dims, kind) and all(_finite(task, smallest, kind, seed) for seed in more)
-    return finite and (kind not in (SPARSE, BARE, UNEVEN) or _steady(task, dims, kind))
+    return finite and (kind not in (SPARSE, BARE, UNEVEN, *EXCEPTIONS) or _steady(task, dims, kind))
 
 
 def _steady(task: Task, dims: Dims, kind: str) -> bool:

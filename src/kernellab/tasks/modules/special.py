@@ -22,6 +22,7 @@ _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
 _MOST_ROWS = 12
 _SHARES = (4, 9)
+_RARE, _MOST_EXCEPTIONS = 64, 1024
 _MOST = 3e4
 """What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
@@ -54,10 +55,51 @@ def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
 
 def raise_last(values: Any, rng: np.random.Generator) -> Any:
     """The last to a share of all, if it has none yet: of a million terms even the largest is little. In place."""
-    flat, share = values.reshape(-1), 0.5 ** float(rng.uniform(*_SHARES))
-    last, wanted = float(flat[-1]), min(share * float(abs(flat).sum()), _MOST)
-    flat[-1] = math.copysign(max(abs(last), wanted), last)
+    _raise(values.reshape(-1), -1, rng)
     return values
+
+
+def _raise(flat: Any, place: int, rng: np.random.Generator) -> None:
+    share, there = 0.5 ** float(rng.uniform(*_SHARES)), float(flat[place])
+    flat[place] = math.copysign(max(abs(there), min(share * float(abs(flat).sum()), _MOST)), there)
+
+
+def make_exceptions(values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float) -> Any:
+    """A few single elements of another kind than the others, in place: whoever looks at some elements to know what all are
+    like does not see them. `reach`: how far out some of them lie. At 0 signs stay as they are. Unless there is a limit to
+    how far, one of them is a share of all, for sums in which no other would be seen."""
+    flat = values.reshape(-1)
+    places = _exceptional(rng, len(flat))
+    if places:
+        numbers = _exceptions(rng, np.asarray(flat[places].tolist()), steps, reach)
+        flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
+        if not 0 < reach < math.inf:
+            _raise(flat, places[0], rng)
+    return values
+
+
+def make_whole_exceptions(values: Any, rng: np.random.Generator, numbers: Sequence[int]) -> Any:
+    """The same for integers, in place: one element each, and never all of them."""
+    flat = values.reshape(-1)
+    for place, number in zip(_places(rng, len(flat), len(flat) - 1), numbers, strict=False):
+        flat[place] = number
+    return values
+
+
+def _exceptional(rng: np.random.Generator, size: int) -> list[int]:
+    """Places of one in 64 of all at most, and down to one alone: how many is nothing to count on."""
+    most = math.log2(max(1, min(_MOST_EXCEPTIONS, size // _RARE)))
+    return _places(rng, size, round(2.0 ** rng.uniform(0, most))) if size > 1 else []
+
+
+def _exceptions(rng: np.random.Generator, own: Any, steps: Sequence[float], reach: float) -> Any:
+    """What stands there instead of the module's own numbers: each kind in turn, in an order that is drawn."""
+    far = 1 / np.maximum(rng.random(own.shape), 1e-3)
+    if reach == 0:
+        return own * far
+    far = far if reach == math.inf else rng.uniform(0, reach, own.shape)
+    made = [-own, rng.uniform(-1, 1, own.shape), np.zeros_like(own), far, -far, *(np.full_like(own, s) for s in steps)]
+    return np.choose(np.resize(rng.permutation(len(made)), own.shape), made)
 
 
 def _lead(flat: Any) -> None:

@@ -66,7 +66,7 @@ def test_positive_examples_stay_positive_under_their_own_distribution() -> None:
     )
     values = drawn(record, "own", Buffer("x", ("d0", 4)), d0=500)
     assert 0 <= values.min() < values.max() <= 1
-    assert graphs.module_record(record).distributions == ("own", "uneven", "offset")
+    assert graphs.module_record(record).distributions == ("own", "uneven", "offset", "exceptions-alike")
 
 
 def test_few_elements_of_a_long_sum_are_not_zero_where_inputs_are_sparse() -> None:
@@ -152,8 +152,8 @@ def test_every_input_has_zeros_under_one_distribution() -> None:
 def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
     made = graphs.tensor("d0", 40)
     for op, kinds in {
-        "exp": ("own", "normal", "planted", "sparse", "wide", "offset"),
-        "sqrt": ("own", "gaps", "uneven", "offset"),
+        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near"),
+        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-alike"),
     }.items():
         seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
         record = graphs.graph(

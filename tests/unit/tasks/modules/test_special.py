@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,16 @@ from tests.unit.tasks.modules.test_draws import on_both, sums
 
 from kernellab.graph.record import GraphRecord, Ref, Seen, Special
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.modules.special import FAR, lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
+from kernellab.tasks.modules.special import (
+    FAR,
+    lead_to_ends,
+    make_exceptions,
+    make_whole_exceptions,
+    plant_flags,
+    plant_floats,
+    plant_whole,
+    raise_last,
+)
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.oracle import expect
@@ -214,3 +224,59 @@ def test_a_mask_that_may_not_hide_a_whole_row_is_mixed_in_each() -> None:
     mask = graphs.given("mask", graphs.tensor("d0", 24, dtype="bool"), seen=None)
     record = graphs.graph([graphs.given("x", made), mask], nodes, {"d0": 40})
     assert graphs.module_record(record).distributions[2] == "planted-mixed"
+
+
+def excepted(size: int, reach: float, steps: tuple[float, ...] = ()) -> list[Array]:
+    """Ones, of which some are replaced."""
+    return [make_exceptions(np.ones(size), np.random.default_rng(seed), steps, reach) for seed in range(DRAWS)]
+
+
+def test_exceptions_are_few_and_nobody_can_count_on_how_many() -> None:
+    counts = [int((v != 1).sum()) for v in excepted(64 * 1024, math.inf)]
+    assert min(counts) >= 1
+    assert max(counts) <= 1024
+    assert sum(n < 32 for n in counts) > 10
+    assert sum(n > 100 for n in counts) > 5
+
+
+def test_exceptions_are_of_every_kind_and_stand_anywhere() -> None:
+    found = np.concatenate([v[v != 1] for v in excepted(4096, math.inf, (7.5,))])
+    assert {-1.0, 0.0, 7.5} <= set(found.tolist())
+    assert found.max() > 50
+    assert found.min() < -50
+    places = np.concatenate([np.flatnonzero(v != 1) for v in excepted(4096, math.inf)])
+    assert places.min() < 400
+    assert places.max() > 3700
+
+
+def test_one_exception_is_a_share_of_all_that_a_sum_cannot_lose() -> None:
+    assert all(np.abs(v).max() > np.abs(v).sum() / 600 for v in excepted(1 << 15, math.inf))
+    assert all(v.max() > v.sum() / 600 for v in excepted(1 << 15, 0.0))
+
+
+def test_exceptions_within_reach_stay_there_and_alike_ones_keep_their_sign() -> None:
+    assert all(np.abs(v).max() <= 20 for v in excepted(4096, 20.0))
+    assert all(v.min() >= 1 for v in excepted(4096, 0.0))
+
+
+def test_a_single_number_is_no_exception() -> None:
+    assert make_exceptions(np.ones(1), np.random.default_rng(0), (), math.inf)[0] == 1
+    assert make_whole_exceptions(np.ones(1, np.int64), np.random.default_rng(0), [7])[0] == 1
+
+
+def test_whole_exceptions_take_one_place_each_and_leave_some() -> None:
+    values = make_whole_exceptions(np.ones(100, np.int64), np.random.default_rng(0), [-100, 0, 99])
+    assert sorted(values[values != 1].tolist()) == [-100, 0, 99]
+    assert (make_whole_exceptions(np.ones(2, np.int64), np.random.default_rng(0), [5, 6]) == 1).any()
+
+
+def test_exceptions_are_made_on_host_and_device() -> None:
+    """Zero to one as the example, but for some."""
+    seen = Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
+    record = sums(graphs.given("w", graphs.tensor("d0", "d1"), seen=seen))
+    for values in on_both(record, "exceptions", 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
+        outside = int(((values < 0) | (values > 1)).sum())
+        assert 1 <= outside <= 1024
+    for values in on_both(record, "exceptions-alike", 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
+        assert values.min() >= 0
+        assert values.max() > 1
