@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import struct
 from collections.abc import Callable
 
@@ -71,7 +72,7 @@ def test_mathematics_and_copying_are_nothing_of_note(found: Callable[..., dict[s
     ("before", "head", "what"),
     [
         ("y[0] = calls++;", "static int calls;\n", "keeps 4 bytes of static memory"),
-        ("y[0] = many[n]++;", "static int many[1000];\n", "keeps 4000 bytes of static memory"),
+        ("y[0] = many[n]++;", "static int many[1000];\n", r"keeps 40[0-9]{2} bytes of static memory"),  # and what aligns them
         ("y[0] = calls++;", "static _Thread_local long calls;\n", "bytes of thread-local memory"),
         ("y[0] = ready;", "static volatile int ready;\n__attribute__((constructor)) static void f(void) { ready = 1; }\n",
          "runs code when it is loaded or unloaded"),
@@ -82,7 +83,7 @@ def test_mathematics_and_copying_are_nothing_of_note(found: Callable[..., dict[s
 def test_memory_and_loading_are_told(
     before: str, head: str, what: str, found: Callable[..., dict[str, set[str]]]
 ) -> None:
-    assert any(what in said for said in found(before, head)), found(before, head)
+    assert any(re.search(what, said) for said in found(before, head)), found(before, head)
 
 
 def test_constant_tables_of_functions_are_not_memory_of_its_own(found: Callable[..., dict[str, set[str]]]) -> None:

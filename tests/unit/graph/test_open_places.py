@@ -24,8 +24,8 @@ from kernellab.graph.scale import judge  # noqa: E402
 from kernellab.graph.steady import most_ulp  # noqa: E402
 
 
-def drawn(*shapes: tuple[int, ...]) -> tuple[Any, ...]:
-    generator = torch.Generator().manual_seed(3)
+def drawn(*shapes: tuple[int, ...], seed: int = 3) -> tuple[Any, ...]:
+    generator = torch.Generator().manual_seed(seed)
     return tuple(torch.randn(shape, generator=generator) for shape in shapes)
 
 
@@ -45,6 +45,16 @@ def put_by_score(x: Any, y: Any, z: Any) -> Any:
 def fused(x: Any, y: Any, z: Any) -> Any:
     """The score as one multiply-add gives it: another rounding, and here and there another order."""
     return (x.double() * z.double() + x.double()).float().sort(dim=1)[1]
+
+
+def undecided() -> tuple[Any, ...]:
+    """Inputs whose order in float32 is another than in float64: some are near enough, whatever this machine's roundings."""
+    for seed in range(100):
+        x, y, z = drawn((1024, 512), (1024, 512), (1024, 512), seed=seed)
+        wide = (x.double() * z.double() + x.double()).sort(dim=1)[1]
+        if not torch.equal(wide, torch.sort(x * z + x, dim=1)[1]):
+            return x, y, z
+    raise AssertionError("no such inputs")
 
 
 @pytest.mark.parametrize("function", [by_score, put_by_score], ids=["read", "written"])
@@ -89,8 +99,7 @@ def test_the_furthest_that_an_open_index_leads_to_is_rounded_as_all_are() -> Non
 
 
 def test_a_decision_that_no_rule_tells_of_excuses_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs = drawn((1024, 512), (1024, 512), (1024, 512))
-    record, given = captured(by_score, *inputs)
+    record, given = captured(by_score, *undecided())
     rows = dict(operators.table())
     rows["aten.gather"] = replace(rows["aten.gather"], scale=same)
     monkeypatch.setattr(operators, "table", lambda: rows)
