@@ -12,9 +12,9 @@ DTYPES = ("float32", "bfloat16")
 BACKWARD = ("float32",)
 SIZES = {
     "cpu": {"batch": 2, "side": 16, "width": 16},
-    "small": {"batch": 2, "side": 8, "width": 8},
+    "small": {"batch": 2, "side": 8, "width": 16},
     "held_out": [{"batch": 100, "side": 64, "width": 32}, {"batch": 17, "side": 40, "width": 64}],
-    "edge": [{"batch": 1, "side": 8, "width": 8}],
+    "edge": [{"batch": 1, "side": 8, "width": 16}],
 }
 
 
