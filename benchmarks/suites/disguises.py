@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -157,7 +158,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--bytes", type=float, default=2e8)
-    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=1e9, help="no problem is begun after this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -167,7 +168,9 @@ def main() -> None:
     waiting, done = context.Queue(), context.Queue()
     for each in [*problems, *[None] * options.workers]:
         waiting.put(each)
-    hands = [context.Process(target=_work, args=(options, waiting, done)) for _ in range(options.workers)]
+    cores = sorted(os.sched_getaffinity(0))
+    shares = [cores[n :: options.workers] or cores for n in range(options.workers)]
+    hands = [context.Process(target=_work, args=(options, share, waiting, done)) for share in shares]
     for hand in hands:
         hand.start()
     found = []
@@ -181,7 +184,8 @@ def main() -> None:
     print(totals([o for o in found if o.refused != "no time"]))
 
 
-def _work(options: argparse.Namespace, waiting: Any, done: Any) -> None:
+def _work(options: argparse.Namespace, cores: list[int], waiting: Any, done: Any) -> None:
+    os.sched_setaffinity(0, cores)  # torch takes as many threads as it sees
     began = time.monotonic()
     with Importer([str(path) for path in options.path]) as importer:
         while (given := waiting.get()) is not None:

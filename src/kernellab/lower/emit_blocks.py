@@ -8,7 +8,7 @@ with `bf16x6`, because infinity has no parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 from kernellab.lower.axes import Axis, Index
 from kernellab.lower.c_text import factor_text, index_text
@@ -16,11 +16,10 @@ from kernellab.lower.emit_triton import TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.product import Operand, operand_of
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import Size, product_of, times_text
+from kernellab.lower.sizes import Size, times_text
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Load, Value, walk
+from kernellab.lower.values import Value
 
-_MOST_INT32 = 2_147_483_647
 _PARTS = '''\
 @triton.jit
 def parts(x):
@@ -78,7 +77,7 @@ class BlockWriter(TritonWriter):
         self, name: str, store: Store, tensors: dict[str, Tensor], short: str, groups: Mapping[str, Sequence[Axis]]
     ) -> None:
         super().__init__(name, [store], tensors, "flat", None)
-        self._short, self._groups, self._wide = short, groups, ""
+        self._short, self._groups = short, groups
 
     def _spread(self, scope: Scope, name: str, text: str, mask: str, axes: Sequence[Axis]) -> None:
         """Axes from a number that counts all of them, and where that is one of theirs."""
@@ -88,20 +87,8 @@ class BlockWriter(TritonWriter):
         if len(axes) > 1:
             self._decode(scope, name, axes)
 
-    def _elements(self, in_parts: Set[str] = frozenset()) -> set[Size]:
-        """Of each tensor that is read or made; `in_parts`: those that are three, one behind the other."""
-        names = {v.tensor for v in walk(self._stores[0].value) if isinstance(v, Load)} | {self._stores[0].tensor[0]}
-        return {product_of(self._tensors[n].shape) * Size.of(3 if n in in_parts else 1) for n in names}
-
-    def _widths(self, top: Scope, counts: Iterable[Size]) -> None:
-        """Places in tensors of more elements than 32 bits can count need 64; `counts` are those of tensors and of axes."""
-        unknown = [s for s in counts if not Size.of(_MOST_INT32).at_least(s)]
-        largest = [s for s in unknown if not any(o != s and o.at_least(s) for o in unknown)]
-        if not largest:
-            return
-        test = " or ".join(sorted(f"{s.text} > {_MOST_INT32}" for s in largest))
-        top.add(f"INDEX: tl.constexpr = tl.int64 if {test} else tl.int32")
-        self._wide = ".to(INDEX)"
+    def _place_text(self, text: str) -> str:
+        return f"({text})"
 
     def _masked(self, free: frozenset[Axis], extra: str = "") -> str:
         own = [mask for mask, axes in self._groups.items() if free & frozenset(axes)]

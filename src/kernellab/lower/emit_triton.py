@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
 from kernellab.lower.axes import Axis
@@ -21,7 +21,7 @@ from kernellab.lower.online import Online, online_of
 from kernellab.lower.rows import Rows
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
-from kernellab.lower.sizes import times_text
+from kernellab.lower.sizes import Size, product_of, times_text
 from kernellab.lower.tensors import KernelText, Tensor
 from kernellab.lower.triton_text import call_text, number_text
 from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
@@ -31,6 +31,8 @@ _WHOLE, _TILES, _ONE_PASS = ("row", "tile"), ("tile", "tile_loop", "scan_tile"),
 JOIN = {"sum": "_sum", "prod": "_product", "max": "_largest", "min": "_smallest"}
 _START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
 _INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
+_MOST_INT32 = 2_000_000_000
+"""Elements that 32 bits count, with those of a block behind the last."""
 _UNROLLED = 64
 """Steps of nested loops that are written out; more take a compiler too long."""
 
@@ -53,6 +55,8 @@ class TritonWriter:
         self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
         self._uses = Counter(c for v in walk(*(s.value for s in self._stores)) for c in v.children())
         self._uses.update(s.value for s in self._stores)
+        self._wide = ""
+        """What makes a count of programs wide enough for places, where 32 bits may not do."""
         self._count = 0
         self._uneven: set[str] = set()
         """Conditions that hold for some elements of a block and not for others."""
@@ -68,6 +72,22 @@ class TritonWriter:
         params = ", ".join([*tensors, *(f"{s}: tl.constexpr" for s in (*sizes, *self._choices()))])
         return KernelText(self._name, f"@triton.jit\ndef {self._name}({params}):\n{body}", tensors, sizes)
 
+    def _elements(self, in_parts: Set[str] = frozenset()) -> set[Size]:
+        """Of each tensor that is read or made; `in_parts`: those that are three, one behind the other."""
+        names = {v.tensor for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)}
+        names |= {tensor_name(s.tensor) for s in self._stores}
+        return {product_of(self._tensors[n].shape) * Size.of(3 if n in in_parts else 1) for n in names}
+
+    def _widths(self, top: Scope, counts: Iterable[Size]) -> None:
+        """Places in tensors of more elements than 32 bits can count need 64; `counts` are those of tensors and of axes."""
+        unknown = [s for s in counts if not Size.of(_MOST_INT32).at_least(s)]
+        largest = [s for s in unknown if not any(o != s and o.at_least(s) for o in unknown)]
+        if not largest:
+            return
+        test = " or ".join(sorted(f"{s.text} > {_MOST_INT32}" for s in largest))
+        top.add(f"INDEX: tl.constexpr = tl.int64 if {test} else tl.int32")
+        self._wide = ".to(INDEX)"
+
     # --- forms
 
     def _choices(self) -> tuple[str, ...]:
@@ -80,7 +100,8 @@ class TritonWriter:
     def _flat(self) -> str:
         axes = self._stores[0].axes
         top = Scope(None, axes)
-        top.add("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self._widths(top, {*self._elements(), product_of(a.extent for a in axes)})
+        top.add(f"at = tl.program_id(0){self._wide} * BLOCK + tl.arange(0, BLOCK)")
         top.add(f"mask = at < {times_text(a.extent for a in axes)}")
         self._decode(top, "at", axes)
         for store in self._stores:
@@ -136,7 +157,8 @@ class TritonWriter:
         assert self._rows is not None
         if not self._rows.chosen:
             return
-        scope.add("row = tl.program_id(0).to(tl.int64)")
+        self._widths(scope, {*self._elements(), product_of(a.extent for a in self._rows.chosen)})
+        scope.add(f"row = tl.program_id(0){self._wide}")
         if self._lane is None:
             self._decode(scope, "row", self._rows.chosen)
             return
@@ -201,10 +223,14 @@ class TritonWriter:
         if isinstance(value, Load):
             return self._loaded(value, home)
         if isinstance(value, Place):
-            return f"({index_text(value.indices()[0], lambda v: self._text(v, home), '//')})"
+            return self._place_text(index_text(value.indices()[0], lambda v: self._text(v, home), "//"))
         assert isinstance(value, Apply)
         texts = [self._text(c, home) for c in value.children()]
         return call_text(value.function, texts, [c.kind for c in value.children()])
+
+    def _place_text(self, text: str) -> str:
+        """A place as a number that is computed with: as wide as the graph's own are."""
+        return f"tl.cast({text}, tl.int64)"
 
     def _loaded(self, value: Load, home: Scope) -> str:
         where = index_text(value.indices()[0], lambda v: self._text(v, home), "//")

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.attention import attended, attention_of
-from kernellab.lower.cost import CEILINGS, Ceilings, seconds_of
+from kernellab.lower.cost import CEILINGS, Ceilings, demand, seconds_of
 from kernellab.lower.fusion import WASTE, Fusion, Plan, Planner
 from kernellab.lower.inline import Key, tensor_name
+from kernellab.lower.join import Kernel, joined
 from kernellab.lower.product import counted, is_product
 from kernellab.lower.site import NotLowered
 from kernellab.lower.values import Apply, Value
@@ -32,7 +33,6 @@ _NOTICED, _CLOSE, _CLEAR = 1.02, 1.3, 1.5
 """Ratios of estimates: what makes a difference, what may be the other way round, and what may not."""
 _MOST_OTHERS = 2
 _PLAIN = counted(evaluated_apart)
-Estimate = Callable[[Fusion], float]
 _MODELS: dict[str, tuple[Times, ...]] = {"c": (evaluated,), "triton": (attended(_PLAIN), _PLAIN)}
 _WHY = {
     "stored": "{} is stored, where the rules would have it computed again",
@@ -52,39 +52,64 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class _Machine:
+    """What a language's kernels run on: how often it computes a value, what it does in a second, whether kernels that read
+    the same are made one."""
+
+    times: Times
+    on: Ceilings
+    joins: bool
+
+    def fusion(self, planner: Planner, plan: Plan, label: str = "", why: str = "") -> Fusion:
+        found = planner.fusion(plan, label, why)
+        return joined(found, partial(self._seconds, found)) if self.joins else found
+
+    def seconds(self, fusion: Fusion) -> float:
+        return seconds_of(fusion, self.times, self.on)
+
+    def _seconds(self, fusion: Fusion, kernel: Kernel) -> float:
+        return demand(fusion, kernel, self.times, self.on).seconds(self.on)
+
+
+@dataclass(frozen=True)
 class _Option:
-    """A plan by a model of the machine, its estimate, and what was changed of the first."""
+    """A plan by a model of the machine, its fusion and estimate, and what was changed of the first."""
 
     planner: Planner
     plan: Plan
+    fusion: Fusion
     seconds: float
     changes: tuple[tuple[str, Key], ...] = ()
 
     def clearly_over(self, best: float, on: Ceilings) -> bool:
         """Even if launches cost nothing."""
-        return self.seconds - on.launch_s * len(self.plan.kernels) >= _CLEAR * best
+        return self.seconds - on.launch_s * len(self.fusion.kernels) >= _CLEAR * best
 
 
 def plans(record: GraphRecord, sizes: Mapping[str, int], language: str, on: Ceilings | None = None) -> list[Ranked]:
     """`on`: what was measured on the device, where something was."""
     on = on or CEILINGS[language]
     times, *more = _MODELS[language]
-    estimate = partial(seconds_of, times=times, on=on)
-    firsts = [_first(Planner(record, sizes, times), estimate)]
+    machine = _Machine(times, on, joins=language == "triton")
+    firsts = [_option(Planner(record, sizes, times), machine)]
     if any(attention_of(stores) for stores in firsts[0].plan.kernels):
-        firsts += [_first(Planner(record, sizes, model), estimate) for model in more]
+        firsts += [_option(Planner(record, sizes, model), machine) for model in more]
     usual = min(firsts, key=lambda o: o.seconds)
-    others = _others(usual, estimate) if len(record.nodes) <= _MOST_NODES else []
+    others = _others(usual, machine) if len(record.nodes) <= _MOST_NODES else []
     best = min(o.seconds for o in (usual, *others))
-    found = [Ranked(o.planner.fusion(o.plan), o.seconds, not o.clearly_over(best, on)) for o in firsts]
+    found = [Ranked(o.fusion, o.seconds, not o.clearly_over(best, on)) for o in firsts]
     for option, fusion in _named(_worth_trying(others, usual.seconds, best), usual.seconds):
         found.append(Ranked(fusion, option.seconds, usual.clearly_over(option.seconds, on)))
     return sorted(found, key=lambda r: r.seconds)
 
 
-def _first(planner: Planner, estimate: Estimate) -> _Option:
-    plan = planner.first()
-    return _Option(planner, plan, estimate(planner.fusion(plan)))
+def _option(
+    planner: Planner, machine: _Machine, plan: Plan | None = None, changes: tuple[tuple[str, Key], ...] = ()
+) -> _Option:
+    """The planner's first plan, or this one."""
+    plan = plan or planner.first()
+    fusion = machine.fusion(planner, plan)
+    return _Option(planner, plan, fusion, machine.seconds(fusion), changes)
 
 
 def _worth_trying(others: list[_Option], usual: float, best: float) -> list[_Option]:
@@ -103,10 +128,11 @@ def _named(options: Sequence[_Option], usual: float) -> Iterator[tuple[_Option, 
         taken[label] += 1
         changes = "; ".join(_WHY[how].format(tensor_name(key)) for how, key in option.changes)
         why = f"Here {changes}: {option.seconds * 1e6:.3g} us by estimate, by the rules {usual * 1e6:.3g} us."
-        yield option, option.planner.fusion(option.plan, f"{label}{taken[label] if taken[label] > 1 else ''}", why)
+        name = f"{label}{taken[label] if taken[label] > 1 else ''}"
+        yield option, replace(option.fusion, label=name, why=why)
 
 
-def _others(first: _Option, estimate: Estimate) -> list[_Option]:
+def _others(first: _Option, machine: _Machine) -> list[_Option]:
     """Some changes of the first plan, then some of the best that came of it."""
     planner, best = first.planner, first
     found = {frozenset(first.plan.stored): first}
@@ -116,8 +142,7 @@ def _others(first: _Option, estimate: Estimate) -> list[_Option]:
             cuts = frozenset(start.plan.stored) ^ {key}
             plan = None if cuts in found else _possible(planner, cuts)
             if plan is not None:
-                seconds = estimate(planner.fusion(plan))
-                found[cuts] = option = _Option(planner, plan, seconds, (*start.changes, (how, key)))
+                found[cuts] = option = _option(planner, machine, plan, (*start.changes, (how, key)))
                 best = min(best, option, key=lambda o: o.seconds)
         if best is start:
             break

@@ -88,7 +88,7 @@ def test_a_cheap_value_that_is_used_twice_is_computed_twice() -> None:
     record = captured(lambda x: (x * 2 + (x * 2).sum(-1, keepdim=True), (x * 2).exp()), torch.rand(40, 50))
     for language in ("c", "triton"):
         best, *_ = plans(record, SIZES, language)
-        assert len(best.fusion.kernels) == 2  # the outputs, and nothing else
+        assert sum(len(stores) for stores in best.fusion.kernels) == 2  # the outputs, and nothing else
 
 
 def test_a_product_with_two_uses_is_stored() -> None:
@@ -104,10 +104,9 @@ def test_a_reduction_that_several_kernels_need_is_stored() -> None:
         return x / norm, (x + 1) * norm
 
     record = captured(subject, torch.rand(30, 40))
-    for language in ("c", "triton"):
+    for language, expected in (("c", [0, 2, 2]), ("triton", [0, 2])):
         best, *_ = plans(record, SIZES, language)
-        shapes = [len(stores[0].axes) for stores in best.fusion.kernels]
-        assert shapes == [0, 2, 2]
+        assert [len(stores[0].axes) for stores in best.fusion.kernels] == expected
 
 
 def test_the_work_behind_a_product_apart_from_it_is_another_plan_where_it_may_be_as_good() -> None:
