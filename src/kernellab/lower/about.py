@@ -16,7 +16,7 @@ def named(fusion: Fusion, form: str) -> str:
 
 def about(fusion: Fusion, why: str) -> str:
     """The docstring of a generated file."""
-    made = ", ".join(tensor_name(s[0].tensor) for s in fusion.kernels)
+    made = ", ".join(" and ".join(tensor_name(s.tensor) for s in stores) for stores in fusion.kernels)
     count = len(fusion.kernels)
     name = re.sub(r"[^\w .:<>-]", "_", fusion.graph.record.name)
     head = f"{name} in {count} kernel{'s' if count > 1 else ''} ({made}), generated from its graph."

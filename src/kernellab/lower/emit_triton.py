@@ -223,7 +223,8 @@ class TritonWriter:
         if isinstance(value, Load):
             return self._loaded(value, home)
         if isinstance(value, Place):
-            return self._place_text(index_text(value.indices()[0], lambda v: self._text(v, home), "//"))
+            text = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
+            return self._place_text(text) if value.free else f"({text})"
         assert isinstance(value, Apply)
         texts = [self._text(c, home) for c in value.children()]
         return call_text(value.function, texts, [c.kind for c in value.children()])

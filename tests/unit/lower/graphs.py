@@ -139,6 +139,19 @@ def pooled_down(x: Any) -> Any:
     return F.max_pool1d(x, 3, stride=1).mean(1)
 
 
+def normed_sum(x: Any, y: Any) -> Any:
+    """A row's norm and what it is of."""
+    h = x + y
+    return h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6), h
+
+
+def stepped(x: Any, y: Any, z: Any) -> Any:
+    """Results that are made of each other, and of sums that stand between them."""
+    first = 0.9 * x + 0.1 * y
+    second = 0.95 * z + 0.05 * y * y
+    return x - first / (second.sqrt() + z.sum(0)), first, second
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "summed": (summed, ((7, 100),)),
@@ -151,6 +164,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
     "hinge": (hinge, ((40, 31), (31,))), "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
     "pooled_mean": (pooled_mean, ((3, 4, 26, 22),)), "pooled_shares": (pooled_shares, ((4, 5, 300),)), "pooled_down": (pooled_down, ((3, 70, 19),)),
+    "normed_sum": (normed_sum, ((7, 100),) * 2), "stepped": (stepped, ((9, 40),) * 3),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

@@ -24,7 +24,8 @@ FORMS = {
     "running_down": ["nest", "lanes"], "summed": ["nest", "lanes", "nest_stored"],
     "convolved_back": ["nest", "lanes"], "pooled_back": ["nest", "lanes"],
     "pooled_mean": ["nest", "lanes"], "pooled_shares": ["row", "nest", "lanes"], "pooled_down": ["nest", "lanes"],
-    "long_rows": ["nest_stored", "nest"], "long_shares": ["nest", "nest_stored"],
+    "long_rows": ["nest_stored", "nest"], "long_shares": ["nest", "nest_stored"], "normed_sum": ["nest", "nest_stored"],
+    "stepped": ["nest", "lanes"],
 }  # fmt: skip
 """In which ways, and which other plans there are; `nest` alone elsewhere."""
 

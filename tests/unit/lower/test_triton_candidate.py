@@ -38,11 +38,12 @@ FORMS = {
         "flat_recomputed", "product_split", "product_row", "product_row_loop", "product_flat", "packed", "split",
         "tile", "tile_loop", "row", "row_loop", "flat",
     ],
-    "pooled_back": ["flat_recomputed", "flat_recomputed2", "flat"],
+    "pooled_back": ["flat"],
     "long_rows": ["spread", "row", "row_loop"], "long_norm": ["spread", "row", "row_loop"], "long_shares": ["spread", "row", "row_loop"],
     "hinge": ["split", "row", "row_loop"], "placed": ["row_recomputed", "flat", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
     "pooled_mean": ["row", "row_loop"], "pooled_shares": ["row_recomputed", "flat", "row", "row_loop"], "pooled_down": ["tile", "tile_loop", "row", "row_loop"],
-    "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"], "swish": ["row", "row_loop"],
+    "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"],
+    "normed_sum": ["row", "row_loop"], "stepped": ["tile", "tile_loop", "row", "row_loop"], "swish": ["row", "row_loop"],
 }  # fmt: skip
 
 
