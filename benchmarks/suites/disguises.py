@@ -96,7 +96,8 @@ def judged(found: Outcome, task: Task, device: str, most: float) -> None:
 def outputs(results: Sequence[Any]) -> list[Any]:
     import torch
 
-    return [y.to(torch.uint8) if y.dtype == torch.bool else y for y in results]
+    wide = [y.to(torch.uint8) if y.dtype == torch.bool else y for y in results]
+    return [y if y.dim() else y.reshape(1) for y in wide]  # as their buffers are
 
 
 def disguised(torch: Any, run: OnDevice, inputs: Sequence[Any], disguise: str, device: str) -> list[Any]:

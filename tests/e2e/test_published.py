@@ -51,8 +51,9 @@ def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab:
     assert done.json["ledger_root"] in (ROOT / "docs" / "studies.md").read_text()
 
 
-def test_a_published_suite_passes_its_audit_and_is_what_the_page_says(klab: Klab, tmp_path: Path) -> None:
-    folder, section = ROOT / "runs" / "lab-cpu", tmp_path / "section.md"
+@pytest.mark.parametrize("name", ["lab-cpu", "h200-lab"])
+def test_a_published_suite_passes_its_audit_and_is_what_the_page_says(name: str, klab: Klab, tmp_path: Path) -> None:
+    folder, section = ROOT / "runs" / name, tmp_path / "section.md"
     assert klab("audit", folder).code == 0
     assert klab("suite", "report", folder, "--markdown", section).code == 0
     assert section.read_text() in (ROOT / "docs" / "results-suites.md").read_text()
