@@ -60,8 +60,8 @@ class _Machine:
     on: Ceilings
     joins: bool
 
-    def fusion(self, planner: Planner, plan: Plan, label: str = "", why: str = "") -> Fusion:
-        found = planner.fusion(plan, label, why)
+    def fusion(self, planner: Planner, plan: Plan) -> Fusion:
+        found = planner.fusion(plan)
         return joined(found, partial(self._seconds, found)) if self.joins else found
 
     def seconds(self, fusion: Fusion) -> float:
