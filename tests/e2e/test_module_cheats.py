@@ -206,7 +206,7 @@ void elus(const float *x, float *y, long n) {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
     torch_klab: Klab, importer: Importer, tmp_path: Path, name: str

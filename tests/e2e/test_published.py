@@ -51,6 +51,7 @@ def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab:
     assert done.json["ledger_root"] in (ROOT / "docs" / "studies.md").read_text()
 
 
+@pytest.mark.heavy
 def test_a_published_suite_passes_its_audit_and_is_what_the_page_says(klab: Klab, tmp_path: Path) -> None:
     folder, section = ROOT / "runs" / "lab-cpu", tmp_path / "section.md"
     assert klab("audit", folder).code == 0
@@ -65,6 +66,7 @@ def test_the_page_of_results_is_made_from_the_ledgers(klab: Klab, tmp_path: Path
     assert page.read_text() == (ROOT / "docs" / "results-h200.md").read_text()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("level", "name"), [(1, "results-kernelbench-h200.md"), (2, "results-kernelbench-level2-h200.md")]
 )

@@ -36,6 +36,7 @@ def eventful(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return folder, script
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_what_does_not_build_or_is_wrong_is_repaired_with_its_error(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     repairs = [prompt for kind, prompt in script.prompts if kind == "repair"]
@@ -48,6 +49,7 @@ def test_what_does_not_build_or_is_wrong_is_repaired_with_its_error(eventful: tu
     assert all(len(e["attempts"]) == 2 and e["attempts"][1]["failed"] == "" for e in first)
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_a_reply_that_cannot_be_read_is_a_record_and_is_asked_for_again(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     (unread,) = bodies(folder, "unread")
@@ -58,6 +60,7 @@ def test_a_reply_that_cannot_be_read_is_a_record_and_is_asked_for_again(eventful
     assert "there is no <answer>" in again[0]
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_a_text_that_was_tried_is_not_tried_again(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     repeated = [a["failed"] for e in bodies(folder, "experiment") for a in e["attempts"] if "same text" in a["failed"]]
@@ -66,6 +69,7 @@ def test_a_text_that_was_tried_is_not_tried_again(eventful: tuple[Path, Scripted
     assert len(set(sources)) == len(sources)
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     tested = bodies(folder, "experiment")
@@ -79,6 +83,7 @@ def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: t
     assert audit(folder / "run").problems == []
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_findings_feed_later_questions(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     claim = bodies(folder, "experiment")[0]["experiment"]["hypothesis"]
@@ -88,6 +93,7 @@ def test_findings_feed_later_questions(eventful: tuple[Path, Scripted]) -> None:
     assert claim in designs[1]
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_no_question_tells_of_the_shapes_kept_back(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     asked = questions(folder)
@@ -95,6 +101,7 @@ def test_no_question_tells_of_the_shapes_kept_back(eventful: tuple[Path, Scripte
     assert not any(HELD_OUT in text for text in asked)
 
 
+@pytest.mark.heavy(of="scientist run")
 def test_trials_of_a_written_kernel_name_its_hypothesis(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     written = [t["proposal"] for t in bodies(folder, "trial") if t["proposal"]["origin"] == "llm"]
@@ -102,6 +109,7 @@ def test_trials_of_a_written_kernel_name_its_hypothesis(eventful: tuple[Path, Sc
     assert all("expected 1.05 to" in p["why"] for p in written)
 
 
+@pytest.mark.heavy
 def test_a_task_without_a_kernel_is_translated_and_what_was_wrong_is_fed_back(own_home: None, tmp_path: Path) -> None:
     script = Scripted({"translate": lambda n, _: code(f"first {n}", WRONG)})
     with ModelServer(script) as server:
@@ -115,6 +123,7 @@ def test_a_task_without_a_kernel_is_translated_and_what_was_wrong_is_fed_back(ow
     assert bodies(tmp_path, "generation")[0]["purpose"] == "translate"
 
 
+@pytest.mark.heavy
 def test_a_task_that_cannot_be_translated_ends_in_order(own_home: None, tmp_path: Path) -> None:
     script = Scripted({
         "translate": lambda n, _: code(f"wrong {n}", WRONG), "repair": lambda n, _: code(f"still wrong {n}", WRONG)
@@ -139,6 +148,7 @@ def test_with_timings_alone_no_question_holds_an_error_or_a_resource(own_home: N
         assert "wrong-output" not in prompt
 
 
+@pytest.mark.heavy
 def test_a_budget_ends_the_questions_and_not_the_run(own_home: None, tmp_path: Path) -> None:
     script = Scripted()
     with ModelServer(script) as server:
@@ -190,6 +200,7 @@ def replies(folder: Path) -> dict[int, str]:
     return {b["call"]: b["reply"] for b in bodies(folder, "model-call") if b.get("reply")}
 
 
+@pytest.mark.heavy
 def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_path: Path) -> None:
     """What they call wrong is not tried but mended; what they call right and is wrong is rejected all the same."""
     feared, trusted = code("feared"), code("trusted", WRONG)
