@@ -36,7 +36,6 @@ def eventful(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return folder, script
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_what_does_not_build_or_is_wrong_is_repaired_with_its_error(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     repairs = [prompt for kind, prompt in script.prompts if kind == "repair"]
@@ -49,7 +48,6 @@ def test_what_does_not_build_or_is_wrong_is_repaired_with_its_error(eventful: tu
     assert all(len(e["attempts"]) == 2 and e["attempts"][1]["failed"] == "" for e in first)
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_a_reply_that_cannot_be_read_is_a_record_and_is_asked_for_again(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     (unread,) = bodies(folder, "unread")
@@ -60,7 +58,6 @@ def test_a_reply_that_cannot_be_read_is_a_record_and_is_asked_for_again(eventful
     assert "there is no <answer>" in again[0]
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_a_text_that_was_tried_is_not_tried_again(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     repeated = [a["failed"] for e in bodies(folder, "experiment") for a in e["attempts"] if "same text" in a["failed"]]
@@ -69,7 +66,6 @@ def test_a_text_that_was_tried_is_not_tried_again(eventful: tuple[Path, Scripted
     assert len(set(sources)) == len(sources)
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     tested = bodies(folder, "experiment")
@@ -83,7 +79,6 @@ def test_every_experiment_has_a_verdict_that_the_audit_derives_again(eventful: t
     assert audit(folder / "run").problems == []
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_findings_feed_later_questions(eventful: tuple[Path, Scripted]) -> None:
     folder, script = eventful
     claim = bodies(folder, "experiment")[0]["experiment"]["hypothesis"]
@@ -93,7 +88,6 @@ def test_findings_feed_later_questions(eventful: tuple[Path, Scripted]) -> None:
     assert claim in designs[1]
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_no_question_tells_of_the_shapes_kept_back(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     asked = questions(folder)
@@ -101,7 +95,6 @@ def test_no_question_tells_of_the_shapes_kept_back(eventful: tuple[Path, Scripte
     assert not any(HELD_OUT in text for text in asked)
 
 
-@pytest.mark.heavy(of="scientist run")
 def test_trials_of_a_written_kernel_name_its_hypothesis(eventful: tuple[Path, Scripted]) -> None:
     folder, _ = eventful
     written = [t["proposal"] for t in bodies(folder, "trial") if t["proposal"]["origin"] == "llm"]
