@@ -70,7 +70,7 @@ def launch(x, y, STEP=1, BAD=0):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="no samples: the whole gauntlet, every case, the slow tests")
     parser.addoption("--sample-seed", type=int, help="of all samples; a new one each time unless given")
-    parser.addoption("--heavy-share", type=int, default=5, help="one in so many of the heavy tests; 1 takes them all")
+    parser.addoption("--heavy-share", type=int, default=6, help="one in so many of the heavy tests; 1 takes them all")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,10 +1,9 @@
-"""Which of the heavy tests a session takes: one in so many of every folder, drawn by the seed of all samples."""
+"""Which of the heavy tests a session takes: one in so many of every folder, by the seed of all samples."""
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -20,7 +19,8 @@ class Heavy(NamedTuple):
 
 
 def left_out(tests: Iterable[Heavy], share: int, seed: int) -> set[str]:
-    """The names of those that are not drawn. Of each folder at least one is, so whoever asks for a single test gets it."""
+    """The names of those that are not drawn. Of each folder at least one is, so whoever asks for a single test gets it; as many
+    seeds in a row as the share says draw every one."""
     folders: dict[str, dict[str, list[str]]] = {}
     for heavy in tests:
         folders.setdefault(heavy.folder, {}).setdefault(heavy.unit, []).append(heavy.test)
@@ -32,5 +32,7 @@ def left_out(tests: Iterable[Heavy], share: int, seed: int) -> set[str]:
     }
 
 
-def _drawn(folder: str, units: Sequence[str], share: int, seed: int) -> list[str]:
-    return random.Random(f"{seed} heavy {folder}").sample(units, math.ceil(len(units) / share))
+def _drawn(folder: str, units: list[str], share: int, seed: int) -> list[str]:
+    """Those that lie beside each other in a file are like each other, and are not to come on the same day."""
+    random.Random(folder).shuffle(units)
+    return units[seed % min(share, len(units)) :: share]

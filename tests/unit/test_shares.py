@@ -19,9 +19,9 @@ def test_one_in_so_many_of_every_folder_is_taken() -> None:
     """Nine tests, and five with six that count as one."""
     for seed in range(20):
         found = taken(4, seed)
-        assert len([name for name in found if "/many/" in name]) == 3
+        assert len([name for name in found if "/many/" in name]) in (2, 3)
         units = {heavy.unit for heavy in ALL if heavy.test in found and "/few/" in heavy.test}
-        assert len(units) == 2
+        assert len(units) in (1, 2)
 
 
 def test_those_of_one_name_come_together() -> None:
@@ -29,10 +29,11 @@ def test_those_of_one_name_come_together() -> None:
     assert counts == {0, 6}
 
 
-def test_the_seed_decides_and_no_test_is_left_out_by_all_of_them() -> None:
+def test_as_many_seeds_in_a_row_as_the_share_says_take_each_test_once() -> None:
+    for first in (0, 7, 2**32 - 9):
+        turns = [name for seed in range(first, first + 4) for name in taken(4, seed)]
+        assert sorted(turns) == sorted(NAMES)
     assert taken(4, 7) == taken(4, 7)
-    assert taken(4, 7) != taken(4, 8)
-    assert set.union(*(taken(4, seed) for seed in range(50))) == NAMES
 
 
 def test_a_share_of_one_takes_all_and_a_single_test_is_always_taken() -> None:

@@ -22,7 +22,6 @@ from .small_studies import QUICK, TINY, Reports, kinds, tiny
 pytestmark = pytest.mark.backend_c
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", TINY)
 def test_a_study_is_registered_before_its_first_trial_and_judged_after_its_last(reports: Reports, name: str) -> None:
     found = kinds(reports[name].folder)
