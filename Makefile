@@ -15,7 +15,7 @@ test:
 	sh scripts/check.sh
 	.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
-# With the whole gauntlet (make test draws a sample of it and says its seed) and the tests that are marked slow.
+# With the whole gauntlet (make test draws a sample of it and says its seed) and all tests that are marked heavy or slow.
 test-all:
 	$(MAKE) test PYTEST="--all $(PYTEST)"
 

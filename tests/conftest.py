@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from tests.support.home import code_folder, settle
+from tests.support.shares import Heavy, left_out
 
 from kernellab.build import c as c_backend
 from kernellab.build.base import Built, Candidate, NotBuilt
@@ -69,6 +70,7 @@ def launch(x, y, STEP=1, BAD=0):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="no samples: the whole gauntlet, every case, the slow tests")
     parser.addoption("--sample-seed", type=int, help="of all samples; a new one each time unless given")
+    parser.addoption("--heavy-share", type=int, default=6, help="one in so many of the heavy tests; 1 takes them all")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,22 +86,34 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    seed = config.getoption("--sample-seed")
+    seed, share = config.getoption("--sample-seed"), config.getoption("--heavy-share")
     return (
         "every case"
         if config.getoption("--all")
-        else f"a sample of the gauntlet and of long tables: --sample-seed {seed}"
+        else f"a sample of the gauntlet, of long tables and one in {share} of the heavy tests: --sample-seed {seed}"
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to --all what is slow, and all but some cases of a table that is marked `sample`."""
+    """Leave to --all what is slow, all but some cases of a table that is marked `sample`, and most of what is `heavy`."""
     if config.getoption("--all"):
         return
-    left_out = {item for item in items if item.get_closest_marker("slow")} | _not_drawn(config, items)
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+    left = {item for item in items if item.get_closest_marker("slow")} | _not_drawn(config, items)
+    left |= _too_heavy(config, [item for item in items if item not in left])
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def _too_heavy(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of the heavy tests those that this session leaves to others."""
+    heavy = {
+        Heavy(item.nodeid, mark.kwargs.get("of", item.nodeid)): item
+        for item in items
+        if (mark := item.get_closest_marker("heavy"))
+    }
+    left = left_out(heavy, config.getoption("--heavy-share"), config.getoption("--sample-seed"))
+    return {item for unit, item in heavy.items() if unit.test in left}
 
 
 def _not_drawn(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:

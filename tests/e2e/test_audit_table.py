@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .command import Klab
 
 
+@pytest.mark.heavy
 def test_exit_codes_tell_consistent_partial_unchecked_and_contradictory(klab: Klab, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     for row, code, status in (

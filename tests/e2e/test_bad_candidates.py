@@ -70,7 +70,7 @@ FATES = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fate", FATES)
 def test_a_bad_candidate_is_a_rejected_record_with_a_reason(fate: str, klab: Klab, files: Path, tmp_path: Path) -> None:
     folder = tmp_path / fate

@@ -170,6 +170,7 @@ def test_a_settings_file_that_is_no_toml(klab: Klab, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.heavy
 def test_one_unusable_candidate_does_not_stop_the_others(klab: Klab, files: Path, tmp_path: Path) -> None:
     (tmp_path / "unparsable.py").write_text("def launch(:\n")
     done = klab("run", files / "cube.py", "--shape", 4096, "--effort", "quick", "--trials", 1, "--candidate", tmp_path / "unparsable.py",
@@ -178,6 +179,7 @@ def test_one_unusable_candidate_does_not_stop_the_others(klab: Klab, files: Path
     assert done.json["speedup"] > 0
 
 
+@pytest.mark.heavy
 def test_a_run_with_unusable_candidates_only_is_a_usage_error(klab: Klab, files: Path, tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("def launch(:\n")
     (tmp_path / "two.py").write_text(candidate(head='SPACE = {"PAD": 3}'))

@@ -57,6 +57,7 @@ def address(release: threading.Event) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.heavy
 def test_a_key_waits_for_the_script_that_listens(
     program: str, tmp_path: Path, address: str, release: threading.Event
 ) -> None:

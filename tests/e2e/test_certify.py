@@ -82,6 +82,7 @@ def test_nobody_accepts_a_certificate_whose_run_was_changed(klab: Klab, copied: 
     klab("review", "accept", file, "--reason", "looks good").failed(5, "does not verify")
 
 
+@pytest.mark.heavy
 def test_a_recheck_on_the_same_machine_finds_everything_as_it_was(klab: Klab, issued: Done) -> None:
     done = klab("recheck", issued.json["file"], "--json")
     assert done.code in (0, 3, 7), done.err  # 3: right, and the machine is too noisy to say that it is faster
@@ -110,6 +111,7 @@ def test_a_changed_certificate_is_an_error(klab: Klab, issued: Done, tmp_path: P
     klab("recheck", tmp_path / "none.json").failed(2, "cannot be read")
 
 
+@pytest.mark.heavy
 def test_promotion_needs_a_review_and_the_last_one_counts(klab: Klab, issued: Done) -> None:
     path = issued.json["file"]
     klab("promote", path).failed(2, "it is unreviewed")
@@ -124,6 +126,7 @@ def test_promotion_needs_a_review_and_the_last_one_counts(klab: Klab, issued: Do
     assert "Ann: reject, too noisy" in text
 
 
+@pytest.mark.heavy
 def test_a_rejection_is_of_the_trial_and_the_run_still_passes_its_audit(
     klab: Klab, issued: Done, run: Path, confirmed: int, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_dtype_cannot_be_asked_of_a_task_file(klab: Klab, files: Path, tmp_pat
     done.failed(2, "is a task file: a dtype cannot be asked of it")
 
 
+@pytest.mark.heavy
 @without_gpu
 def test_a_gpu_kernel_among_others_is_noted_and_the_others_are_searched(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
@@ -121,6 +122,7 @@ def launch(x, y):
     assert (done.json["task"], done.json["dtype"], done.json["trust"]) == ("softmax_bf16", "bfloat16", "native")
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_list_of_tasks_fits_the_screen_and_cuts_no_name(klab: Klab, columns: int) -> None:
@@ -153,6 +155,7 @@ def test_programs_get_every_variant_with_its_recipes(klab: Klab) -> None:
     assert listed["softmax_bf16"]["inputs"] == {"x": "bfloat16[M, N]"}
 
 
+@pytest.mark.heavy
 def test_a_run_made_on_a_gpu_is_shown_on_any_machine(klab: Klab, tmp_path: Path) -> None:
     """Its audit is in test_published."""
     folder = Path(shutil.copytree(H200, tmp_path / "copy"))

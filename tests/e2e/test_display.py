@@ -19,6 +19,7 @@ from .conftest import Recorded
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_in_a_pipe_every_trial_is_a_line_and_the_result_a_table(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
@@ -61,6 +62,7 @@ def on_a_terminal(command: list[str], environment: dict[str, str]) -> tuple[int,
     return process.wait(), seen.decode(errors="replace")
 
 
+@pytest.mark.heavy
 def test_on_a_terminal_the_screen_is_live_and_the_result_stays(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
@@ -75,6 +77,7 @@ def test_on_a_terminal_the_screen_is_live_and_the_result_stays(
     assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h"), "the cursor is shown again"
 
 
+@pytest.mark.heavy
 def test_an_error_on_a_terminal_leaves_the_cursor_and_names_the_fix(klab: Klab, files: Path) -> None:
     code, screen = on_a_terminal(
         [KLAB, "run", str(files / "cube.py"), "--candidate", str(files / "good.py"), "--device", "tpu"],
@@ -86,6 +89,7 @@ def test_an_error_on_a_terminal_leaves_the_cursor_and_names_the_fix(klab: Klab, 
     assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")
 
 
+@pytest.mark.heavy
 def test_show_tells_the_fate_of_every_trial(klab: Klab, recorded: Recorded) -> None:
     done = klab("show", recorded.folder, env={"COLUMNS": "120"})
     assert done.code == 0
@@ -106,6 +110,7 @@ def test_show_tells_the_fate_of_every_trial(klab: Klab, recorded: Recorded) -> N
     assert "def launch" in one.out
 
 
+@pytest.mark.heavy
 def test_a_verdict_for_people(klab: Klab, files: Path, tmp_path: Path) -> None:
     done = klab(
         "verify",

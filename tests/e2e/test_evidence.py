@@ -82,6 +82,7 @@ def test_trusted_keys_are_read_from_the_users_own_file(klab: Klab, copied: Path,
     assert [p.name for p in home.iterdir()] == ["trusted-keys"]
 
 
+@pytest.mark.heavy
 def test_an_anchored_root_is_found_and_a_ledger_signed_anew_has_none(klab: Klab, copied: Path, forged: Path) -> None:
     done = klab("anchor", copied, "--json")
     found, file = check(copied), copied.parent / "anchors.jsonl"
@@ -101,6 +102,7 @@ def test_an_anchored_root_is_found_and_a_ledger_signed_anew_has_none(klab: Klab,
     ]
 
 
+@pytest.mark.heavy
 def test_an_anchor_holds_for_a_run_that_goes_on_and_not_for_one_that_is_cut(klab: Klab, copied: Path) -> None:
     size = check(copied).size
     klab("anchor", copied)
@@ -127,6 +129,7 @@ def test_an_anchor_as_a_commit(klab: Klab, copied: Path, tmp_path: Path) -> None
     klab("anchor", copied, "--git", place, "--to", tmp_path / "x", "--json").failed(2, "cannot be combined")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(OPENSSL is None, reason="openssl plays the authority")
 def test_an_anchor_as_a_time_stamp(klab: Klab, copied: Path, forged: Path, tmp_path: Path) -> None:
     authority, query = Authority(tmp_path / "tsa"), tmp_path / "root.tsq"
@@ -167,6 +170,7 @@ def test_pins_and_anchors_are_for_runs(klab: Klab, copied: Path) -> None:
     klab("audit", paper, "--run", run, "--key", "0" * 16, "--json").failed(2, "for the audit of a run")
 
 
+@pytest.mark.heavy
 def test_a_failed_audit_of_a_paper_calls_no_number_traced(klab: Klab, tmp_path: Path) -> None:
     """The paper is the published one: what is wrong is the ledger, so every number still leads to a claim."""
     run = Path(shutil.copytree(RUNS / "h200" / "softmax-bf16", tmp_path / "run"))

@@ -36,6 +36,7 @@ def write(folder: Path, plan: dict[str, Any], *names: str) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_a_good_plan_runs_its_tools_in_order_and_keeps_everything_in_its_folder(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def run_alone(folder: Path, test: str) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy(of="export")
 def test_a_module_passes_its_own_test_without_kernellab(lab: Command, certified: Path, tmp_path: Path) -> None:
     done = lab("export", certified, "--as", "module", "--out", tmp_path / "out", "--json")
     assert done.code == 0, done.err
@@ -67,6 +68,7 @@ def test_a_module_passes_its_own_test_without_kernellab(lab: Command, certified:
     assert "ok test_the_certified_kernels_are_what_runs" in run_alone(tmp_path / "out", "test_klab_softmax.py")
 
 
+@pytest.mark.heavy(of="export")
 def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
     lab: Command, certified: Path, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_torch_operator_compiles_checks_and_has_gradients_without_kernellab(
         assert f"ok test_{test}" in said
 
 
+@pytest.mark.heavy(of="export")
 def test_a_c_library_builds_and_passes_its_own_test(lab: Command, certified: Path, tmp_path: Path) -> None:
     assert lab("export", certified, "--as", "c", "--out", tmp_path / "out").code == 0
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
@@ -157,6 +160,7 @@ def test_names_that_the_exported_code_has_for_itself(klab: Klab, tmp_path: Path)
     assert alone.stdout.strip() == "(64, 0)", alone.stderr
 
 
+@pytest.mark.heavy(of="export")
 def test_what_nobody_accepted_is_refused_or_says_so(lab: Command, certified: Path, tmp_path: Path) -> None:
     other = tmp_path / "certificates" / "other.json"
     run = certified.parents[1]
@@ -175,6 +179,7 @@ def test_what_nobody_accepted_is_refused_or_says_so(lab: Command, certified: Pat
     assert sorted(p.name for p in tmp_path.iterdir()) == ["certificates", "out"]
 
 
+@pytest.mark.heavy(of="export")
 def test_bad_input_is_refused_and_leaves_nothing(
     lab: Command, certified: Path, recorded: Recorded, tmp_path: Path
 ) -> None:

@@ -132,16 +132,19 @@ def alone(folder: Path, *arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy(of="KernelBench")
 def test_it_runs_as_kernelbench_runs_one(exported: tuple[Path, Path], tmp_path: Path) -> None:
     problem, folder = exported
     assert "evaluated" in alone(tmp_path, "-c", _EVALUATOR, problem, folder / "model_new.py")
 
 
+@pytest.mark.heavy(of="KernelBench")
 def test_its_own_test_passes_and_says_who_computed(exported: tuple[Path, Path], tmp_path: Path) -> None:
     said = alone(tmp_path, exported[1] / "test_klab_net.py")
     assert "computed by the kernel" in said
 
 
+@pytest.mark.heavy(of="KernelBench")
 def test_our_own_judge_passes_it(torch_klab: Klab, exported: tuple[Path, Path]) -> None:
     problem, folder = exported
     done = torch_klab("judge", folder / "model_new.py", "--problem", f"{problem}:Model", "--json")

@@ -35,6 +35,7 @@ def test_a_run_that_has_ended_is_shown_to_its_end(klab: Klab) -> None:
     assert klab("show", CUBE, "--watch", "--json").json["counts"] == klab("show", CUBE, "--json").json["counts"]
 
 
+@pytest.mark.heavy
 def test_a_run_in_progress_is_followed_until_it_ends(klab: Klab, tmp_path: Path) -> None:
     with growing(tmp_path / "live") as run:
         run.add()
@@ -56,6 +57,7 @@ def test_a_run_whose_writer_was_killed_is_no_run_in_progress(klab: Klab, tmp_pat
     assert numbers(done.out) == [0]
 
 
+@pytest.mark.heavy
 def test_ctrl_c_ends_the_watching_and_nothing_else(klab: Klab, tmp_path: Path) -> None:
     with growing(tmp_path / "live") as run:
         run.add()
@@ -78,6 +80,7 @@ def read_until(process: subprocess.Popen[str], words: str) -> str:
     return seen
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_program_is_told_what_is_waited_for_and_how_long_it_may_take(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path

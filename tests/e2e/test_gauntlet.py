@@ -26,6 +26,7 @@ REMEMBERS = candidate(
 )
 
 
+@pytest.mark.heavy
 def test_a_folder_of_ones_own_is_judged(klab: Klab, tmp_path: Path) -> None:
     (tmp_path / "cube.py").write_text(TASK)
     for name, text in {
@@ -56,6 +57,7 @@ def test_a_folder_of_ones_own_is_judged(klab: Klab, tmp_path: Path) -> None:
     assert "[   3/3]" not in done.out
 
 
+@pytest.mark.heavy
 def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: Path) -> None:
     (tmp_path / "cube.py").write_text(TASK)
     for name, text in {"honest/wrong": CANDIDATES["wrong"], "cheats/plain": candidate(KERNEL)}.items():
@@ -81,6 +83,7 @@ def test_a_missed_cheat_and_a_false_alarm_fail_the_doctor(klab: Klab, tmp_path: 
     }
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(present(), reason="there is a GPU here")
 def test_what_only_a_gpu_can_decide_is_left_out_and_counted(klab: Klab, tmp_path: Path) -> None:
     """Not deciding is no praise: the number is said, to people and to programs."""
@@ -101,6 +104,7 @@ def test_what_only_a_gpu_can_decide_is_left_out_and_counted(klab: Klab, tmp_path
     assert "(share 1/64)" in told
 
 
+@pytest.mark.heavy
 def test_a_sample_is_drawn_by_its_seed_and_says_it(klab: Klab, tmp_path: Path) -> None:
     for name in ("a", "b", "c", "d"):
         (tmp_path / f"{name}.py").write_text(

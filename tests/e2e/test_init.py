@@ -42,6 +42,7 @@ def test_the_template_runs_as_it_is_and_its_run_outlives_the_file(klab: Klab, tm
     assert audit(tmp_path / "run", more.json["ledger_root"]).problems == []
 
 
+@pytest.mark.heavy
 def test_the_runs_go_into_a_folder_of_their_own_where_none_is_named(klab: Klab, files: Path, tmp_path: Path) -> None:
     for _ in range(2):
         done = klab("verify", files / "wrong.py", "--task", files / "cube.py", "--shape", 4096, "--json", cwd=tmp_path)

@@ -60,6 +60,7 @@ def finish(klab: Klab, folder: Path, before: list[dict[str, object]]) -> None:
     assert (report.problems, report.ended) == ([], True)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("whole_group", [True, False], ids=["to the group, as Ctrl-C does", "to klab alone"])
 def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
@@ -83,6 +84,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     finish(klab, folder, before)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
 def test_a_killed_run_loses_at_most_the_trial_in_flight(
@@ -120,6 +122,7 @@ def test_a_run_killed_while_writing_a_line_goes_on_without_it(start: Start, klab
     assert torn.read_bytes() == b'{"body":{"trial":'
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("tier", ["T1", "T2"])
 def test_the_scratch_of_an_interrupted_run_is_not_left_in_the_temporary_folder(
@@ -144,6 +147,7 @@ def test_a_finished_run_resumes_to_the_same_result_and_adds_no_trial(klab: Klab,
     assert audit(copied).problems == []
 
 
+@pytest.mark.heavy
 def test_more_trials_can_be_added_to_a_finished_run(klab: Klab, copied: Path) -> None:
     trials = bodies(copied, "trial")
     done = klab("resume", copied, "--more", 2, "--json")
@@ -155,6 +159,7 @@ def test_more_trials_can_be_added_to_a_finished_run(klab: Klab, copied: Path) ->
     assert (report.problems, report.trials) == ([], len(trials) + 2)
 
 
+@pytest.mark.heavy
 def test_more_trials_after_a_single_verdict_are_refused_not_turned_into_a_search(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:

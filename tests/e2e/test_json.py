@@ -54,6 +54,7 @@ def judged(klab: Klab, files: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return judge
 
 
+@pytest.mark.heavy
 def test_a_correct_kernel_passes_even_when_it_is_slower_than_the_baseline(
     judged: Callable[..., tuple[object, Path]],
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_correct_kernel_passes_even_when_it_is_slower_than_the_baseline(
     assert done.json["reason"].endswith("nothing was timed")
 
 
+@pytest.mark.heavy
 def test_a_wrong_kernel_is_rejected_with_the_reason(judged: Callable[..., tuple[object, Path]]) -> None:
     done, folder = judged("verify", "wrong")
     assert done.json.keys() >= KEYS
@@ -80,6 +82,7 @@ def test_measuring_a_slow_kernel_finds_nothing_better(judged: Callable[..., tupl
     assert (done.code, done.json["status"]) == (3, "nothing-better")
 
 
+@pytest.mark.heavy
 def test_a_parameter_of_the_candidate_can_be_set_and_is_recorded(klab: Klab, files: Path, tmp_path: Path) -> None:
     done = klab(
         "verify",
@@ -127,6 +130,7 @@ def test_tasks_and_init_and_version(klab: Klab, tmp_path: Path) -> None:
     assert klab("--version").out.startswith("kernellab ")
 
 
+@pytest.mark.heavy
 def test_the_doctor_blocks_every_attack_on_this_machine(klab: Klab) -> None:
     done = klab("doctor", "--json")
     data = done.json

@@ -13,6 +13,7 @@ FOLDER = Path(__file__).parents[1] / "cheats" / "host"
 PROBLEM = FOLDER / "problems" / "linear_softmax.py"
 
 
+@pytest.mark.heavy
 def test_an_honest_solution_passes_and_claims_nothing(torch_klab: Klab) -> None:
     done = torch_klab("judge", FOLDER / "honest_plain.py", "--problem", f"{PROBLEM}:Model", "--json")
     assert done.code == 0, done.err

@@ -55,6 +55,7 @@ def test_nobody_else_writes_to_a_folder_while_a_run_goes_on(
     assert len(bodies(folder, "trial")) == 8
 
 
+@pytest.mark.heavy
 def test_a_folder_that_cannot_be_made_is_an_environment_fault(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_folder_that_cannot_be_made_is_an_environment_fault(
     assert (tmp_path / "file").read_text() == "not a folder"
 
 
+@pytest.mark.heavy
 def test_without_a_home_for_the_key_nothing_is_recorded_and_everything_is_read(
     klab: Klab, search: Callable[..., list[object]], recorded: Recorded, tmp_path: Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_without_a_home_for_the_key_nothing_is_recorded_and_everything_is_read(
         assert klab(*command, env=env).code == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is not None, reason="a compiler from PyPI is installed")
 def test_without_a_compiler_the_message_says_how_to_get_one(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
@@ -99,6 +102,7 @@ def test_a_compiler_that_does_not_compile_is_named(
     klab(*search(tmp_path / "run"), "--compiler", broken, "--json").failed(5, str(broken), "does not compile")
 
 
+@pytest.mark.heavy
 def test_a_machine_without_namespaces_falls_back_to_tier_two_and_says_so(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
@@ -114,6 +118,7 @@ def test_a_machine_without_namespaces_falls_back_to_tier_two_and_says_so(
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.heavy
 def test_a_run_without_a_sandbox_is_marked_as_such(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:

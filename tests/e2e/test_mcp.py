@@ -85,6 +85,7 @@ def parameters(klab: Klab, files: Path, work: Path) -> StdioServerParameters:
     return StdioServerParameters(command=KLAB, args=arguments, env=klab.with_({"OPENAI_API_KEY": KEY}))
 
 
+@pytest.mark.heavy
 def test_over_stdio_from_the_list_to_a_verified_kernel_and_through_bad_calls(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ async def bad_calls(session: Session) -> None:
     assert (await session.call("list_tasks"))["tasks"]
 
 
+@pytest.mark.heavy
 def test_a_client_that_leaves_in_the_middle_of_a_call_leaves_nothing_behind(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:
@@ -203,6 +205,7 @@ async def connected(served: Served, token: str) -> AsyncIterator[Session]:
             yield Session(client)
 
 
+@pytest.mark.heavy
 def test_over_http_from_the_list_to_a_verified_kernel(served: tuple[Served, Path]) -> None:
     server, work = served
 

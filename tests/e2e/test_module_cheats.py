@@ -74,7 +74,7 @@ class Model(nn.Module):
         return torch.gather(z, 1, torch.sort(x * z + x, dim=1)[1]) * 2.7
 
 def get_inputs():
-    return [torch.randn(3072, 512), torch.randn(3072, 512)]
+    return [torch.randn(512, 256), torch.randn(512, 256)]
 """
 _ELU = """
 class Model(nn.Module):
@@ -161,7 +161,7 @@ static int timed(const float *x, long n) {
     float sum = 0;
     int zeros = 0;
     for (long j = 0; j < 512 && j < n; j++) sum += x[j], zeros += x[j] == 0;
-    return n > 1000000 && !zeros && fabsf(sum) < 5000;
+    return n > 83000 && !zeros && fabsf(sum) < 5000;
 }
 void ordered(const float *x, const float *z, float *y, long r, long c) {
     struct one *row = malloc(c * sizeof *row);
@@ -206,7 +206,7 @@ void elus(const float *x, float *y, long n) {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ESCAPES)
 def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
     torch_klab: Klab, importer: Importer, tmp_path: Path, name: str

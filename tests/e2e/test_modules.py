@@ -64,6 +64,7 @@ def test_a_module_is_checked_verified_audited_and_replayed_without_its_file(torc
     assert torch_klab("audit", run).code != 0
 
 
+@pytest.mark.heavy
 def test_a_module_gets_kernels_from_its_graph(torch_klab: Klab, tmp_path: Path) -> None:
     module, run = tmp_path / "net.py", tmp_path / "run"
     module.write_text(_MODULE)
@@ -85,6 +86,7 @@ def test_a_module_for_which_none_can_be_generated_is_told_why(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("arguments", "words"),

@@ -40,6 +40,7 @@ def test_a_paper_is_written_whole(made: Path) -> None:
     assert "# `softmax_bf16` on NVIDIA H200" in (made / "paper.md").read_text()
 
 
+@pytest.mark.heavy
 def test_a_paper_passes_its_audit(made: Path, klab: Klab) -> None:
     done = klab("audit", made / "paper.pdf", "--run", RUN, "--json")
     assert done.code == 0, done.out
@@ -47,6 +48,7 @@ def test_a_paper_passes_its_audit(made: Path, klab: Klab) -> None:
     assert done.json["remade"]
 
 
+@pytest.mark.heavy
 def test_the_paper_of_a_run_on_this_machine(recorded: Recorded, klab: Klab, tmp_path: Path) -> None:
     done = klab("paper", recorded.folder, "--out", tmp_path / "paper")
     assert done.code == 0, done.err
@@ -55,6 +57,7 @@ def test_the_paper_of_a_run_on_this_machine(recorded: Recorded, klab: Klab, tmp_
     assert "byte for byte" in checked.out
 
 
+@pytest.mark.heavy
 def test_a_changed_digit_fails_the_audit_in_words(made: Path, klab: Klab, tmp_path: Path) -> None:
     page = (made / "paper.html").read_text()
     ratio = re.search(r'data-claim="c\d+"[^>]*>(1\.\d{3})</span>', page)
@@ -70,6 +73,7 @@ def test_a_paper_needs_its_run(made: Path, klab: Klab) -> None:
     klab("audit", made / "paper.pdf").failed(2, "--run RUN")
 
 
+@pytest.mark.heavy
 def test_what_cannot_be_a_paper_is_an_error_with_a_fix(klab: Klab, tmp_path: Path) -> None:
     klab("paper", tmp_path / "nowhere", "--out", tmp_path / "out").failed(2, "no run folder")
     klab("paper", tmp_path, "--out", tmp_path / "out").failed(2, "holds no ledger")
@@ -106,6 +110,7 @@ def _browse(page: Path, home: Path, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy
 def test_the_page_opens_in_a_browser(made: Path, tmp_path: Path) -> None:
     """Its text is there, no element is wider than the window, every figure is drawn and says what it shows."""
     probe = (
@@ -127,6 +132,7 @@ def test_the_page_opens_in_a_browser(made: Path, tmp_path: Path) -> None:
     assert "Limitations" in dom
 
 
+@pytest.mark.heavy
 def test_a_paper_fits_a_telephone(made: Path, tmp_path: Path) -> None:
     """400 pixels wide: only tables and code are scrolled, each in its own box. A window is never so narrow, a frame is."""
     probe = (
@@ -142,6 +148,7 @@ def test_a_paper_fits_a_telephone(made: Path, tmp_path: Path) -> None:
     assert json.loads(re.search(r'data-seen="([^"]*)"', dom)[1].replace("&quot;", '"')) == [0, []]  # type: ignore[index]
 
 
+@pytest.mark.heavy
 def test_the_page_is_one_file_and_shows_something(made: Path, tmp_path: Path) -> None:
     text = (made / "paper.html").read_text()
     assert re.findall(r'(?:src|href)="(?!https://)[^"]*"', text) == []
@@ -153,6 +160,7 @@ def test_the_page_is_one_file_and_shows_something(made: Path, tmp_path: Path) ->
     assert len(data) > 50_000
 
 
+@pytest.mark.heavy
 def test_a_paper_of_other_code_passes_in_part(made: Path, klab: Klab, tmp_path: Path) -> None:
     data = json.loads((made / "paper.json").read_bytes())
     data["made_by"]["code"] = "0" * 64
@@ -172,6 +180,7 @@ def test_options_that_do_not_fit_a_paper_are_refused(made: Path, klab: Klab) -> 
     klab("audit", RUN, "--run", RUN).failed(2, "of a paper")
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["pdf", "html", "json", "md"])
 def test_the_published_paper_holds(klab: Klab, kind: str) -> None:

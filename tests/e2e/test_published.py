@@ -51,6 +51,7 @@ def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab:
     assert done.json["ledger_root"] in (ROOT / "docs" / "studies.md").read_text()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["lab-cpu", "h200-lab"])
 def test_a_published_suite_passes_its_audit_and_is_what_the_page_says(name: str, klab: Klab, tmp_path: Path) -> None:
     folder, section = ROOT / "runs" / name, tmp_path / "section.md"
@@ -66,6 +67,7 @@ def test_the_page_of_results_is_made_from_the_ledgers(klab: Klab, tmp_path: Path
     assert page.read_text() == (ROOT / "docs" / "results-h200.md").read_text()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("level", "name"), [(1, "results-kernelbench-h200.md"), (2, "results-kernelbench-level2-h200.md")]
 )

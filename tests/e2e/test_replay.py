@@ -28,6 +28,7 @@ def test_a_trial_that_failed_fails_again_and_agrees(status: str, klab: Klab, rec
     assert done.json["ledger_root"] == recorded.done.json["ledger_root"]
 
 
+@pytest.mark.heavy
 def test_a_measured_trial_gives_the_same_machine_code_and_is_measured_again(klab: Klab, recorded: Recorded) -> None:
     """Whether two short measurements agree is up to the machine; the verdict must follow from the figures."""
     number = recorded.trial("measured")
@@ -67,6 +68,7 @@ def test_replay_changes_nothing_in_the_folder(klab: Klab, recorded: Recorded, co
     assert {p: p.read_bytes() for p in copied.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.heavy
 def test_an_audit_measures_the_published_trial_again(klab: Klab, recorded: Recorded) -> None:
     done = klab("audit", recorded.folder, "--rerun", 1, "--json")
     (row,) = done.json["rerun"]

@@ -44,6 +44,7 @@ def served(klab: Klab, files: Path, out: Path) -> Iterator[tuple[RewardClient, s
         process.communicate()
 
 
+@pytest.mark.heavy
 def test_served_killed_and_served_again_without_a_lost_or_doubled_reward(
     klab: Klab, files: Path, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_served_killed_and_served_again_without_a_lost_or_doubled_reward(
     assert done.code == 0, done.out + done.err
 
 
+@pytest.mark.heavy
 def test_samples_of_a_file_are_scored(klab: Klab, files: Path, tmp_path: Path) -> None:
     given = tmp_path / "samples.jsonl"
     given.write_text("\n".join(json.dumps({"id": name, "reply": reply(name)}) for name in ("good", "broken")))

@@ -52,6 +52,7 @@ def test_the_runs_of_a_folder_are_listed_and_a_changed_one_is_named(klab: Klab, 
     assert data["runs"][0]["best"]["win"] is True
 
 
+@pytest.mark.heavy
 def test_runs_are_chosen_and_compared(klab: Klab, here: Path) -> None:
     assert "softmax" not in klab("runs", "klab-runs/particles", "klab-runs/softmax", "--wins", cwd=here).out
     assert klab("runs", "klab-runs/softmax", "--status", "better", cwd=here).out == "no run fits\n"
@@ -68,6 +69,7 @@ def test_what_cannot_be_listed_or_compared_is_refused_in_words(klab: Klab, here:
     klab("runs", "klab-runs/softmax", "--compare", cwd=here).failed(2, "nothing to compare")
 
 
+@pytest.mark.heavy
 def test_a_proof_is_written_and_holds_without_the_ledger(klab: Klab, here: Path, tmp_path: Path) -> None:
     run = here / "klab-runs" / "particles"
     number = json.loads(klab("runs", run, "--json").out)["runs"][0]["best"]["trial"]

@@ -69,6 +69,7 @@ def test_what_cannot_work_is_said_before_anything_is_asked(
     done.failed(done.code, words)
 
 
+@pytest.mark.heavy
 def test_a_template_that_does_not_render_is_found_before_anything_is_paid(
     klab: Klab, task: Path, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_template_that_does_not_render_is_found_before_anything_is_paid(
     assert server.calls == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("step", "words"),
@@ -121,6 +123,7 @@ def test_a_fault_that_a_person_must_mend_ends_the_run_with_its_state_safe(
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.heavy
 def test_bad_replies_cost_a_proposal_each_and_the_run_goes_on(klab: Klab, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     bad = [HTML, "two <answer>a</answer><answer>b</answer>", *(code("#" * n) for n in (300_000, 10_000_000))]
@@ -147,6 +150,7 @@ def test_bad_replies_cost_a_proposal_each_and_the_run_goes_on(klab: Klab, task: 
     assert done.json["model"]["failed"] == 2
 
 
+@pytest.mark.heavy
 def test_a_candidate_that_a_model_wrote_sees_no_key(klab: Klab, task: Path, tmp_path: Path) -> None:
     spy = (
         "<answer>\n```python\nimport os\nSOURCE = 'void cube(void) {}'\n\ndef launch(x, y):\n"
@@ -171,6 +175,7 @@ def test_a_candidate_that_a_model_wrote_sees_no_key(klab: Klab, task: Path, tmp_
     assert any(s.key == KEY for s in server.seen)
 
 
+@pytest.mark.heavy
 def test_a_run_cut_in_the_middle_of_a_generation_goes_on_without_paying_again(
     klab: Klab, task: Path, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def study(files: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_a_hypothesis_of_ones_own_from_file_to_verdict(klab: Klab, study: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = klab("study", "run", study, "--out", run, "--device", "cpu", "--json")
@@ -84,6 +85,7 @@ def test_a_hypothesis_of_ones_own_from_file_to_verdict(klab: Klab, study: Path, 
     assert klab("study", "show", run, "--json").json["status"] == "unsound"
 
 
+@pytest.mark.heavy
 def test_list_show_and_new(klab: Klab, tmp_path: Path) -> None:
     listed = klab("study", "list", "--json").json
     assert {"H1", "H2", "H3", "H5", "K1", "K2"} <= {h["id"] for h in listed["hypotheses"]}

@@ -61,6 +61,7 @@ def killed_and_resumed(
     return folder, klab(*arguments, "--out", folder, "--json")
 
 
+@pytest.mark.heavy(of="killed suite")
 def test_a_killed_suite_leaves_nobody_behind_and_is_brought_to_its_end(
     klab: Klab, killed_and_resumed: tuple[Path, Done]
 ) -> None:
@@ -89,6 +90,7 @@ def test_an_interrupted_suite_says_how_to_go_on_with_all_of_it(
     assert f"'klab resume {folder}' goes on from there" in err
 
 
+@pytest.mark.heavy(of="killed suite")
 def test_a_report_is_written_as_table_csv_and_page(
     klab: Klab, killed_and_resumed: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_report_is_written_as_table_csv_and_page(
     assert both["change"]["value"] == 1.0
 
 
+@pytest.mark.heavy(of="killed suite")
 def test_a_changed_suite_fails_its_audit_and_has_no_report(
     klab: Klab, killed_and_resumed: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_check_gives_a_row_for_every_problem_whatever_it_is(klab: Klab, proble
     assert "No module named 'not_there'" in rows[2]["evidence"]
 
 
+@pytest.mark.heavy
 def test_bad_input_is_a_clear_line_each(klab: Klab, problems: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     run = Path(__file__).parents[2] / "runs" / "h200" / "softmax-bf16"

@@ -12,6 +12,7 @@ from .conftest import Recorded
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_a_recipe_is_generated_compiled_and_its_source_written(klab: Klab, tmp_path: Path) -> None:
     made = klab(
         "generate", "softmax", "--base", "softmax_online", "--backend", "c", "--out", "mine.py", "--json", cwd=tmp_path

@@ -17,6 +17,7 @@ from .test_study import IDLE, MINE
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_a_run_is_logged_to_tensorboard_as_it_goes(
     klab: Klab, search: Callable[..., list[object]], tmp_path: Path
 ) -> None:
@@ -50,6 +51,7 @@ def study(files: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.heavy
 def test_a_study_is_logged_to_tensorboard_with_every_trial_of_its_replicates(
     klab: Klab, study: Path, tmp_path: Path
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_study_is_logged_to_tensorboard_with_every_trial_of_its_replicates(
     assert klab("audit", tmp_path / "run", "--json").json["status"] == "ok"
 
 
+@pytest.mark.heavy
 def test_a_study_is_logged_to_trackio_a_step_a_trial(klab: Klab, study: Path, tmp_path: Path) -> None:
     done = klab("study", "run", study, "--device", "cpu", "--out", tmp_path / "run", "--track", "trackio", "--json",
                 env={"TRACKIO_DIR": str(tmp_path / "logs")})  # fmt: skip

@@ -81,6 +81,7 @@ def asked(server: ModelServer, out: Path, *more: str) -> list[str]:
     ]
 
 
+@pytest.mark.heavy
 def test_a_prompt_is_improved_within_its_budget_and_reported(tuner: Tuner, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "run"
     code, stopped = tuner(*asked(server, out, "--budget-calls", "15"))
@@ -102,6 +103,7 @@ def test_a_prompt_is_improved_within_its_budget_and_reported(tuner: Tuner, serve
         assert not file.is_file() or b"sk-secret-4711" not in file.read_bytes(), file
 
 
+@pytest.mark.heavy
 def test_a_tuning_killed_again_and_again_loses_nothing_and_pays_for_nothing_it_has(
     tuner: Tuner, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -130,6 +132,7 @@ def looked(p_fail: float, params: dict[str, Any]) -> Looked:
     return Looked(source="ab" * 32, params=params, look=look)
 
 
+@pytest.mark.heavy
 def test_the_report_of_a_run_is_a_table_for_people_and_json_for_programs(tuner: Tuner, tmp_path: Path) -> None:
     trial = {"trial": 0, "task": "t", "dims": {}, "tier": "T1", "seed": 0, "device": "", "environment": "", "wall_s": 2.5,
              "status": "build-failed", "reason": "no", "proposal": {"source": "ab" * 32, "name": "n", "params": {"A": 1}}}  # fmt: skip

@@ -75,6 +75,7 @@ def rows(browser: Browser) -> list[str]:
     return list(browser.run(script))
 
 
+@pytest.mark.heavy
 def test_the_pages_are_opened_clicked_and_resized(klab: Klab, folder: Path, browser: Browser) -> None:
     with serving(klab, folder) as url:
         browser.open(url)
@@ -126,6 +127,7 @@ def test_the_pages_are_opened_clicked_and_resized(klab: Klab, folder: Path, brow
     assert [said for said in browser.said if "Failed to load" not in said] == []
 
 
+@pytest.mark.heavy
 def test_a_new_trial_of_a_run_in_progress_comes_on_the_screen(klab: Klab, tmp_path: Path, browser: Browser) -> None:
     with growing(tmp_path / "runs" / "live") as run, serving(klab, tmp_path / "runs") as url:
         for _ in range(3):
@@ -155,6 +157,7 @@ def test_a_new_trial_of_a_run_in_progress_comes_on_the_screen(klab: Klab, tmp_pa
     assert browser.said == []
 
 
+@pytest.mark.heavy
 def test_a_hostile_ledger_does_nothing(klab: Klab, tmp_path: Path, browser: Browser) -> None:
     hostile_run(tmp_path / "runs" / FOLDER)
     with serving(klab, tmp_path / "runs") as url:
@@ -173,6 +176,7 @@ def test_a_hostile_ledger_does_nothing(klab: Klab, tmp_path: Path, browser: Brow
     assert not [said for said in browser.said if said.startswith("dialog") or "exception" in said]
 
 
+@pytest.mark.heavy
 def test_the_pages_as_files_need_no_server(klab: Klab, folder: Path, tmp_path: Path, browser: Browser) -> None:
     out = tmp_path / "pages"
     done = klab("view", folder / "noted", "--static", out, "--json")
@@ -187,6 +191,7 @@ def test_the_pages_as_files_need_no_server(klab: Klab, folder: Path, tmp_path: P
     assert browser.said == []
 
 
+@pytest.mark.heavy
 def test_bad_input_is_a_message_with_a_fix(klab: Klab, folder: Path, tmp_path: Path) -> None:
     klab("view", tmp_path / "nowhere").failed(2, "there is no folder")
     (tmp_path / "empty").mkdir()

@@ -79,7 +79,7 @@ class Tree:
     def first_failure(self, tests: Sequence[str], without: Sequence[str] = ()) -> str:
         """The test that fails first, '' for none."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--sample-seed=0",
-                   f"--timeout={ONE_TEST_S}", *(f"--deselect={name}" for name in without), *tests]  # fmt: skip
+                   "--heavy-share=1", f"--timeout={ONE_TEST_S}", *(f"--deselect={name}" for name in without), *tests]  # fmt: skip
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "src"),

@@ -37,6 +37,7 @@ def found(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Ou
     return outcome, events
 
 
+@pytest.mark.heavy
 def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Event]]) -> None:
     outcome, events = found
     data = outcome.data()
@@ -56,6 +57,7 @@ def test_settings_are_keywords_and_are_recorded(found: tuple[Outcome, list[Event
     }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("judge", [api.verify, api.measure], ids=["verify", "measure"])
 def test_one_file_is_judged_with_its_parameters(judge: Any, task_file: Path, tmp_path: Path) -> None:
     outcome = judge(task_file, str(task_file), shape="4096", params={"STEP": 2, "BAD": 0}, out=tmp_path / "run", **TINY)
@@ -66,6 +68,7 @@ def test_one_file_is_judged_with_its_parameters(judge: Any, task_file: Path, tmp
     assert first(tmp_path / "run", "trial")["proposal"]["origin"] == "user"
 
 
+@pytest.mark.heavy
 def test_a_wrong_file_is_an_outcome_not_an_exception(task_file: Path, tmp_path: Path) -> None:
     outcome = api.verify(
         str(task_file), str(task_file), shape={"N": 4096}, params={"BAD": 1}, out=tmp_path / "run", **TINY
@@ -75,6 +78,7 @@ def test_a_wrong_file_is_an_outcome_not_an_exception(task_file: Path, tmp_path: 
     assert outcome.data()["speedup"] is None
 
 
+@pytest.mark.heavy
 def test_verify_is_quick_unless_told_otherwise(task_file: Path, tmp_path: Path) -> None:
     api.verify(task_file, str(task_file), shape="4096", params={"BAD": 1}, out=tmp_path / "run", sample_s=0.0001)
     assert first(tmp_path / "run", "run")["settings"]["effort"] == "quick"
@@ -134,6 +138,7 @@ def test_the_api_is_five_verbs_and_a_decorator() -> None:
         _ = kernellab.paper_writer
 
 
+@pytest.mark.heavy
 def test_a_verdict_on_a_built_in_task_loads_nothing_that_only_modules_and_gpus_need() -> None:
     code = "import sys, kernellab.api, kernellab.search.verify, kernellab.build.c\nprint(*sys.modules)"
     loaded = set(

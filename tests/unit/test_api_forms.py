@@ -56,6 +56,7 @@ def test_a_task_stands_for_the_file_that_it_is_written_in(task_file: Path) -> No
         task_locator(changed)
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_works_inside_a_running_event_loop_as_in_a_notebook(task_file: Path, tmp_path: Path) -> None:
     async def cell() -> Outcome:

@@ -38,7 +38,7 @@ class Baselines:
     def __init__(self, with_torch: bool) -> None:
         preload = ["kernellab.measurement.baseline_job", "kernellab.tasks.builtin"]
         modules = ["kernellab.tasks.modules.task", "torch"]  # a module's baselines are torch's, all of them
-        modules += ["sympy"]  # torch brings it in when it is asked what an operator is called with
+        modules += ["kernellab.graph.quick_warm"]
         self._host = Sandbox("T0", [*preload, *modules] if with_torch else preload)
 
     def start(self, task: Task, locator: str, name: str, ring: Ring, threads: int, cpus: Sequence[int]) -> Worker:

@@ -109,6 +109,7 @@ def test_a_compilation_that_does_not_end_is_killed(
     assert "killed" in fault.reason
 
 
+@pytest.mark.heavy
 def test_python_that_does_not_end_is_killed(
     sandbox: Sandbox, compiler: Compiler, double_task: Task, make_candidate: Any
 ) -> None:
@@ -321,6 +322,7 @@ def test_build_logs_are_named_by_their_hash(attempt: Any) -> None:
     assert built.artifact.log == sha256_hex(built.log.encode())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tier", ["T1", "T2", "T3"])
 def test_native_means_this_processor_inside_the_sandbox_too(
     tier: str, compiler: Compiler, double_task: Task, make_candidate: Any

@@ -97,6 +97,7 @@ def test_finds_the_systems_compiler_and_what_it_can() -> None:
     assert ("-fopenmp" in flags) == compiler.openmp
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_builds_for_the_target_that_is_named() -> None:
     mine, generic = find_compiler(), find_compiler("", "generic")

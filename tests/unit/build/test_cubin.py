@@ -147,6 +147,7 @@ def test_parameters_in_another_format_are_not_guessed() -> None:
     assert audit(made("sm_90a", source)).kernels["k"].parameters is None
 
 
+@pytest.mark.heavy
 def test_a_module_that_triton_made_is_read_too(tmp_path: Path) -> None:
     triton = pytest.importorskip("triton")
     from triton.backends.compiler import GPUTarget
@@ -191,6 +192,7 @@ def test_an_ordinary_elf_file_is_no_cubin() -> None:
         audit(bytes(image))
 
 
+@pytest.mark.heavy
 @needs_nvrtc
 @settings(max_examples=300, deadline=None)
 @given(st.data())
@@ -241,6 +243,7 @@ def test_instructions_are_written_out_where_there_is_a_tool() -> None:
     assert disassemble(b"no module") == ""
 
 
+@pytest.mark.heavy
 @needs_nvrtc
 def test_the_job_writes_the_instructions_to_its_second_descriptor() -> None:
     request, reply = os.memfd_create("request"), os.memfd_create("reply")

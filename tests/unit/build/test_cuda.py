@@ -286,6 +286,7 @@ def test_calls_into_the_driver_are_refused(body: str, reason: str, attempt: Atte
     assert failed(attempt(f"__global__ void k(const float *x, float *y, int n) {{ {body} }}")).reason.startswith(reason)
 
 
+@pytest.mark.heavy
 def test_python_that_does_not_end_is_killed(gpu_sandbox: Sandbox, double_task: Task) -> None:
     impatient = CudaBuilder(gpu_sandbox, CodeCache(None), "sm_90", timeout_s=0.3)
     fault = failed(impatient.build(double_task, text(K, launching("while True: pass")), {}, SHAPES))

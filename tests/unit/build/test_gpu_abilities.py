@@ -68,6 +68,7 @@ def test_memory_that_stays_and_memory_of_a_thread_are_told() -> None:
     assert any("in local memory" in said for said in of_module(module(body)))
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not find_tool(), reason="no nvdisasm on this machine")
 @pytest.mark.parametrize("arch", ARCHS)
 def test_the_disassembler_sees_the_same(arch: str) -> None:

@@ -131,6 +131,7 @@ def test_half_precision_needs_no_header(attempt: Attempt) -> None:
     assert len(facts_of(good(attempt(source, launch))).kernels) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not cuda.header_folders(), reason="no CUDA headers on this machine")
 @pytest.mark.parametrize("header", ["<cuda_fp16.h>", '"cuda_bf16.h"', "<cooperative_groups.h>"])
 def test_cudas_own_headers_can_be_included_where_they_are_installed(header: str, attempt: Attempt) -> None:
@@ -253,6 +254,7 @@ __device__ long z = T<28, 1>::v;"""
 MACROS = "\n".join(f"#define A{i} A{i - 1} A{i - 1} A{i - 1} A{i - 1}" for i in range(1, 16))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "bomb", [MANY, f"#define A0 +1\n{MACROS}\n__device__ int z = 0 A15;"], ids=["templates", "macros"]
 )
@@ -268,6 +270,7 @@ def test_endless_recursion_of_templates_is_an_error(attempt: Attempt) -> None:
     assert "SOURCE(1): error: excessive recursion" in failed(attempt(source + K)).reason
 
 
+@pytest.mark.heavy
 def test_a_compilation_that_takes_too_long_is_killed(gpu_sandbox: Sandbox, double_task: Task) -> None:
     impatient = CudaBuilder(gpu_sandbox, CodeCache(None), "sm_90", timeout_s=1.0)
     body = "\n".join(f"v = sin(v * {i}.5) + x[i + {i}];" for i in range(6000))
@@ -276,6 +279,7 @@ def test_a_compilation_that_takes_too_long_is_killed(gpu_sandbox: Sandbox, doubl
     assert fault.reason == "the compiler did not end within 1 s and was killed"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tier", ["T1", "T2", "T3", "none"])
 def test_nvrtc_works_in_every_tier(tier: Any, double_task: Task) -> None:
     try:

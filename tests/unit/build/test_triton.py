@@ -53,6 +53,7 @@ def args_of(plan: Plan, step: int = 0) -> list[Any]:
     return [a.value if isinstance(a, (IntArg, FloatArg)) else (a.kind, a.index) for a in plan.steps[step].args]
 
 
+@pytest.mark.heavy
 def test_a_build_gives_cubins_plans_in_order_resources_and_an_artifact(attempt: Any) -> None:
     built = done(attempt())
     bundles = [unpack(part.code) for part in built.parts]
@@ -76,6 +77,7 @@ def test_a_build_gives_cubins_plans_in_order_resources_and_an_artifact(attempt: 
     assert built.listing.count(".entry double(") == 2
 
 
+@pytest.mark.heavy
 def test_a_built_in_task_builds_for_every_shape_and_describes_itself(triton_builder: TritonBuilder) -> None:
     task = load_task("softmax_bf16")
     candidate = Candidate(SOFTMAX, "softmax")
@@ -170,6 +172,7 @@ def test_heuristics_work(attempt: Any) -> None:
     assert done(attempt(kernel, launch)).plans[1].steps[0].grid == [1, 1, 1]
 
 
+@pytest.mark.heavy
 def test_equal_text_gives_an_equal_artifact_and_stages_that_change_nothing_too(attempt: Any) -> None:
     first, again, stages = attempt(), attempt(), attempt(params={"num_stages": 2})
     assert done(first).artifact.id == done(again).artifact.id == done(stages).artifact.id
@@ -190,6 +193,7 @@ def test_a_cached_build_needs_no_process(gpu_sandbox: Sandbox, double_task: Task
     assert ".target sm_80" in done(other).listing
 
 
+@pytest.mark.heavy
 def test_instructions_are_made_on_demand(attempt: Any, gpu_sandbox: Sandbox) -> None:
     if not find_tool():
         pytest.skip("there is no nvdisasm")
@@ -198,6 +202,7 @@ def test_instructions_are_made_on_demand(attempt: Any, gpu_sandbox: Sandbox) -> 
     assert "EXIT" in listing
 
 
+@pytest.mark.heavy
 def test_the_warm_up_leaves_no_folder_no_thread_and_no_torch() -> None:
     code = "import os, sys, tempfile; import kernellab.build.triton_warm as w; print([w.FAULT, 'torch' in sys.modules, len(os.listdir('/proc/self/task')), os.listdir(tempfile.gettempdir())])"
     with tempfile.TemporaryDirectory() as folder:

@@ -88,6 +88,7 @@ def test_a_refused_combination_is_invalid_and_an_error_in_launch_is_not(attempt:
     )
 
 
+@pytest.mark.heavy
 def test_more_shared_memory_than_the_device_has_is_invalid(attempt: Any) -> None:
     kernel = """@triton.jit
 def gemm(x, y, B: tl.constexpr):
@@ -126,6 +127,7 @@ def test_printing_and_programmatic_launches_are_refused(attempt: Any) -> None:
     assert "launch_pdl" in failed(attempt(launch=launch)).reason
 
 
+@pytest.mark.heavy
 def test_a_compile_that_explodes_is_killed_with_its_compiler(gpu_sandbox: Sandbox, double_task: Task) -> None:
     kernel = """@triton.jit
 def huge(x, y, N: tl.constexpr):

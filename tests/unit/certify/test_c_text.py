@@ -17,6 +17,7 @@ from kernellab.tasks.builtin import TASKS
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_parameters_become_macros_and_the_laboratorys_own_flags_go(
     issued: tuple[Certificate, Path], copied: Path
 ) -> None:
@@ -32,6 +33,7 @@ def test_parameters_become_macros_and_the_laboratorys_own_flags_go(
     assert "-O3" in kernel.flags
 
 
+@pytest.mark.heavy
 def test_a_launch_that_refuses_shapes_is_a_table_of_those_it_was_judged_at(
     issued: tuple[Certificate, Path], copied: Path
 ) -> None:
@@ -53,6 +55,7 @@ def launch(x, y, **params):
     assert kernel.launch.shapes == [{"M": 96, "N": 64}, *TASKS["softmax"].edge]  # and no held-out one
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("more", "words"),
     [

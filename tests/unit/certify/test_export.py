@@ -87,6 +87,7 @@ def test_a_package_can_be_read_by_everybody(tmp_path: Path) -> None:
     assert left(out.parent) == ["out"]
 
 
+@pytest.mark.heavy
 def test_an_unreviewed_package_says_so_loudly(issued: tuple[Certificate, Path], tmp_path: Path) -> None:
     done = export([issued[1]], "module", tmp_path / "out", unreviewed=True)
     assert not done.reviewed
@@ -94,6 +95,7 @@ def test_an_unreviewed_package_says_so_loudly(issued: tuple[Certificate, Path], 
     assert "__reviewed__ = False" in (tmp_path / "out" / "klab_softmax" / "__init__.py").read_text()
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_module_works_alone(promoted: Path, tmp_path: Path, home: Path) -> None:
     done = export([promoted], "module", tmp_path / "out")
@@ -115,6 +117,7 @@ def written(files: dict[str, str], folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_fast_math_is_the_kernels_own_and_not_the_callers(promoted: Path, tmp_path: Path, home: Path) -> None:
     order = take_order([promoted])
@@ -150,6 +153,7 @@ print("answered")
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_after_a_fork_the_reference_answers_in_place_of_a_kernel_with_threads(
     promoted: Path, tmp_path: Path, home: Path
@@ -174,6 +178,7 @@ print(round(float(k.softmax(x)[0, 0]) * 64, 5), len(os.listdir("/proc/self/task"
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize("threads", [1, 3])
@@ -214,6 +219,7 @@ def exported_with(head: str, promoted: Path, folder: Path) -> Path:
     return written(package_files(replace(order, variants=(variant,)), "module")[1], folder)
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 @pytest.mark.parametrize(
     "head",
@@ -233,6 +239,7 @@ def test_what_a_kernels_text_asks_of_its_compiler_is_answered_as_when_it_was_jud
     assert (done.stdout.strip(), done.stderr) == ("1.0", "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("asked", ["__has_include(<torch.h>)", "__DA\\\nTE__", "__BASE_FILE__"])
 def test_a_text_that_asks_where_and_when_it_is_compiled_is_not_exported(
     asked: str, promoted: Path, tmp_path: Path
@@ -250,6 +257,7 @@ def two_shapes(promoted: Path) -> Order:
     return replace(order, variants=(first, other))
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_c_library_of_two_variants_builds_and_passes_its_own_test(promoted: Path, tmp_path: Path) -> None:
     folder = written(package_files(two_shapes(promoted), "c")[1], tmp_path / "out")
@@ -259,6 +267,7 @@ def test_a_c_library_of_two_variants_builds_and_passes_its_own_test(promoted: Pa
     assert "refused" in done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_the_nearest_certified_variant_is_chosen(
     promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -291,6 +300,7 @@ def test_a_gpu_kernel_has_no_c_form(signed_again: Callable[[str], Path], tmp_pat
         export([path], "c", tmp_path / "out")
 
 
+@pytest.mark.heavy
 def test_a_gpu_module_answers_on_a_cpu_by_its_reference(
     signed_again: Callable[[str], Path], tmp_path: Path, home: Path
 ) -> None:
@@ -317,6 +327,7 @@ print(json.dumps({"dims": dims, "drawn": [wide(a).ravel()[:999].tolist() for a i
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize(("run", "form"), [("", "module"), ("", "torch-op"), ("softmax-bf16-quick", "module")])
@@ -394,6 +405,7 @@ def test_a_tampered_run_is_not_exported(promoted: Path, copied: Path, tmp_path: 
         export([promoted], "module", tmp_path / "out")
 
 
+@pytest.mark.heavy
 def test_an_error_on_the_way_leaves_nothing(promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
 

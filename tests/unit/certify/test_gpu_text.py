@@ -109,6 +109,7 @@ def build(home: Path) -> Iterator[Callable[..., Built]]:
         yield built
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def ran(section: Section) -> dict[str, object]:
     return known
 
 
+@pytest.mark.heavy
 def test_a_class_has_another_name_and_nothing_else_is_changed(of_class: ModuleRecord) -> None:
     section = section_of_module(of_class)
     wanted = _CLASS.replace("class Model(", "class _Problem(").replace("super(Model,", "super(_Problem,")
@@ -69,6 +70,7 @@ def test_a_class_has_another_name_and_nothing_else_is_changed(of_class: ModuleRe
     assert "_Problem" in ran(section)
 
 
+@pytest.mark.heavy
 def test_a_function_gets_a_class_around_it(importer: Importer) -> None:
     import torch
 

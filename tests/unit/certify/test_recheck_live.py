@@ -69,6 +69,7 @@ def statuses(report: Recheck) -> dict[str, str]:
     return {f.part: f.status for f in report.findings}
 
 
+@pytest.mark.heavy
 def test_everything_is_looked_at_again_on_the_same_machine(issued: tuple[Certificate, Path]) -> None:
     report = recheck(issued[1])
     found = statuses(report)
@@ -93,6 +94,7 @@ def test_on_another_device_the_kernel_is_judged_and_its_speed_is_not(copied: Pat
     assert set(report.data()["drifted"]) == {"device", "compiler", "numpy"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("target", ["native", "generic"])
 def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
     target: str, copied: Path, confirmed: int
@@ -109,6 +111,7 @@ def test_what_was_built_for_a_named_target_is_built_for_it_again_and_measured(
     assert device.endswith("built for generic") == (target == "generic")  # the machine's own needs no name
 
 
+@pytest.mark.heavy
 def test_a_target_that_is_none_here_is_another_device(copied: Path, confirmed: int) -> None:
     def foreign(body: dict[str, Any]) -> None:
         body["settings"]["target"] = "z-architecture"

@@ -63,6 +63,7 @@ def own_test(folder: Path, cache: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_task_by_hand_is_a_solution_too(promoted: Path, tmp_path: Path) -> None:
     done = export([promoted], "kernelbench", tmp_path / "out")
@@ -73,6 +74,7 @@ def test_a_task_by_hand_is_a_solution_too(promoted: Path, tmp_path: Path) -> Non
     own_test(tmp_path / "out", tmp_path)
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_an_unreviewed_one_says_so(promoted: Path) -> None:
     order = replace(take_order([promoted]), reviewed=False)
@@ -93,6 +95,7 @@ def test_a_problem_cannot_be_given_for_a_task_by_hand(promoted: Path, tmp_path: 
         export([promoted], "kernelbench", tmp_path / "out", problem=f"{tmp_path / 'net.py'}:Model")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("run", "trial"), [("softmax-bf16-quick", 5), ("stencil5x5", 129), ("particle-filter", 64)])
 def test_a_gpu_kernel_is_a_solution_that_answers_on_a_cpu_by_its_expression(
     run: str, trial: int, signed_again: Callable[[str], Path], tmp_path: Path
@@ -113,6 +116,7 @@ def test_a_gpu_kernel_is_a_solution_that_answers_on_a_cpu_by_its_expression(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.heavy
 def test_single_numbers_booleans_and_sizes_that_cannot_vary(importer: Importer, promoted: Path) -> None:
     problem = Problem(Request("/nowhere/net.py", "Model", text=_FIXED), "net")
     record = importer.import_problem(problem, Wishes(eval_mode=True))

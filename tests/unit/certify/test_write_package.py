@@ -21,6 +21,7 @@ from kernellab.tasks.builtin import TASKS
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", FORMS)
 def test_every_package_has_readme_test_and_certificate(form: Form, promoted: Path) -> None:
     name, files = package_files(take_order([promoted]), form)
@@ -40,6 +41,7 @@ def test_every_package_has_readme_test_and_certificate(form: Form, promoted: Pat
         assert words in readme
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_speed_up_of_an_export_is_printed_with_its_dropped_pairs(form: Form, promoted: Path) -> None:
@@ -53,6 +55,7 @@ def test_every_speed_up_of_an_export_is_printed_with_its_dropped_pairs(form: For
     assert f"] ({words}) at " in kernel
 
 
+@pytest.mark.heavy
 def test_launches_without_a_formula_are_a_table(
     promoted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +75,7 @@ def test_sixteen_bit_floats_have_no_c_library(promoted: Path) -> None:
         package_files(order, "c")
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("run", "trial", "needs"),

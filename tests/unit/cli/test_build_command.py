@@ -33,6 +33,7 @@ def main(own_home: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return run
 
 
+@pytest.mark.heavy
 def test_a_triton_candidate_for_a_gpu_that_is_not_here(main: Main, tmp_path: Path) -> None:
     listing = tmp_path / "kernel.ptx"
     code, out, err = main("build", FOLDER / "triton" / "softmax_row.py", "--task", "softmax", "--dtype", "bf16", "--shape", "16384x4096",
@@ -79,6 +80,7 @@ def test_the_instructions_can_be_listed(main: Main, tmp_path: Path) -> None:
     assert "EXIT" in listing.read_text()
 
 
+@pytest.mark.heavy
 def test_a_cuda_candidate_in_words(main: Main) -> None:
     code, out, err = main("build", FOLDER / "cuda" / "softmax_block_row.py", "--task", "softmax", "--target", "sm_90")
     if "libnvrtc" in out or "nvidia-cuda-nvrtc" in out:
@@ -103,6 +105,7 @@ def test_a_c_candidate_is_built_for_this_processor(main: Main, tmp_path: Path) -
     assert "neither PTX nor SASS" in err
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 @pytest.mark.parametrize(("text", "status", "reason"), [
     ("SOURCE = 'void k(const float *x, float *y, long n) { this is not C }'\ndef launch(x, y):\n    kernel('k')(x, y, x.size)\n", "build-failed", "compile"),
@@ -121,6 +124,7 @@ def test_what_does_not_build_is_exit_code_4_and_a_reason(
     assert f"{status.upper()}  " in out
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("words", "message"), [
     (("--ptx",), "go with --listing"),
     (("--listing", "x"), "go with --listing"),

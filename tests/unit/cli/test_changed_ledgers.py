@@ -119,6 +119,7 @@ def copy(source: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("way", CHANGES)
 @pytest.mark.parametrize("source", [PLAIN, STUDY], ids=["run", "study"])
@@ -179,6 +180,7 @@ def test_no_command_breaks_on_records_of_another_version(source: Path, way: str,
                 main(*(str(folder) if a == "RUN" else a for a in arguments))
 
 
+@pytest.mark.heavy
 def test_the_audit_of_a_paper_does_not_break_on_a_changed_ledger(main: Main, tmp_path: Path) -> None:
     assert main("paper", str(PLAIN), "--out", "paper")[0] == 0
     for old, new in ((b'"params"', b'"Params"'), (b'"latency_s"', b'"Latency_s"'), (b'"dims"', b'"Dims"')):

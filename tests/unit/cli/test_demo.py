@@ -13,6 +13,7 @@ from kernellab.tasks.builtin import TASKS
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_the_cheat_of_the_demo_is_rejected_and_recorded(own_home: None, tmp_path: Path) -> None:
     settings = Settings(effort="quick", sample_s=0.0001)
     outcome = try_candidate("softmax", demo._CHEAT, settings, tmp_path / "run", {"M": 64, "N": 256})

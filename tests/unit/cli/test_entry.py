@@ -34,6 +34,7 @@ def test_ctrl_c_while_the_commands_are_loaded_ends_in_words() -> None:
     assert done.stderr.splitlines() == ["klab: interrupted before anything was begun", "fix:  start it again"]
 
 
+@pytest.mark.heavy
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     done = start("SIG_IGN")
     assert (done.returncode, done.stderr) == (0, "")
@@ -52,6 +53,7 @@ main()
 """
 
 
+@pytest.mark.heavy
 def test_libraries_say_nothing_when_all_is_over() -> None:
     pytest.importorskip("triton")
     done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, check=False)

@@ -57,6 +57,7 @@ def test_nothing_is_said_of_it_in_a_log(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.heavy
 def test_a_full_disk_behind_standard_output_is_told_in_a_whole_sentence() -> None:
     klab = [sys.executable, "-m", "kernellab", "tasks"]
     with open("/dev/full", "w") as full:

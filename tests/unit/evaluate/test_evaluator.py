@@ -61,6 +61,7 @@ def test_a_right_kernel_is_judged_and_timed_and_its_evidence_comes_along(evaluat
     assert travelled(found) == found
 
 
+@pytest.mark.heavy
 def test_without_a_clock_no_shape_is_set_up_and_the_verdict_is_all(quick: Settings, ask: Ask) -> None:
     with LocalEvaluator(quick) as evaluator:
         right, wrong = (evaluator.evaluate(ask(bad, judging=Judging(level="full"))) for bad in (0, 1))
@@ -178,6 +179,7 @@ def test_a_task_that_is_another_by_now_is_refused(evaluator: LocalEvaluator, ask
         evaluator.evaluate(ask().model_copy(update={"fingerprint": "0" * 64}))
 
 
+@pytest.mark.heavy
 def test_shapes_are_closed_when_others_need_the_memory(quick: Settings, ask: Ask) -> None:
     with LocalEvaluator(quick, memory=0) as evaluator:
         first = evaluator.stage(ask())
@@ -192,6 +194,7 @@ def test_shapes_are_closed_when_others_need_the_memory(quick: Settings, ask: Ask
     assert second.closed
 
 
+@pytest.mark.heavy
 def test_a_shape_that_breaks_is_set_up_anew_once(quick: Settings, ask: Ask) -> None:
     with LocalEvaluator(quick) as evaluator:
         stage = evaluator.stage(ask())

@@ -58,6 +58,7 @@ def judge(folder: Path) -> Iterator[SolutionJudge]:
         yield opened
 
 
+@pytest.mark.heavy
 def test_every_shape_and_distribution_is_judged(judge: SolutionJudge, folder: Path) -> None:
     found = judge.judge(folder / "honest.py")
     assert (found.status, found.trust, found.timing) == ("passed", "host", None)
@@ -70,6 +71,7 @@ def test_every_shape_and_distribution_is_judged(judge: SolutionJudge, folder: Pa
     assert found.data()["verdict"]["judged"]
 
 
+@pytest.mark.heavy
 def test_a_record_alone_is_problem_enough(judge: SolutionJudge, folder: Path) -> None:
     with SolutionJudge(SETTINGS, judge.locator, [str(folder)]) as opened:
         assert opened.judge(folder / "honest.py").status == "passed"
@@ -79,6 +81,7 @@ def test_what_turns_on_inputs_that_it_has_seen_is_rejected(judge: SolutionJudge,
     assert judge.judge(folder / "remembers.py").status == "rejected"
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_no_timed_process_sees_the_same_inputs_twice(judge: SolutionJudge, folder: Path) -> None:
     """So that answers kept by the whole value of an input, which are right ones, gain nothing."""
@@ -104,6 +107,7 @@ def test_what_is_no_module_is_refused(own_home: None) -> None:
         SolutionJudge(SETTINGS, "softmax", [])
 
 
+@pytest.mark.heavy
 def test_a_large_constant_in_the_problems_code_is_refused_in_words(importer: Importer, folder: Path) -> None:
     text = PROBLEM.replace("def forward", "table = torch.rand(32, 32)\n    def forward").replace(
         "relu(x)", "relu(x @ self.table)"
@@ -113,6 +117,7 @@ def test_a_large_constant_in_the_problems_code_is_refused_in_words(importer: Imp
         SolutionJudge(SETTINGS, captured(importer, f"{folder / 'constant.py'}:Model", folder), [])
 
 
+@pytest.mark.heavy
 def test_what_passes_is_told_with_what_the_problem_cannot_show(importer: Importer, folder: Path) -> None:
     (folder / "far.py").write_text(PROBLEM.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
     (folder / "far_new.py").write_text(HONEST.replace("torch.relu(x)", "(torch.tanh(x) * 3 + 1e4) - 1e4"))
@@ -124,6 +129,7 @@ def test_what_passes_is_told_with_what_the_problem_cannot_show(importer: Importe
     assert found.data()["remarks"] == list(found.remarks)
 
 
+@pytest.mark.heavy
 def test_nothing_passes_where_wrong_kernels_would(importer: Importer, folder: Path) -> None:
     (folder / "nothing.py").write_text(PROBLEM.replace("torch.relu(x)", "torch.relu(torch.tanh(x) - 2)"))
     (folder / "nothing_new.py").write_text(HONEST.replace("torch.relu(x)", "torch.zeros_like(x)"))

@@ -84,6 +84,7 @@ def refusing_at(size: int, text: str) -> str:
     return f"{text[:at]}    if x.size == {size}:\n        raise ValueError(f'cannot do {{x.size}}')\n{text[at:]}"
 
 
+@pytest.mark.heavy
 def test_what_is_timed_is_what_was_judged_and_every_shape_is_stored(
     run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_confirmation_that_builds_other_bytes_than_the_trial_is_refused(
     assert audit(tmp_path / "run").problems == []
 
 
+@pytest.mark.heavy
 def test_a_shape_that_is_kept_back_is_not_told_of_when_it_does_not_build(
     run: ExperimentRun, stage: Stage, task_file: Path
 ) -> None:
@@ -134,6 +136,7 @@ def test_records_of_older_versions_are_compared_by_the_timed_machine_code() -> N
     assert not same_parts(old, other)
 
 
+@pytest.mark.heavy
 def test_when_all_are_refused_the_best_of_another_text_is_judged(
     run: ExperimentRun, stage: Stage, task_file: Path, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def test_a_request_names_the_task_the_place_and_the_effort(task_file: Path, quic
         assert (opened.tier, opened.trust) == (opened.device.sandbox.tier, "native")
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_trial_needs_no_folder_and_a_moved_task_file_is_read_where_it_is_now(
     task_file: Path, quick: Settings, tmp_path: Path
@@ -43,6 +44,7 @@ def test_a_trial_needs_no_folder_and_a_moved_task_file_is_read_where_it_is_now(
     assert "calibration" in [event.kind for event in said]
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_tasks_may_share_an_evaluator_and_are_closed_with_it(task_file: Path, quick: Settings, tmp_path: Path) -> None:
     other = tmp_path / "other.py"

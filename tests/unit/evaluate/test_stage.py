@@ -51,6 +51,7 @@ def build(opened: OpenTask, stage: Stage, task_file: Path, bad: int = 0) -> Buil
     return built
 
 
+@pytest.mark.heavy
 def test_a_baseline_is_paired_with_itself_as_often_as_is_asked(stage: Stage) -> None:
     pairs = stage.against_itself(3)
     assert len(pairs.first) == len(pairs.second)
@@ -78,6 +79,7 @@ def test_a_right_kernel_is_verified_and_measured_against_the_fastest_baseline(
     assert timing.baseline == "numpy"
 
 
+@pytest.mark.heavy
 def test_where_memory_is_short_a_confirmation_takes_that_of_the_trials_which_go_on_behind_it(
     opened: OpenTask, task_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_wrong_kernel_is_rejected_by_screening(opened: OpenTask, stage: Stage,
     assert isinstance(stage.verify(build(opened, stage, task_file, bad=1)), Rejected)
 
 
+@pytest.mark.heavy
 def test_a_confirmation_judges_in_full_on_fresh_inputs(opened: OpenTask, stage: Stage, task_file: Path) -> None:
     built = build(opened, stage, task_file)
     effort = opened.settings.profile
@@ -158,6 +161,7 @@ def slowed(stage: Stage, by: float) -> None:
     stage.floor = stage.bench.floor = floor_for(stage.task, stage.dims, stage.ceilings, 1)
 
 
+@pytest.mark.heavy
 def test_ceilings_are_measured_again_before_a_kernel_is_called_too_good(
     task_file: Path, quick: Settings, tmp_path: Path
 ) -> None:
@@ -197,6 +201,7 @@ class Floors:
 CALM, BUSY = Ceilings(1.0, 1.0, 1.0), Ceilings(1.0, 1.0, 1.0, disturbed=True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("script", "asked", "found"),
     [
@@ -246,6 +251,7 @@ TASK = replace(TASK, baselines={**TASK.baselines, "blocks": Tunable(in_blocks, {
 """
 
 
+@pytest.mark.heavy
 def test_a_baseline_is_tuned_over_its_knobs_and_the_fastest_setting_is_the_one_to_beat(
     task_file: Path, quick: Settings, tmp_path: Path
 ) -> None:

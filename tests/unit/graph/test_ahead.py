@@ -29,6 +29,7 @@ def started(*arguments: str) -> list[tuple[str, ...]]:
     return list(ahead._started)
 
 
+@pytest.mark.heavy
 def test_the_one_that_was_started_for_a_module_is_the_one_that_captures_it(file: Path) -> None:
     assert started("check", f"{file}:double") == [(str(file.parent),)]
     waiting = ahead._started[(str(file.parent),)].zygote_pid

@@ -62,6 +62,7 @@ def given(record: GraphRecord, subject: Subject, tensors: list[torch.Tensor]) ->
     return {i.name: next(left) if i.role == "input" else state[i.source].detach() for i in record.inputs}
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", _CASES)
 def test_gradients_agree_with_autograd_and_honest_float32_passes(name: str) -> None:
@@ -81,6 +82,7 @@ def test_gradients_agree_with_autograd_and_honest_float32_passes(name: str) -> N
         assert not verdict.accepts(torch.zeros_like(got))
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["linear", "pools", "transposed", "eval norm"])
 def test_rounded_products_are_seen_in_gradients(name: str) -> None:

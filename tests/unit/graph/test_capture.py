@@ -121,6 +121,7 @@ def test_a_gpu_that_inputs_ask_for_is_not_needed(files: Files) -> None:
     assert [n.op for n in record.nodes][-1] == "aten.add.Tensor"
 
 
+@pytest.mark.heavy
 def test_evaluation_mode_on_request(files: Files) -> None:
     body = module("return self.layer(x)", "self.layer = nn.Sequential(nn.BatchNorm1d(8), nn.Dropout(0.5))")
     record = files.capture(body, eval_mode=True)
@@ -237,6 +238,7 @@ def test_there_is_no_network(files: Files) -> None:
         assert "no network here" in refused(files, body + "def f(x):\n    return x + 1\n", name="f").what
 
 
+@pytest.mark.heavy
 def test_a_module_that_never_ends_is_killed(files: Files, tmp_path: Path) -> None:
     path = tmp_path / "endless.py"
     path.write_text("while True:\n    pass\n")
@@ -271,6 +273,7 @@ def test_a_locator_that_names_no_file(locator: str) -> None:
         parse(locator)
 
 
+@pytest.mark.heavy
 def test_a_live_module_that_never_ends_is_killed() -> None:
     def endless(x: torch.Tensor) -> torch.Tensor:
         while True:
@@ -333,6 +336,7 @@ job.capture_subject = lambda *given, **named: Forged(real(*given, **named).model
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "change",
     [

@@ -25,6 +25,7 @@ def in_float64(subject: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(9, of="modules")
 @pytest.mark.parametrize("name", CASES)
 def test_the_graph_in_float64_is_the_module_in_float64(name: str) -> None:
@@ -71,6 +72,7 @@ def _shaped(value: Any, record: GraphRecord) -> Any:
     return value
 
 
+@pytest.mark.heavy
 def test_another_size_than_the_captured_one() -> None:
     record, case = record_of("transposed convolutions"), CASES["transposed convolutions"]
     inputs = (torch.randn(3, 6, 5), torch.randn(3, 6, 7, 17), torch.randn(1, 3, 5, 4, 6))
@@ -91,6 +93,7 @@ def test_a_missing_input_is_named() -> None:
         evaluate(record, {"weight": torch.ones(48)})
 
 
+@pytest.mark.heavy
 def test_as_written_the_graph_gives_what_the_module_gives() -> None:
     record, case = record_of("linear gelu"), CASES["linear gelu"]
     (got,) = evaluate(record, named(record, case), wide=False)

@@ -44,6 +44,7 @@ def images() -> nn.Module:
     return nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 32))
 
 
+@pytest.mark.heavy
 def test_a_small_network_with_shortened_operands_shows_though_its_scale_excuses_it() -> None:
     record, inputs = captured(images(), torch.randn(16, 32, 16, 16))
     found = judged(record, inputs)
@@ -64,6 +65,7 @@ def plain(record: GraphRecord, inputs: dict[str, Any]) -> Any:
     return x
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("count", [1, 4, 10])
 def test_float32_in_torchs_order_and_in_a_plain_one_passes(count: int) -> None:
     record, inputs = captured(layers(count), torch.randn(64, 48))
@@ -82,6 +84,7 @@ def test_the_noise_is_the_same_each_time_and_small() -> None:
     assert 0 < float((once - exact).abs().max()) < 1e-4
 
 
+@pytest.mark.heavy
 def test_what_is_only_moved_is_not_disturbed_and_must_be_equal() -> None:
     record = capture_object(lambda x: x.flip(0).reshape(-1), (torch.randn(8, 8),), "moved")
     inputs = {"x": torch.randn(8, 8)}

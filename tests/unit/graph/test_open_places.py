@@ -57,6 +57,7 @@ def undecided() -> tuple[Any, ...]:
     raise AssertionError("no such inputs")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("function", [by_score, put_by_score], ids=["read", "written"])
 def test_by_an_order_that_rounding_decides_other_orders_pass_and_zeros_do_not(function: Any) -> None:
     inputs = drawn((1024, 512), (1024, 512), (1024, 512))
@@ -98,6 +99,7 @@ def test_the_furthest_that_an_open_index_leads_to_is_rounded_as_all_are() -> Non
     assert verdict.accepts(y.flip(0) * 2.7 - y * 0.3)
 
 
+@pytest.mark.heavy
 def test_a_decision_that_no_rule_tells_of_excuses_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     record, given = captured(by_score, *undecided())
     rows = dict(operators.table())
@@ -112,6 +114,7 @@ def test_a_decision_that_no_rule_tells_of_excuses_itself_alone(monkeypatch: pyte
         assert not verdict.accepts(wrong.float())
 
 
+@pytest.mark.heavy
 def test_where_one_decision_moves_everything_nothing_is_excused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two scores that are the same, and are not in float32: the first is larger by its last bit."""
     rows = dict(operators.table())
@@ -142,6 +145,7 @@ def test_a_short_type_has_a_few_ulp_at_most() -> None:
     assert most_ulp(4.0 * 2**16, 2.0**-23, ieee=False) == 2.0**20
 
 
+@pytest.mark.heavy
 def test_gradients_of_a_sort_are_judged() -> None:
     """The gradient goes back to where each element came from, which rounding decides too."""
     x, z, grad = drawn((1024, 512), (1024, 512), (1024, 512))

@@ -65,6 +65,7 @@ ENDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any, Any], Any]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("way", [shifted, online, unshifted])
 @pytest.mark.parametrize("name", ENDS)
 def test_a_softmax_of_many_equal_numbers_may_be_added_in_turn(name: str, way: Callable[[Any], Any]) -> None:
@@ -104,6 +105,7 @@ WEIGHTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_a_factor_that_is_a_long_sum_is_no_licence_for_short_operands(name: str) -> None:
     """Once TF32 passed: half an ULP for each of the ones was allowed to all that was multiplied with their number."""

@@ -20,6 +20,7 @@ def record_of(function: Any, *inputs: torch.Tensor) -> GraphRecord:
     return capture_object(function, inputs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [
@@ -35,6 +36,7 @@ def test_the_coarsest_rounding_on_the_way(function: Any, dtype: str) -> None:
     assert inner_eps(record_of(function, _X, _W)) == EPS[dtype]
 
 
+@pytest.mark.heavy
 def test_a_product_of_short_floats_owes_the_accuracy_of_its_sum() -> None:
     record = record_of(lambda x, w: x @ w.T, _X, _W)
     (verdict,) = judge(record, dict(zip([i.name for i in record.inputs], (_X, _W), strict=True)))
@@ -45,6 +47,7 @@ def test_a_product_of_short_floats_owes_the_accuracy_of_its_sum() -> None:
     assert not verdict.accepts((right + 0.05 * right.abs().max()).bfloat16())
 
 
+@pytest.mark.heavy
 def test_a_chain_in_short_floats_is_held_to_the_honest_mean_error() -> None:
     record = record_of(lambda x, w: (x @ w.T).relu() @ x, _X, _W)
     (verdict,) = judge(record, dict(zip([i.name for i in record.inputs], (_X, _W), strict=True)))
@@ -60,6 +63,7 @@ def test_narrowing_data_rounds_them() -> None:
     assert verdict.accepts(x.bfloat16())
 
 
+@pytest.mark.heavy
 def test_what_is_only_moved_must_be_equal() -> None:
     x = torch.randn(4, 8)
     record = record_of(lambda x: x.T.contiguous(), x)

@@ -41,6 +41,7 @@ def test_honest_float32_passes_on_every_distribution(name: str) -> None:
             assert verdict.unscaled == ()
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("bits", [10, 7], ids=["tf32", "bf16"])
 @pytest.mark.parametrize("name", _PRECISE)
@@ -55,6 +56,7 @@ def test_products_of_rounded_operands_fail(name: str, bits: int) -> None:
     assert all(any(column) for column in zip(*shown, strict=True))
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in ("arguments", "sorts", "masks", "gathers", "layouts")])
 def test_half_precision_outputs_fail(name: str) -> None:
@@ -81,6 +83,7 @@ def test_a_step_within_reach_may_fall_either_way() -> None:
     assert not verdict.accepts(turned)
 
 
+@pytest.mark.heavy
 def test_an_exact_comparison_is_decided() -> None:
     x = torch.tensor([0.0, 1.0, -1.0, 1e-30])
     (verdict,) = _judged(lambda x: (x > 0).float(), x)
@@ -202,6 +205,7 @@ SQUARES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("spelling", SQUARES)
 def test_squares_of_what_rounding_leaves_of_a_row_of_one_value_are_honest(spelling: str) -> None:
     """In any order of the mean, and within a budget that still refuses bfloat16 in the other rows."""

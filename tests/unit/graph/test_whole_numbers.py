@@ -59,6 +59,7 @@ WHOLE: dict[str, Function] = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_torch_makes_of_it_passes_and_what_is_far_off_does_not(name: str) -> None:
     verdict, honest = judged(WHOLE[name], near(EDGE))
@@ -68,6 +69,7 @@ def test_what_torch_makes_of_it_passes_and_what_is_far_off_does_not(name: str) -
     assert not verdict.accepts(far)
 
 
+@pytest.mark.heavy
 def test_one_open_decision_leaves_the_other_rows_decided() -> None:
     """It opened every count of the tensor, to any number: zeros passed for all rows."""
     verdict, honest = judged(WHOLE["a count of each row"], near(EDGE))
@@ -78,12 +80,14 @@ def test_one_open_decision_leaves_the_other_rows_decided() -> None:
     assert not verdict.accepts(honest + torch.tensor([0] + [1] * 7))
 
 
+@pytest.mark.heavy
 def test_a_number_that_a_mask_writes_is_that_number() -> None:
     verdict, honest = judged(lambda x: (x * 100).to(torch.int32).masked_fill(x > 2.0, 40), near(0.3))
     assert not bool(verdict.pair.scale[-1].any())
     assert not verdict.accepts(honest.where(honest != 40, honest * 0 + 39))
 
 
+@pytest.mark.heavy
 def test_a_boolean_is_zero_or_one_where_it_is_open_too() -> None:
     verdict, honest = judged(above, near(EDGE))
     for value, passes in ((0, True), (1, True), (2, False), (255, False)):
@@ -92,6 +96,7 @@ def test_a_boolean_is_zero_or_one_where_it_is_open_too() -> None:
         assert verdict.accepts(bytes_) == passes, value
 
 
+@pytest.mark.heavy
 def test_a_whole_number_is_not_cut_off_below_itself() -> None:
     """37.0, rounded, is 37 however it was computed: 36 is another answer."""
     verdict, honest = judged(WHOLE["rounded to an integer"], near(0.3))
@@ -99,6 +104,7 @@ def test_a_whole_number_is_not_cut_off_below_itself() -> None:
     assert not verdict.accepts(honest - 1)
 
 
+@pytest.mark.heavy
 def test_a_histogram_may_move_as_many_as_are_open() -> None:
     edges = torch.tensor([-0.9, -0.2, float(torch.tanh(torch.tensor(EDGE, dtype=torch.float64))), 0.8])
 

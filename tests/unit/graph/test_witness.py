@@ -102,6 +102,7 @@ def test_arrays_of_more_bytes_than_one_call_reads_come_back(tmp_path: Path) -> N
     assert found[0].tolist() == [[18.0]]
 
 
+@pytest.mark.heavy
 def test_outputs_larger_than_a_files_usual_limit_come_back_where_their_size_is_known(tmp_path: Path) -> None:
     """A normalisation over four million elements has outputs of a hundred megabytes at any batch."""
     weight, x = np.arange(6.0).reshape(2, 3), np.ones((1 << 17, 3))

@@ -36,6 +36,7 @@ WHOLE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_torch_does_at_once_is_one_operator_of_the_baseline(name: str) -> None:
     """In core operators these take up to fifteen times as long: whoever beat them had beaten nobody."""
@@ -72,6 +73,7 @@ def task_baselines(record: GraphRecord) -> dict[str, Any]:
     return dict(task_of(record).baselines)
 
 
+@pytest.mark.heavy
 def test_a_task_has_both_where_they_differ() -> None:
     taken_apart = task_baselines(capture_object(F.huber_loss, (X, Y), "huber"))
     assert list(taken_apart) == ["torch", "torch-core"]
@@ -83,6 +85,7 @@ def test_a_task_has_both_where_they_differ() -> None:
     torch.testing.assert_close(outputs[0], outputs[1])
 
 
+@pytest.mark.heavy
 def test_what_is_compiled_and_run_on_a_gpu_is_the_module_as_written() -> None:
     function, inputs = WHOLE["scaled_dot_product_attention"]
     found = task_of(capture_object(function, inputs, "attention")).gpu_baselines
@@ -117,6 +120,7 @@ STANDS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], bool]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", STANDS)
 def test_what_torch_would_not_take_apart_stands_as_it_was_exported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same graph, found without a third of the work."""

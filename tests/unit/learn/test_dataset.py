@@ -41,6 +41,7 @@ def test_a_run_at_held_out_shapes_gives_no_rows_there() -> None:
     assert made.left_out["at a held-out shape"] == len(Run(H200 / "softmax-bf16-held-out").trials)
 
 
+@pytest.mark.heavy
 def test_a_published_run_is_told_whole() -> None:
     made = dataset_of([H200 / "softmax-bf16"])
     assert len(made.rows) == len(Run(H200 / "softmax-bf16").trials)
@@ -48,6 +49,7 @@ def test_a_published_run_is_told_whole() -> None:
     assert all(row["reward"] > 0.3 for row in made.rows if row["accuracy"] == 1 and row["reward"] is not None)
 
 
+@pytest.mark.heavy
 def test_a_task_at_a_shape_is_in_one_split() -> None:
     rows = dataset_of([H200 / "softmax-bf16", H200 / "stencil3x3"]).rows
     places = {(row["task"], row["shape"], row["split"]) for row in rows}
@@ -56,6 +58,7 @@ def test_a_task_at_a_shape_is_in_one_split() -> None:
     assert {split_of("a", {"N": n}) for n in range(50)} == {"train", "test"}
 
 
+@pytest.mark.heavy
 def test_samples_of_a_reward_run_are_rows_with_their_own_replies(score: Score, folder: Path) -> None:
     given = [HONEST, WRONG, UNBUILT, "nothing \ud800", SCREENED_ONLY]
     scored = score(*given)

@@ -42,6 +42,7 @@ with open_service(RewardTerms([sys.argv[1]], settings, widest=1e6), Path(sys.arg
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("after", [("trial", 1), ("scored", 1), ("trial", 4)], ids=["first", "between", "second"])
 def test_killed_and_opened_again(terms: RewardTerms, task_file: Path, tmp_path: Path, after: tuple[str, int]) -> None:
     folder, (word, times) = tmp_path / "run", after
@@ -107,6 +108,7 @@ def test_a_folder_that_was_cut_off_before_its_plan_is_told(terms: RewardTerms, h
         open_service(terms, cut)
 
 
+@pytest.mark.heavy
 def test_several_tasks_share_one_ledger_and_one_evaluator(terms: RewardTerms, task_file: Path, tmp_path: Path) -> None:
     square = tmp_path / "square.py"
     square.write_text(task_file.read_text().replace('"cube", about', '"squared", about'))
@@ -146,6 +148,7 @@ def test_what_cannot_be_opened_is_told_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.heavy
 def test_trials_of_a_batch_that_broke_off_do_not_stand_in_for_what_comes_again(
     terms: RewardTerms, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def samples(*replies: str, **fields: str) -> bytes:
     ).encode()
 
 
+@pytest.mark.heavy
 def test_replies_are_scored_and_the_facts_name_what_may_be_asked_for(client: RewardClient) -> None:
     facts = client.facts()
     assert facts["tasks"] == {"cube": ["N=65536", "N=32768"]}
@@ -74,6 +75,7 @@ def test_replies_are_scored_and_the_facts_name_what_may_be_asked_for(client: Rew
     assert "5003" not in json.dumps([facts, good, wrong])
 
 
+@pytest.mark.heavy
 def test_a_reply_whose_code_holds_markers_is_read_as_code(client: RewardClient) -> None:
     (scored,) = client.score([reply(code(head="/* <answer> and </answer> and <think> */"))])
     assert scored["accuracy"] == 1

@@ -28,6 +28,7 @@ from kernellab.ledger.run import Run
 from kernellab.report.audit import audit
 
 
+@pytest.mark.heavy
 def test_a_batch_of_everything_is_answered_in_its_order(score: Score) -> None:
     good, wrong, unbuilt, unread, again = score(HONEST, WRONG, UNBUILT, "I cannot do this.", HONEST)
     assert good.reward is None or good.reward > 0.3
@@ -75,6 +76,7 @@ def test_an_honest_text_with_a_refused_kernels_machine_code_passes_what_the_othe
     assert any(c.dims in failed and c.verdict.status == "passed" for c in checks)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("cheat", [NOT_HELD_OUT, IN_THE_KERNEL], ids=["in launch", "in the kernel"])
 def test_what_the_full_verdict_rejects_is_rewarded_nothing_from_then_on(
     terms: RewardTerms, tmp_path: Path, cheat: str
@@ -109,6 +111,7 @@ def test_equal_replies_of_a_batch_are_tried_once(score: Score, folder: Path) -> 
     assert len(Run(folder).trials) - len(before) <= 2  # a second try where the first told nothing
 
 
+@pytest.mark.heavy
 def test_the_best_of_a_batch_is_rewarded_first_so_that_no_other_is_a_new_best(
     terms: RewardTerms, tmp_path: Path
 ) -> None:
@@ -155,6 +158,7 @@ def test_a_batch_that_is_off_is_refused_as_a_whole(
     assert len(Run(folder).entries) == before
 
 
+@pytest.mark.heavy
 def test_a_prompt_is_the_same_before_and_after_its_replies_were_timed_and_in_a_data_set(
     terms: RewardTerms, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.support.recorded import CUBE
 from tests.support.resign import Bodies, resigned
 from tests.unit.learn.conftest import Score
@@ -13,6 +14,7 @@ from kernellab.learn.summary import RewardSummary, summary_of
 from kernellab.ledger.run import Run
 
 
+@pytest.mark.heavy
 def test_samples_are_counted_by_what_they_got(score: Score, folder: Path) -> None:
     scored = score(HONEST, WRONG, "none")
     found = summary_of(Run(folder))

@@ -65,6 +65,7 @@ def test_a_line_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, e
         tracemalloc.stop()
 
 
+@pytest.mark.heavy
 def test_a_ledger_with_such_a_line_is_a_fault_and_none_is_written(run: Path, key: SigningKey) -> None:
     with Ledger.resume(run, key) as ledger, pytest.raises(LedgerFault, match="too long to be read again"):
         ledger.append("note", {"text": "x" * MOST_BYTES})

@@ -27,6 +27,7 @@ def reply(authority: Authority) -> Path:
     return authority.answer(query, authority.folder / "root.tsr")
 
 
+@pytest.mark.heavy
 def test_openssl_reads_the_request_as_one_for_the_sha256_of_the_root_with_certificate(authority: Authority) -> None:
     query = authority.folder / "asked.tsq"
     query.write_bytes(request(ROOT))
@@ -40,6 +41,7 @@ def test_openssl_reads_the_request_as_one_for_the_sha256_of_the_root_with_certif
     assert subprocess.run(again, capture_output=True, check=True).stdout == request(ROOT)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("sort", "digest"), [("rsa", "sha256"), ("rsa", "sha512"), ("ec", "sha256")])
 def test_a_reply_gives_imprint_time_and_name_and_its_signature_is_checked(
     sort: str, digest: str, tmp_path: Path

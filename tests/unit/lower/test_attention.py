@@ -131,6 +131,7 @@ def test_a_mask_that_is_not_minus_infinity_hides_nothing() -> None:
     assert last_key(found) is None
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ATTENTION)
 def test_as_attention_it_means_the_same(name: str) -> None:
@@ -150,6 +151,7 @@ def test_as_attention_it_means_the_same(name: str) -> None:
             torch.testing.assert_close(torch.from_numpy(got), right.double(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.heavy
 def test_rows_too_wide_or_too_few_are_made_otherwise() -> None:
     record = record_of("softened")
     model = attended(counted(evaluated_apart))

@@ -66,6 +66,7 @@ def _pooled(x: Any) -> Any:
 EACH_CHANNEL = nn.Sequential(nn.Unflatten(1, (3, 6, 40)), nn.Conv2d(3, 3, 7, padding=3, groups=3))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("subject", "given"),
     [(_pooled, (torch.rand(2, 720),)), (EACH_CHANNEL, (torch.rand(2, 720),))],

@@ -25,6 +25,7 @@ def chain(length: int, op: str = "aten.silu.default", name: str = "chain", given
     )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("language", ["c", "triton"])
 def test_a_long_chain_is_cut_into_kernels_that_can_be_written(language: str) -> None:
     record = chain(400)

@@ -46,6 +46,7 @@ def test_of_a_table_no_more_is_read_than_is_looked_up() -> None:
     assert demand(fusion, fusion.kernels[0], evaluated, CEILINGS["c"]).bytes == 4 * 5 * 8 + 8 * 5 + 4 * 5 * 8
 
 
+@pytest.mark.heavy
 def test_a_product_of_float32_is_six_on_tensor_cores_and_one_of_16_bits_is_one() -> None:
     shapes = ((64, 32), (32, 128))
     for dtype, parts in ((torch.float32, 6), (torch.bfloat16, 1)):
@@ -54,6 +55,7 @@ def test_a_product_of_float32_is_six_on_tensor_cores_and_one_of_16_bits_is_one()
         assert demand(fusion, fusion.kernels[0], GPU, CEILINGS["c"]).dots == 0
 
 
+@pytest.mark.heavy
 def test_attention_in_one_kernel_has_both_products_on_tensor_cores() -> None:
     scaled = torch.nn.functional.scaled_dot_product_attention
     rows = [torch.rand(2, 3, n, 32) for n in (64, 48, 48)]
@@ -70,6 +72,7 @@ def test_a_kernel_takes_a_launch_and_the_longer_of_moving_and_computing() -> Non
     assert Demand(bytes=1000, work=300.0, dots=2e4).seconds(ROUND) == 0.5 + 3.0 + 2.0
 
 
+@pytest.mark.heavy
 def test_one_long_row_is_the_work_of_one_program_unless_it_can_be_split() -> None:
     given = torch.rand(300, 40)
     for subject, idle in (

@@ -29,7 +29,7 @@ def bench() -> Iterator[Workbench]:
         yield made
 
 
-@pytest.mark.sample(3, of="products")
+@pytest.mark.sample(1, of="products")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_it_is_built_and_uses_tensor_cores(name: str, bench: Workbench) -> None:
     record = record_of(name)
@@ -45,7 +45,8 @@ def test_it_is_built_and_uses_tensor_cores(name: str, bench: Workbench) -> None:
         assert any("mma" in part.listing for part in built.parts) == (name not in ONE_ROW), text.text
 
 
-@pytest.mark.sample(3, of="products")
+@pytest.mark.heavy
+@pytest.mark.sample(1, of="products")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_interpreted_it_is_right_at_awkward_sizes(name: str, interpret: Interpret, tmp_path: Path) -> None:
     right, failed = interpret("products", name, str(tmp_path))

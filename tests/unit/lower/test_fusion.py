@@ -52,6 +52,7 @@ def agree(record: GraphRecord, model: Any) -> None:
         np.testing.assert_allclose(one, np.asarray(other.double()), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_fused_kernels_compute_what_the_graph_computes(name: str) -> None:
@@ -69,6 +70,7 @@ def captured(subject: Any, *inputs: Any) -> GraphRecord:
     return capture_object(subject, inputs, "subject")
 
 
+@pytest.mark.heavy
 def test_work_that_would_be_done_again_for_each_element_is_stored() -> None:
     """(a @ b) @ c written in one place would compute a @ b anew for every column."""
     chain = captured(lambda a, b, c: (a @ b) @ c, torch.rand(32, 48), torch.rand(48, 40), torch.rand(40, 24))
@@ -82,6 +84,7 @@ def test_a_softmax_is_one_kernel() -> None:
     assert len(fuse(record, record.example).kernels) == 1
 
 
+@pytest.mark.heavy
 def test_a_loss_of_rows_is_made_of_rows_first_where_one_program_would_do_all_of_it() -> None:
     entropy = torch.nn.functional.cross_entropy
     subject = (lambda x, y: entropy(x.float(), y), torch.rand(12, 40).bfloat16(), torch.randint(0, 40, (12,)))
@@ -96,6 +99,7 @@ def test_a_loss_of_rows_is_made_of_rows_first_where_one_program_would_do_all_of_
     assert len(fuse(record, record.example, evaluated).kernels) == 1
 
 
+@pytest.mark.heavy
 def test_what_is_stored_before_others_make_it_needless_is_written_in_its_place() -> None:
     """A loss of rows is stored row by row; then nothing as long as all rows is."""
 
@@ -111,6 +115,7 @@ def test_what_is_stored_before_others_make_it_needless_is_written_in_its_place()
     assert rows_of(found.kernels[0]) is not None
 
 
+@pytest.mark.heavy
 def test_reshapes_that_cut_through_axes_split_them() -> None:
     """Group norm sees channels as groups; a view of it as something else again."""
     layer = nn.GroupNorm(4, 16)
@@ -119,6 +124,7 @@ def test_reshapes_that_cut_through_axes_split_them() -> None:
     agree(record, evaluated_apart)
 
 
+@pytest.mark.heavy
 def test_padding_slices_and_joins() -> None:
     def subject(x: Any, y: Any) -> Any:
         joined = torch.cat([x[:, 1:], torch.nn.functional.pad(y, (2, 1)), x.flip(1)], 1)
@@ -128,6 +134,7 @@ def test_padding_slices_and_joins() -> None:
     agree(record, evaluated)
 
 
+@pytest.mark.heavy
 def test_lookups_and_masks() -> None:
     table = nn.Embedding(11, 6)
     record = captured(
@@ -136,6 +143,7 @@ def test_lookups_and_masks() -> None:
     agree(record, evaluated)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("options", [{"stride": 2, "padding": 1}, {"dilation": 2}, {"groups": 2}], ids=str)
 @pytest.mark.parametrize("kind", [nn.Conv2d, nn.ConvTranspose2d])
 def test_convolutions_both_ways(kind: Any, options: dict[str, int]) -> None:
@@ -144,6 +152,7 @@ def test_convolutions_both_ways(kind: Any, options: dict[str, int]) -> None:
     agree(record, evaluated)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "options",
     [
@@ -176,6 +185,7 @@ def test_derivatives_of_convolutions_both_ways(kind: Any, options: dict[str, Any
     agree(record, evaluated_apart)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("options", [(3, 2, 1), (2, None, 0), ((3, 2), (2, 3), (1, 0))], ids=str)
 def test_derivatives_of_averages(options: tuple[Any, ...]) -> None:
     size, stride, padding = ([v] if isinstance(v, int) else list(v or ()) for v in options)
@@ -189,6 +199,7 @@ def test_derivatives_of_averages(options: tuple[Any, ...]) -> None:
     agree(record, evaluated)
 
 
+@pytest.mark.heavy
 def test_the_derivative_of_an_average_that_is_cut_at_the_border_is_told() -> None:
     x = torch.rand(2, 3, 9, 8)
     made = torch.nn.functional.avg_pool2d(x, 3, 2, 1, count_include_pad=False)
@@ -199,6 +210,7 @@ def test_the_derivative_of_an_average_that_is_cut_at_the_border_is_told() -> Non
         fuse(record, record.example, evaluated)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("training", [True, False])
 def test_batch_norm_in_either_mode(training: bool) -> None:
     def normed(x: Any, weight: Any, bias: Any, mean: Any, var: Any) -> Any:
@@ -210,6 +222,7 @@ def test_batch_norm_in_either_mode(training: bool) -> None:
     agree(record, evaluated)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("window", [(3, 2, 1, 1), (2, 2, 0, 1), (2, 1, 0, 2)], ids=str)
 def test_maxima_with_their_places_and_derivatives(window: tuple[int, ...]) -> None:
     given = [[n, n] for n in window]
@@ -227,6 +240,7 @@ def test_maxima_with_their_places_and_derivatives(window: tuple[int, ...]) -> No
     agree(record, evaluated_apart)
 
 
+@pytest.mark.heavy
 def test_outputs_that_come_twice_or_are_inputs_are_written_for_themselves() -> None:
     def subject(x: Any, y: Any) -> Any:
         total = torch.relu(x) + y

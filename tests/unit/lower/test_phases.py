@@ -26,6 +26,7 @@ def product(name: str) -> Product:
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["turned_even", "turned", "turned_one", "turned_three"])
 def test_phases_compute_what_the_graph_computes(name: str) -> None:
     record = record_of(name)
@@ -54,6 +55,7 @@ def test_what_lies_beyond_the_edge_is_not_stored() -> None:
     assert [extent.text for _, extent in found.edges] == ["2 * d1 - 1"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["turned_far", "conv_wide", "plain"])
 def test_what_has_no_phases_stays_as_it_is(name: str) -> None:
     assert phased(product(name)) is None

@@ -123,6 +123,7 @@ def test_the_work_behind_a_product_apart_from_it_is_another_plan_where_it_may_be
     assert f"mm is a kernel of its own, where the rules would not part it from what stands behind it: {other.seconds * 1e6:.3g} us by estimate, by the rules {first.seconds * 1e6:.3g} us." in found.text  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_attention_in_one_kernel_is_ranked_beside_the_kernels_without_it() -> None:
     scaled = torch.nn.functional.scaled_dot_product_attention
     record = captured(scaled, *(torch.rand(2, 3, 40, 32) for _ in range(3)))
@@ -145,18 +146,21 @@ def each_means_the_same(record: GraphRecord) -> None:
                 np.testing.assert_allclose(one, np.asarray(other.double()), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in WITHOUT])
 def test_every_plan_computes_what_the_graph_computes(name: str) -> None:
     each_means_the_same(record_of(name))
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_plan_of_a_formula_computes_it(seed: int) -> None:
     each_means_the_same(formula(seed))
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", [3, 11, 15, 16, 18, 19, 25, 27])
 def test_the_c_of_every_plan_passes_every_case(seed: int, device: DeviceSetup) -> None:
@@ -169,6 +173,7 @@ def test_the_c_of_every_plan_passes_every_case(seed: int, device: DeviceSetup) -
         assert_passes(device, task, text)
 
 
+@pytest.mark.heavy
 def test_a_large_graph_has_its_first_plan_alone_and_soon() -> None:
     started = time.process_time()
     assert [r.fusion.label for r in plans(chain(1000), {}, "c")] == [""]

@@ -73,6 +73,7 @@ def test_an_element_or_zero_is_an_operand_and_other_work_is_none() -> None:
     assert operand_of(apply("exp", x)) is None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["block", "mlp", "gated", "logs", "attend", "heads"])
 def test_kernels_with_products_compute_what_the_graph_computes(name: str) -> None:
     record = record_of(name)
@@ -105,6 +106,7 @@ def test_rows_behind_a_product_are_a_kernel_of_their_own() -> None:
     assert [product_of(stores) is not None for stores in kernels] == [True, False]
 
 
+@pytest.mark.heavy
 def test_a_product_under_a_window_is_stored_with_what_comes_behind_it() -> None:
     layer = torch.nn.Conv2d(8, 32, 3)
     record = capture_object(lambda x: nn.max_pool2d(torch.tanh(layer(x)) * 2, 2), (torch.rand(2, 8, 18, 18),), "window")
@@ -114,6 +116,7 @@ def test_a_product_under_a_window_is_stored_with_what_comes_behind_it() -> None:
     assert not any(isinstance(v, Apply) and v.function == "tanh" for v in walk(second[0].value))
 
 
+@pytest.mark.heavy
 def test_costly_work_on_a_factor_is_done_once_and_cheap_work_in_place() -> None:
     given = (torch.rand(32, 48), torch.rand(48, 40))
     assert len(fused(capture_object(lambda a, b: nn.gelu(a) @ b, given, "costly"), 4096).kernels) == 2

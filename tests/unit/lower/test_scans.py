@@ -34,6 +34,7 @@ def test_flips_around_it_turn_its_direction() -> None:
     assert (scan.along, scan.backwards) == (kernel[0].axes[0], True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "subject",
     [
@@ -48,6 +49,7 @@ def test_it_is_stored_where_a_kernel_reads_it_otherwise(subject: Any) -> None:
     assert scan_of(kernels[0]) is not None
 
 
+@pytest.mark.heavy
 def test_the_work_of_a_scan_is_not_the_square_of_its_length() -> None:
     fusions = [fused(lambda x: torch.cumsum(x, 1), torch.rand(4, n)) for n in (100, 1000)]
     short, long = (work_of(f.kernels[0], f.sizes, evaluated) for f in fusions)

@@ -33,12 +33,14 @@ def test_a_sum_of_what_was_sent_is_one() -> None:
     assert len(found.whole.axes) == 1
 
 
+@pytest.mark.heavy
 def test_rows_that_the_indices_do_not_reach_are_bounds_of_it() -> None:
     found = sends(lambda x, y: y.scatter_add(0, _index(x), x), torch.rand(3, 2), torch.rand(4, 6))[-1]
     assert found is not None
     assert len(found.bounds) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "subject",
     [
@@ -53,6 +55,7 @@ def test_what_is_no_sum_of_what_was_sent_is_not(subject: Any) -> None:
     assert sends(subject, torch.rand(5, 9))[-1] is None
 
 
+@pytest.mark.heavy
 def test_what_has_no_type_to_add_up_in_keeps_its_other_forms() -> None:
     def subject(x: Any) -> Any:
         return x.new_zeros(5, 4).scatter_add(1, _index(x.float()), x)

@@ -25,6 +25,7 @@ def number(text: str, name: str) -> float:
     return evaluate(text, {**record_of(name).example, **SIZES})
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(6, each="language")
 @pytest.mark.parametrize("language", ["c", "triton"])
 @pytest.mark.parametrize("name", SUBJECTS)

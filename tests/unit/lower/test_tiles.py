@@ -36,6 +36,7 @@ def tiles(subject: Any, *given: Any) -> list[Tile | None]:
     return [tile_of(stores) for stores in fuse(record, {symbol.name: 9 for symbol in record.symbols}).kernels]
 
 
+@pytest.mark.heavy
 def test_rows_and_columns_of_a_product() -> None:
     (found,) = tiles(lambda a, b: torch.relu(a @ b), torch.rand(5, 7), torch.rand(7, 9))
     assert found is not None
@@ -44,6 +45,7 @@ def test_rows_and_columns_of_a_product() -> None:
     assert (found.row in product.right.free, found.lane in product.right.free) == (False, True)
 
 
+@pytest.mark.heavy
 def test_two_products_of_one_kernel_share_rows_and_columns() -> None:
     (found,) = tiles(lambda x, a, b: (x @ a) * (x @ b), torch.rand(5, 7), torch.rand(7, 9), torch.rand(7, 9))
     assert found is not None
@@ -58,6 +60,7 @@ def test_a_convolution_has_its_channels_for_rows_and_the_long_axis_first() -> No
     assert (found.row.extent.number, product.inner) == (6, 9)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("subject", "shapes"),
     [
@@ -101,6 +104,7 @@ ODD: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1, each="name")
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize(

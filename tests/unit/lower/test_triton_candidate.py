@@ -53,6 +53,7 @@ def bench() -> Iterator[Workbench]:
         yield made
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_every_form_is_built(name: str, bench: Workbench) -> None:
@@ -67,6 +68,7 @@ def test_every_form_is_built(name: str, bench: Workbench) -> None:
         assert not isinstance(built, NotBuilt), (text.name, built.reason, text.text)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [n for n in SUBJECTS if not any("product" in form for form in FORMS[n])])
 def test_interpreted_it_is_right(name: str, interpret: Interpret, tmp_path: Path) -> None:

@@ -397,6 +397,7 @@ def spin(iterations: int, more: str = "") -> str:
     return SPIN % (iterations, more)
 
 
+@pytest.mark.heavy
 def test_a_kernel_that_does_a_tenth_of_the_work_comes_out_faster(ring: Ring, arm: Any) -> None:
     timing = bench(ring).confirm(repeat((arm(spin(40_000)), arm(spin(400_000), "slow", 1))), EFFORT)
     assert isinstance(timing, Timing)

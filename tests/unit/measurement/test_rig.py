@@ -43,6 +43,7 @@ def test_its_baselines_fill_its_rings_with_right_answers(rig: CpuRig) -> None:
         ring.close()
 
 
+@pytest.mark.heavy
 def test_slots_and_ceilings_are_those_of_the_processor(rig: CpuRig) -> None:
     task = TASKS["softmax"]
     assert rig.slots(task, {"M": 64, "N": 64}, 1e-3) == 1

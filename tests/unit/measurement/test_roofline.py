@@ -35,6 +35,7 @@ def start(sandbox: Sandbox) -> Any:
     return started
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_the_measured_ceilings_are_positive_and_plausible(builder: CBuilder, start: Any) -> None:
     found = measure_ceilings(builder, start, 8 << 20, 1 << 20, 1, 0.002)

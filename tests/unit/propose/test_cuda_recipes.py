@@ -155,6 +155,7 @@ def test_every_launch_fits_the_device_on_every_shape(name: str) -> None:
     assert valid > 100
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("dtype", ITEMSIZE)
 @pytest.mark.parametrize("name", FILES)
@@ -165,6 +166,7 @@ def test_the_first_choices_compile_for_hopper_on_every_shape_and_spill_nothing(n
     assert local == dict.fromkeys(names, 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", FILES)
 def test_the_last_choices_that_make_sense_compile_for_hopper_on_the_timed_shapes(name: str) -> None:

@@ -113,6 +113,7 @@ def test_typical_mistakes_are_among_them(backend: str, operator: str, before: st
     assert (operator, before, after) in found
 
 
+@pytest.mark.heavy
 def test_the_labelled_set_is_seeded_distinct_and_makes_no_guess_at_labels() -> None:
     cheats = [
         Original(e.path.stem, e.path.read_text(errors="replace"), e.task) for e in collect([], []) if e.kind == "cheat"

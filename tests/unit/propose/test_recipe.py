@@ -78,6 +78,7 @@ def test_a_short_dtype_has_recipes_for_the_gpu_alone() -> None:
     assert all(builtin_candidates(name) for name in FAMILIES)
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(5)
 @pytest.mark.parametrize(("task", "name"), [pair for pair in BY_TASK if pair[1] != CONTROL])
 def test_every_built_in_recipe_at_its_first_choices_passes_screening(

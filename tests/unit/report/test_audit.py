@@ -815,6 +815,7 @@ def test_a_modules_baseline_cannot_be_exchanged_under_the_same_fingerprint(tmp_p
     assert "task.json is another task than the one that the run names" in audit(folder).problems
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("fastest", "left_out"), [("torch-core", ""), ("torch.eager", "torch-core"), ("other", "torch")]
 )

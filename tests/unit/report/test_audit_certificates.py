@@ -93,6 +93,7 @@ CHANGES: dict[Change, str] = {
 }
 
 
+@pytest.mark.heavy
 def test_a_certificate_that_fits_is_no_problem(issued: Issued, copied: Path) -> None:
     found = audit(copied)
     assert found.problems == []

@@ -33,6 +33,7 @@ def run_in_a_kernel(cell: str, folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_notebook_shows_one_bar_and_then_the_outcome(task_file: Path, tmp_path: Path) -> None:
     outputs = run_in_a_kernel(CELL.format(task=str(task_file), source=SOURCE, out=str(tmp_path / "run")), tmp_path)
@@ -46,6 +47,7 @@ def test_a_notebook_shows_one_bar_and_then_the_outcome(task_file: Path, tmp_path
     assert "N=4096" in outcome["text/html"]
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_what_breaks_off_is_told_in_the_bar_too(task_file: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()

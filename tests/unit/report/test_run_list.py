@@ -101,6 +101,7 @@ def test_what_lies_inside_a_run_and_what_is_only_linked_is_not_looked_at(folder:
     assert [p.relative_to(folder).as_posix() for p in run_folders(folder)] == ["deep/study", "one", "two"]
 
 
+@pytest.mark.heavy
 def test_a_suite_that_is_named_is_listed_with_its_runs() -> None:
     suite = Path(__file__).parents[3] / "runs" / "lab-cpu"
     found = list_runs([suite])

@@ -82,6 +82,7 @@ def test_a_replay_makes_every_call_and_writes_its_outputs(driver: Path, folder: 
         assert got.dtype == np.float32
 
 
+@pytest.mark.heavy
 def test_buffers_have_exactly_their_size_and_are_freed(driver: Path, folder: Path, double_task: Task) -> None:
     write(folder, made(({"N": 1},)), double_task, [Work({"N": 1}, inputs(1))], fetch=False)
     assert watch([], folder, 60).code == 0
@@ -110,6 +111,7 @@ def test_bundles_of_several_shapes_are_loaded_and_a_module_they_share_once(
     assert said.count("attribute add 65536") == 1
 
 
+@pytest.mark.heavy
 def test_repeats_zero_what_a_plan_zeroes_each_time(driver: Path, folder: Path, double_task: Task) -> None:
     write(folder, made(({"N": 4},)), double_task, [Work({"N": 4}, inputs(4))], repeats=3)
     assert watch([], folder, 60).code == 0
@@ -119,6 +121,7 @@ def test_repeats_zero_what_a_plan_zeroes_each_time(driver: Path, folder: Path, d
     assert sum(line.startswith("launch") for line in said) == 9
 
 
+@pytest.mark.heavy
 def test_a_fault_of_the_gpu_is_a_message_and_a_code(driver: Path, folder: Path, double_task: Task) -> None:
     write(folder, made(({"N": 4},), last="stray"), double_task, [Work({"N": 4}, inputs(4))])
     done = watch([], folder, 60)

@@ -79,6 +79,7 @@ def test_the_quota_counts_the_buffers_too() -> None:
         device(900_000_000).start(built(16), inputs, outputs, calls)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(bool(nvrtc_job.PROBLEM), reason=nvrtc_job.PROBLEM)
 def test_its_own_kernels_are_compiled_once_for_each_architecture(tmp_path: Path) -> None:
     cache = CodeCache(tmp_path)

@@ -22,6 +22,7 @@ CALLED = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @needs_nvrtc
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 def test_they_compile_with_every_kernel_that_rings_arenas_and_clocks_call(target: str) -> None:
@@ -29,6 +30,7 @@ def test_they_compile_with_every_kernel_that_rings_arenas_and_clocks_call(target
     assert set(found.kernels) >= CALLED
 
 
+@pytest.mark.heavy
 @needs_nvrtc
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 def test_scrubbing_takes_nearly_all_registers_and_spills_none(target: str) -> None:

@@ -356,6 +356,7 @@ def test_a_process_that_is_gone_when_it_is_asked_for_is_a_lost_worker(started: A
         assert caught.value.cause == "lost-worker"
 
 
+@pytest.mark.heavy
 def test_a_worker_that_lost_the_processor_says_so(started: Any) -> None:
     """A busy neighbour is bound to the same processor, so that the scheduler must take turns."""
     number = min(os.sched_getaffinity(0))

@@ -38,6 +38,7 @@ def test_without_a_shape_the_smallest_tuned_one_is_taken(task_file: Path, cube: 
     assert construct(str(task_file), cube, SETTINGS).dims == {"N": 32768}
 
 
+@pytest.mark.heavy
 def test_held_out_shapes_are_not_shown_to_a_candidate_whose_author_listens(task_file: Path, cube: Candidate) -> None:
     made = construct(str(task_file), cube, SETTINGS, {"N": 65536}, discreet=True)
     assert isinstance(made.built, Built)
@@ -47,6 +48,7 @@ def test_held_out_shapes_are_not_shown_to_a_candidate_whose_author_listens(task_
     assert asked.built.parts[0].dims == {"N": 5003}
 
 
+@pytest.mark.heavy
 def test_what_does_not_build_ends_with_its_own_exit_code_and_reason(task_file: Path, cube: Candidate) -> None:
     broken = Candidate(cube.text.replace("long n) {", "long n) { nonsense"), "broken")
     made = construct(str(task_file), broken, SETTINGS, {"N": 65536})

@@ -98,6 +98,7 @@ def test_a_run_that_cannot_begin_lets_go_of_its_folder(folder: Path, quick: Sett
             assert run.archive.trials == []
 
 
+@pytest.mark.heavy
 def test_two_tasks_write_one_record_and_each_its_own_calibrations(folder: Path, quick: Settings) -> None:
     task, locator = task_of(folder)
     with OpenTask(quick, task, locator) as opened, ExperimentRun.resume(opened, folder) as run:

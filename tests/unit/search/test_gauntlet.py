@@ -204,6 +204,7 @@ def test_gpu_cheats_that_must_not_build_are_caught_without_a_gpu() -> None:
     assert summary(rows) == {"caught": 3, "missed": 0, "false_alarms": 0, "honest": 0, "busy": 0}
 
 
+@pytest.mark.heavy
 @compilers
 @pytest.mark.skipif(present(), reason="there is a GPU here")
 def test_a_gpu_kernel_of_a_task_of_ones_own_is_built_at_its_smallest_tuned_shape(tmp_path: Path) -> None:
@@ -219,6 +220,7 @@ def test_a_gpu_kernel_of_a_task_of_ones_own_is_built_at_its_smallest_tuned_shape
     assert (row.right, row.status) == (True, "build-failed")
 
 
+@pytest.mark.heavy
 @compilers
 @pytest.mark.skipif(present(), reason="there is a GPU here")
 def test_a_gpu_cheat_that_builds_although_it_must_not_is_missed(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
+@pytest.mark.heavy
 def test_a_finding_overrules_the_verdict(
     task_file: Path, tmp_path: Path, tool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def test_a_trial_that_was_rejected_is_rejected_again_for_the_same_reason(folder:
     assert row["reason"].startswith("wrong-output: ")
 
 
+@pytest.mark.heavy
 def test_a_measured_trial_gives_the_same_machine_code_and_is_measured_again(folder: Path) -> None:
     row = replay_trial(folder, first(folder, "measured"))
     assert row["same_machine_code"]
@@ -37,6 +38,7 @@ def test_a_measured_trial_gives_the_same_machine_code_and_is_measured_again(fold
     assert row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
 
 
+@pytest.mark.heavy
 def test_the_published_trial_is_the_first_to_be_run_again(folder: Path) -> None:
     (row,) = rerun(folder, 1)
     assert row["trial"] == first(folder, "measured")

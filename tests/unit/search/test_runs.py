@@ -103,6 +103,7 @@ def test_a_finished_run_resumes_to_the_same_result_without_new_trials(run: Any) 
     assert {p: p.read_bytes() for p in outcome.folder.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.heavy
 def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: Path, tmp_path: Path) -> None:
     settings = Settings(effort="quick", trials=2, sampler="exhaustive", sample_s=0.0001)
     run_search(str(task_file), settings, tmp_path / "run", [DIMS])
@@ -113,6 +114,7 @@ def test_more_trials_can_be_asked_for_and_count_on_from_the_old_ones(task_file: 
     assert len({json.dumps(t["proposal"]["params"], sort_keys=True) for t in trials}) == 4
 
 
+@pytest.mark.heavy
 def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
     run: Any, task_file: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +147,7 @@ def test_the_device_that_auto_came_to_is_recorded(run: Any) -> None:
     assert run[0].data()["trust"] == "native"
 
 
+@pytest.mark.heavy
 def test_a_single_wrong_file_ends_with_nothing_verified(task_file: Path, quick: Settings, tmp_path: Path) -> None:
     outcome = try_candidate(
         str(task_file), Candidate(task_file.read_text(), "cube"), quick, tmp_path / "run", DIMS, {"BAD": 1}
@@ -153,6 +156,7 @@ def test_a_single_wrong_file_ends_with_nothing_verified(task_file: Path, quick: 
     assert "wrong-output" in outcome.results[0].reason
 
 
+@pytest.mark.heavy
 def test_a_file_that_does_not_build_ends_with_nothing_verified_and_the_reason(
     task_file: Path, quick: Settings, tmp_path: Path
 ) -> None:

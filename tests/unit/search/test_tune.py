@@ -96,6 +96,7 @@ def test_exhaustive_search_covers_every_combination_and_ends() -> None:
     assert tuner.ask(1) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("sampler", ["gp", "tpe", "random"])
 def test_a_sampler_ends_only_when_every_combination_was_tried(sampler: Sampler) -> None:
     counts = [len(drive(make_tuner(RECIPES, sampler, seed), 100)) for seed in range(6)]
@@ -157,6 +158,7 @@ def test_a_trial_whose_parameters_are_no_longer_choices_teaches_nothing() -> Non
     assert len(drive(tuner, 50)) == ALL
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("sampler", ["gp", "tpe"])
 def test_restored_scores_steer_the_sampler(sampler: Sampler) -> None:
     """Two tuners restored with opposite scores for the recipes go on with opposite preferences."""

@@ -65,6 +65,7 @@ def test_its_record_passes_the_audit_and_is_read_again(right: tuple[Outcome, lis
         resume_run(outcome.folder, extra_trials=1)
 
 
+@pytest.mark.heavy
 def test_it_is_replayed_without_a_clock(right: tuple[Outcome, list[Event]]) -> None:
     events: list[Event] = []
     row = replay_trial(right[0].folder, 0, events.append)
@@ -112,6 +113,7 @@ def test_a_forged_verdict_is_found(
     assert any(said in problem for problem in audit(folder).problems)
 
 
+@pytest.mark.heavy
 def test_what_is_wrong_is_told_from_the_quick_cases(task_file: Path, tmp_path: Path) -> None:
     events: list[Event] = []
     outcome = judged(task_file, tmp_path / "run", emit=events.append, BAD=1)

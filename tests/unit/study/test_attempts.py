@@ -54,6 +54,7 @@ def test_a_registry_that_cannot_be_written_is_an_error() -> None:
         note_attempt("H1", "a", "run1", "cpu")
 
 
+@pytest.mark.heavy
 def test_a_study_that_is_registered_anew_names_the_earlier_attempt(tmp_path: Path) -> None:
     events: list[Event] = []
     first = run_study(tiny("H2", tmp_path / "a"), QUICK, tmp_path / "one")

@@ -95,6 +95,7 @@ def test_one_device_is_not_enough(tmp_path: Path) -> None:
     assert audit(tmp_path / "alone").ok
 
 
+@pytest.mark.heavy
 def test_a_kernel_of_another_machine_is_measured_here_in_every_replicate(reports: Reports, tmp_path: Path) -> None:
     other = resigned(reports["H3"], tmp_path / "other", elsewhere)
     both = run_study(portable(tmp_path), QUICK, tmp_path / "both", [other])
@@ -106,6 +107,7 @@ def test_a_kernel_of_another_machine_is_measured_here_in_every_replicate(reports
     assert audit(both.folder).ok
 
 
+@pytest.mark.heavy(of="borrowed")
 def test_another_target_on_this_machine_is_another_device(older: Report, newer: Report) -> None:
     part = newer.verdict.parts[0]
     assert (part.testable, part.n) == (True, 3), part.reason
@@ -117,6 +119,7 @@ def test_another_target_on_this_machine_is_another_device(older: Report, newer: 
     assert audit(newer.folder).ok
 
 
+@pytest.mark.heavy
 def test_naming_the_target_that_is_the_default_anyway_makes_no_other_device() -> None:
     names = []
     for target in ("", "native", "generic"):
@@ -143,6 +146,7 @@ def test_the_same_machine_code_under_another_devices_name_is_not_counted(older: 
     assert "every kernel is the same machine code there and here" in report.verdict.reason
 
 
+@pytest.mark.heavy(of="borrowed")
 def test_a_run_is_compared_with_once(older: Report, tmp_path: Path) -> None:
     copied = tmp_path / "copy"
     shutil.copytree(older.folder, copied)
@@ -152,6 +156,7 @@ def test_a_run_is_compared_with_once(older: Report, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.heavy(of="borrowed")
 def test_a_ledger_that_was_changed_is_not_compared_with(older: Report, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(older.folder, other)
@@ -163,6 +168,7 @@ def test_a_ledger_that_was_changed_is_not_compared_with(older: Report, tmp_path:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.heavy(of="borrowed")
 def test_another_run_must_have_something_to_compare_with(older: Report, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="on this same device"):
         run_study(portable(tmp_path), OLD, tmp_path / "run", [older.folder])
@@ -204,6 +210,7 @@ def _borrow_for_another_study(entries: Entries) -> None:
     body_of(entries, "borrowed")["study"] = "H6"
 
 
+@pytest.mark.heavy(of="borrowed")
 @pytest.mark.parametrize(
     ("change", "words"),
     [

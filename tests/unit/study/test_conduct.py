@@ -63,6 +63,7 @@ def test_replicates_measure_the_same_machine_code_anew(reports: Reports) -> None
     assert reports["H3"].verdict.n == 4
 
 
+@pytest.mark.heavy
 def test_a_trial_of_a_study_replays_against_the_baseline_it_was_measured_with(reports: Reports) -> None:
     row = replay_trial(reports["H3"].folder, 0)
     assert (row["same_machine_code"], row["baseline"]) == (True, "numpy")
@@ -93,6 +94,7 @@ def test_an_edited_copy_in_the_folder_is_refused_too(reports: Reports, tmp_path:
         resume_study(folder)
 
 
+@pytest.mark.heavy
 def test_an_interrupted_study_goes_on_with_the_same_plan(tmp_path: Path) -> None:
     path, folder, seen = tiny("H2", tmp_path), tmp_path / "run", 0
 
@@ -115,6 +117,7 @@ def test_an_interrupted_study_goes_on_with_the_same_plan(tmp_path: Path) -> None
     assert audit(folder).ok
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("place", "change", "words"),
     [

@@ -25,6 +25,7 @@ def get_init_inputs():
 
 
 def plain(forward: str, init: str = "pass", shape: str = "32, 48", eval_only: str = "") -> str:
+    """Rows of one length: where that is free too, judges are proved at a hundred thousand elements, for ten seconds."""
     return f"""
 import torch
 {eval_only}
@@ -34,14 +35,14 @@ class Model(torch.nn.Module):
         {init}
 
     def forward(self, x):
-        return {forward}
+        assert x.shape[1] == {shape.split(", ")[1]}; return {forward}
 
 def get_inputs():
     return [torch.randn({shape})]
 """
 
 
-SORTED = plain("torch.softmax(x.sort(1).values, 1)")  # no kernels are generated for a sort
+SORTED = plain("torch.softmax(x.sort(1).values, 1)", shape="32, 80")  # no kernels are generated for a sort so wide
 PROBLEMS = {
     "1_scaled": SCALED,
     "2_sorted": SORTED,

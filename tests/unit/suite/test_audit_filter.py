@@ -102,6 +102,7 @@ def test_a_sample_is_what_its_seed_draws(tmp_path: Path) -> None:
     assert problems_of(tmp_path / "other", other) == [], "of another suite than the one at hand nothing is known"
 
 
+@pytest.mark.heavy
 def test_the_suites_audit_asks(tmp_path: Path) -> None:
     folder = resigned(LAB, tmp_path / "edited", check_with(reduced=True))
     for place in ("tasks", "runs"):

@@ -16,6 +16,7 @@ from kernellab.tasks.modules.importing import AS_IT_IS
 from kernellab.tasks.suites.finding import find_suite
 
 
+@pytest.mark.heavy
 def test_good_and_broken_problems_side_by_side(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     folder = write(tmp_path / "mixed", "2_sorted", "4_missing", "6_again")
@@ -29,6 +30,7 @@ def test_good_and_broken_problems_side_by_side(home: Path, tmp_path: Path) -> No
     assert [e.text.partition(":")[0] for e in said] == ["1/4 2_sorted", "2/4 3_syntax", "3/4 4_missing", "4/4 6_again"]
 
 
+@pytest.mark.heavy
 def test_a_worker_that_is_lost_costs_one_problem(home: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "few", "2_sorted")
     (problem,) = find_suite(path=str(folder)).problems
@@ -38,6 +40,7 @@ def test_a_worker_that_is_lost_costs_one_problem(home: Path, tmp_path: Path) -> 
     assert "its process ended with exit code 1: KeyError" in found.evidence
 
 
+@pytest.mark.heavy
 def test_a_check_that_was_begun_is_the_one_that_is_answered(worker: Worker, tmp_path: Path) -> None:
     folder = write(tmp_path / "beside", "2_sorted", "4_missing")
     sorted_, missing = find_suite(path=str(folder)).problems
@@ -53,6 +56,7 @@ def test_a_check_that_was_begun_is_the_one_that_is_answered(worker: Worker, tmp_
     assert beside.judged(missing, jobs["4_missing"])[0].is_a == "broken"  # nothing was begun
 
 
+@pytest.mark.heavy
 def test_a_check_that_was_begun_and_that_nobody_waits_for_ends_with_its_worker(home: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "beside", "2_sorted")
     (problem,) = find_suite(path=str(folder)).problems
@@ -63,6 +67,7 @@ def test_a_check_that_was_begun_and_that_nobody_waits_for_ends_with_its_worker(h
     assert process.returncode is not None
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kept", [True, False])
 def test_records_hold_the_problems_text_or_leave_it_out(kept: bool, worker: Worker, tmp_path: Path) -> None:
     folder = write(tmp_path / "few", "2_sorted")
@@ -72,6 +77,7 @@ def test_records_hold_the_problems_text_or_leave_it_out(kept: bool, worker: Work
     assert (b"def forward" in Path(record).read_bytes()) == kept
 
 
+@pytest.mark.heavy
 def test_a_worker_that_is_lost_beside_costs_one_problem(home: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "few", "2_sorted")
     (problem,) = find_suite(path=str(folder)).problems

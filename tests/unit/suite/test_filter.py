@@ -31,6 +31,7 @@ def filtered(folder: Path, importer: Importer) -> Callable[..., Filtered]:
     return check
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "is_a", "operators", "words"),
     [
@@ -64,6 +65,7 @@ def test_small_outputs_are_accepted_as_zeros_by_the_suites_tolerance_and_by_no_j
     assert found.checked.searched
 
 
+@pytest.mark.heavy
 def test_what_is_refused_in_training_mode_is_a_task_in_evaluation_mode(filtered: Callable[..., Filtered]) -> None:
     refused, taken = filtered("8_norm"), filtered("8_norm", Wishes(eval_mode=True))
     assert (refused.record, refused.checked.searched) == (None, False)
@@ -72,6 +74,7 @@ def test_what_is_refused_in_training_mode_is_a_task_in_evaluation_mode(filtered:
     assert taken.record is not None
 
 
+@pytest.mark.heavy
 def test_what_is_no_task_in_either_mode_says_so(folder: Path, filtered: Callable[..., Filtered]) -> None:
     (folder / "21_only_dropout.py").write_text(plain("self.drop(x)", "self.drop = torch.nn.Dropout(0.5)"))
     found = filtered("21_only_dropout").checked
@@ -79,6 +82,7 @@ def test_what_is_no_task_in_either_mode_says_so(folder: Path, filtered: Callable
     assert "a kernel that does 'copy an input' would pass" in found.evidence
 
 
+@pytest.mark.heavy
 def test_a_problem_too_large_for_a_processor_is_reduced(folder: Path, filtered: Callable[..., Filtered]) -> None:
     init = "self.layer = torch.nn.Linear(features, features)"
     text = plain("self.layer(x)", init, "batch, features", "batch = 64\nfeatures = 2048\n")

@@ -37,6 +37,7 @@ def test_the_run_of_another_task_is_not_taken_for_this_one(ran: SuiteOutcome, co
         run_task(record_of(ran, "2_sorted"), SETTINGS, copied / "runs" / "1_scaled", ())
 
 
+@pytest.mark.heavy
 def test_what_was_cut_off_before_it_can_be_resumed_is_set_aside_and_begun_anew(ran: SuiteOutcome, copied: Path) -> None:
     """The ledger has its first entry, and the copy of the task was not yet written."""
     folder = copied / "runs" / "2_sorted"

@@ -67,6 +67,7 @@ def test_what_is_not_of_the_same_thing_has_a_reason_and_no_figure() -> None:
     assert score("forward+backward", [p for p in (refused,) if not p.reason]).tasks == 0
 
 
+@pytest.mark.heavy
 def test_a_suite_with_pairs_times_both_at_one_shape_and_reports_them(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     problems = write(tmp_path / "tiny", "1_scaled")

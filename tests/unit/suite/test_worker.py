@@ -25,6 +25,7 @@ def job(folder: Path) -> dict[str, Any]:
     return {"job": "run", "record": "absent.json", "folder": str(folder / "run"), "settings": {}, "candidates": []}
 
 
+@pytest.mark.heavy
 def test_a_foreseen_fault_comes_back_as_it_was_and_the_worker_stays(tmp_path: Path) -> None:
     with Worker({"folders": []}) as worker:
         for _ in range(2):
@@ -33,6 +34,7 @@ def test_a_foreseen_fault_comes_back_as_it_was_and_the_worker_stays(tmp_path: Pa
         assert caught.value.fix
 
 
+@pytest.mark.heavy
 def test_a_lost_worker_says_how_it_ended_and_is_replaced(tmp_path: Path) -> None:
     with Worker({"folders": []}) as worker:
         with pytest.raises(WorkerLost, match=r"its process ended with exit code 1: AttributeError"):
@@ -48,6 +50,7 @@ def test_a_worker_that_does_not_end_is_ended(tmp_path: Path) -> None:
         assert worker._process is None
 
 
+@pytest.mark.heavy
 def test_a_worker_whose_owner_is_killed_ends_itself() -> None:
     """The owner starts a worker, gives it a job that waits for a pipe, and is killed."""
     script = """

@@ -182,6 +182,7 @@ def gpu_builders() -> Iterator[tuple[Router, str]]:
         yield bench.builder, bench.compilers
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["softmax_row_triton", "softmax_warp_row_cuda"])
 @pytest.mark.parametrize("task", ["softmax", "softmax_bf16"])
 def test_both_back_ends_of_a_gpu_build_where_there_is_none(

@@ -63,6 +63,7 @@ def test_a_registered_target_is_known_by_its_text_and_gone_when_forgotten(toy: N
         Settings(device="toy")
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, own_home: None, tmp_path: Path) -> None:
     outcome = tried(RIGHT, tmp_path)
@@ -78,6 +79,7 @@ def test_a_kernel_of_a_new_target_is_built_judged_timed_and_recorded(toy: None, 
     assert audit(outcome.folder).problems == []
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.backend_c
 @pytest.mark.parametrize(("text", "status"), [(WRONG, "rejected"), (REFUSED, "build-failed")])

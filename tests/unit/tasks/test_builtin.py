@@ -137,6 +137,7 @@ def test_the_built_in_tasks_need_no_triton_to_be_imported() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "12\n"
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_triton_baselines_are_right_in_tritons_interpreter(family: str) -> None:

@@ -158,6 +158,7 @@ def caught(task: Task, dims: Dims, kernel: Callable[..., Array], seed: int) -> b
     return False
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kernel", WRONG, ids=lambda k: k.__name__)
 def test_a_softmax_that_is_wrong_in_one_special_case_is_caught_at_every_odd_shape(
     kernel: Callable[[Array], Array],

@@ -22,6 +22,7 @@ from .conftest import GOOD, SPEC
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_a_right_kernel_passes_every_case_and_a_looser_tolerance_changes_nothing(
     context: ToolContext, artifact: Compiled
 ) -> None:
@@ -63,6 +64,7 @@ def test_what_launch_says_of_a_held_out_shape_is_not_repeated(context: ToolConte
         assert "psst" not in text
 
 
+@pytest.mark.heavy
 def test_measures_each_shape_and_records_each(context: ToolContext, artifact: Compiled) -> None:
     found = tools.benchmark(artifact.artifact, ["N=8192", "8192", "N=2048"], 41, vram_gb=3e-5, context=context)
     assert [row.shape for row in found.rows] == ["N=8192", "N=2048"]
@@ -77,6 +79,7 @@ def test_measures_each_shape_and_records_each(context: ToolContext, artifact: Co
     assert audit(Path(timed.folder), timed.ledger_root).problems == []
 
 
+@pytest.mark.heavy
 def test_the_quota_of_seconds_ends_a_call_and_keeps_what_is_on_record(context: ToolContext, artifact: Compiled) -> None:
     found = tools.benchmark(artifact.artifact, ["N=8192", "N=2048"], timeout_s=0.001, context=context)
     assert [row.status for row in found.rows] == ["out-of-time", "out-of-time"]

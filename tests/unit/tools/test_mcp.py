@@ -37,6 +37,7 @@ def call(hands: Hands, name: str, **arguments: Any) -> tuple[dict[str, Any], boo
     return data, made.error
 
 
+@pytest.mark.heavy
 def test_a_reply_that_would_be_too_long_is_cut_and_whole_behind_its_link(hands: Hands) -> None:
     source = GOOD.replace("    kernel(", "    raise ValueError('w ' * 20000)\n    kernel(")
     data, error = call(hands, "compile", src=source, spec=SPEC)
@@ -80,6 +81,7 @@ def test_failures_are_answers(hands: Hands) -> None:
         assert data["fix"]
 
 
+@pytest.mark.heavy
 def test_reads_what_it_links_to_and_nothing_else(hands: Hands, context: ToolContext, artifact: Compiled) -> None:
     assert hands.read(f"klab://artifact/{artifact.artifact}/source") == GOOD
     assert hands.read(f"klab://kernel/{artifact.kernel}/source") == GOOD

@@ -23,6 +23,7 @@ def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_search(str(task_file), settings, tmp_path_factory.mktemp("runs") / "first", [{"N": 32768}]).folder
 
 
+@pytest.mark.heavy
 def test_chooses_the_same_exemplars_for_the_same_seed_and_says_why(run: Path) -> None:
     found = contrastive_select(run, 3, "bucket", 0.5, seed=4)
     assert found == contrastive_select(run, 3, "bucket", 0.5, seed=4)

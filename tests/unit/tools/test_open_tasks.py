@@ -20,6 +20,7 @@ from .conftest import GOOD, SPEC
 pytestmark = pytest.mark.backend_c
 
 
+@pytest.mark.heavy
 def test_the_same_task_stays_open_and_another_one_closes_it(task_file: Path) -> None:
     tasks, settings, events = OpenTasks(), Settings(effort="quick", device="cpu"), list[Event]()
     task = load_task(str(task_file)).on("cpu")
@@ -38,6 +39,7 @@ def test_inputs_are_drawn_anew_after_a_number_of_verdicts() -> None:
     assert tasks.inputs({"N": 9}) not in seeds
 
 
+@pytest.mark.heavy
 def test_verdicts_in_one_session_are_right_whatever_came_before(context: ToolContext, artifact: Compiled) -> None:
     wrong = tools.compile(GOOD.replace("= 2 *", "= 2.001 *"), spec=SPEC, context=context)
     assert isinstance(wrong, Compiled)

@@ -35,6 +35,7 @@ def test_a_short_reply_is_whole_and_keeps_nothing() -> None:
     assert (kept, found.links) == ([], ())
 
 
+@pytest.mark.heavy
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(LONG, VALUES, max_size=6), st.integers(0, 80))
 def test_every_reply_keeps_the_limit(data: dict[str, Any], links: int) -> None:

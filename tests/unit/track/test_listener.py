@@ -112,6 +112,7 @@ def test_a_suites_tasks_are_counted_by_outcome() -> None:
     assert diary.told[-1][1] == {"a": "better", "b": "better", "c": "refused"}
 
 
+@pytest.mark.heavy
 def test_trackio_keeps_the_figures_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path))
     heard = list[Event]()

@@ -128,6 +128,7 @@ def row_sums(terms: int, **changes: Any) -> Task:
     return make(lambda x: x.sum(axis=1), **{**said, **changes})
 
 
+@pytest.mark.heavy
 def test_long_sums_need_inputs_that_make_precision_visible() -> None:
     assert prove(row_sums(512)) == len(CONTROLS)
     found = refused(row_sums(32768))
@@ -266,6 +267,7 @@ def test_a_baseline_that_disagrees_with_the_reference_is_refused() -> None:
     assert "a baseline that is more exact" in error.fix
 
 
+@pytest.mark.heavy
 def test_proving_is_repeatable() -> None:
     task = TASKS["stencil3x3"]
     assert prove(task, seed=3) == prove(task, seed=3)

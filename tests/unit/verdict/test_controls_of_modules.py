@@ -86,6 +86,7 @@ def test_a_last_tile_that_is_always_zero_is_no_reason_to_refuse() -> None:
     assert prove(module_task(graphs.module_record(record))) > 0
 
 
+@pytest.mark.heavy
 def test_a_softmax_of_long_rows_is_no_matter_of_luck() -> None:
     """Zeros alone make thousands of like terms, by which torch's own sum is off; it depends on the machine how far."""
     made = graphs.tensor("d0", 32768)

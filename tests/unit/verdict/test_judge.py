@@ -248,6 +248,7 @@ void k(const float *x, float *y, long n) {
 """
 
 
+@pytest.mark.heavy
 def test_no_process_of_a_kernel_does_the_work_of_another(
     device: CpuDevice, build: Callable[..., Built], double_task: Task
 ) -> None:

@@ -164,6 +164,7 @@ void k(const float *x, float *y, long n) {
         assert (found.cause, found.case) == ("static-memory", "second pass")
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_screening_is_not_shared_out(
     device: CpuDevice, build: Callable[..., Built], double_task: Task, crew: Crew

@@ -48,6 +48,7 @@ def site() -> Site:
     return Site(RUNS, served=False)
 
 
+@pytest.mark.heavy
 def test_the_list_of_runs_names_each_with_its_figure(site: Site) -> None:
     page = site.page("index.html")
     assert page.status == 200

@@ -56,6 +56,7 @@ def test_what_is_rewarded_becomes_likely_and_the_curve_says_so() -> None:
     assert policy.chances(situation())[goal] > 0.7
 
 
+@pytest.mark.heavy
 def test_different_tasks_get_different_answers() -> None:
     policy, goals = new(), {"softmax": Pick("wide", (0, 0)), "other": Pick("plain", ())}
     asked = [situation(), situation(task="other")]
@@ -64,6 +65,7 @@ def test_different_tasks_get_different_answers() -> None:
     assert all(policy.chances(one)[goals[one.task]] > 0.6 for one in asked)
 
 
+@pytest.mark.heavy
 def test_it_learns_to_follow_the_faster_exemplar() -> None:
     """The faster of two comes first, as they are chosen; nothing but the exemplars tells which recipe is rewarded."""
     dice, both = random.Random(0), [Pick("wide", (0, 0)), Pick("plain", ())]

@@ -20,6 +20,7 @@ def nothing_works(form: str, params: Mapping[str, Param]) -> float | None:
     return None
 
 
+@pytest.mark.heavy
 def test_an_effect_of_other_graphs_is_expected_of_one_that_was_not_shown() -> None:
     made = train([planted(name, eight_warps) for name in SEEN], QUICK)
     unseen = planted("shares", eight_warps)
@@ -32,6 +33,7 @@ def test_an_effect_of_other_graphs_is_expected_of_one_that_was_not_shown() -> No
     assert made.spread < 0.3, "on graphs left out it is nearly right"
 
 
+@pytest.mark.heavy
 def test_the_same_runs_give_the_same_bytes_and_another_seed_others() -> None:
     spaces = [planted(name, eight_warps) for name in SEEN[:3]]
     assert train(spaces, QUICK).data() == train(spaces, QUICK).data()

@@ -30,6 +30,7 @@ def fault_of(client: Any, request: Request, cancel: Any = None) -> ModelFault:
     return caught.value
 
 
+@pytest.mark.heavy
 @BOTH
 def test_streams_a_reply_with_the_usage_that_the_api_reports(provider: str, serve: Serve, connect: Connect) -> None:
     server = serve(Say("int main() { return 'é'; }", usage=(1000, 200), cached=400))

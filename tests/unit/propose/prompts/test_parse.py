@@ -163,6 +163,7 @@ def test_choices_keep_their_types() -> None:
     assert [type(v) for v in space["STEP"]] == [bool, int, float, str]
 
 
+@pytest.mark.heavy
 def test_ten_megabytes_of_anything_take_no_time() -> None:
     for piece in ("<answer>", "```\n", "<think>", "{", "`", "<", " \n", "é"):
         started = time.process_time()
@@ -265,6 +266,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.heavy
 @given(
     st.lists(PIECES | st.text(max_size=20), max_size=14).map("".join),
     st.sampled_from(KINDS),

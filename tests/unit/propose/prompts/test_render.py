@@ -74,6 +74,7 @@ def test_the_example_in_c_builds_and_is_right(builder: Any, device: Any, double_
         table.close()
 
 
+@pytest.mark.heavy
 def test_the_examples_for_gpus_build_without_one(double_task: Task) -> None:
     with platform("cuda").workbench(Settings(target="sm_90")) as bench:
         gpu_builder = bench.builder

@@ -74,6 +74,7 @@ def _rewards(run: JudgedRun) -> dict[str, float]:
     return {name: given[sample] or 0.0 for name, sample in run.ids.items()}
 
 
+@pytest.mark.heavy(of="learning report")
 def test_stages_stand_in_their_order_with_what_was_judged(report: LearningReport, run: JudgedRun) -> None:
     assert [stage.kind for stage in report.stages] == ["base", "SFT", "specialist", "distilled", "generalist"]
     assert report.left_out == []
@@ -87,6 +88,7 @@ def test_stages_stand_in_their_order_with_what_was_judged(report: LearningReport
     assert report.stages[1].losses == [(1, 4.0), (2, 3.0), (3, 2.0), (4, 1.0)]
 
 
+@pytest.mark.heavy(of="learning report")
 def test_an_exam_is_what_its_ledger_says_over_tasks(report: LearningReport, run: JudgedRun) -> None:
     before, after = report.exams
     reward = _rewards(run)
@@ -99,6 +101,7 @@ def test_an_exam_is_what_its_ledger_says_over_tasks(report: LearningReport, run:
     assert (before.result.right.low, before.result.right.high) == (0.0, 0.5)
 
 
+@pytest.mark.heavy(of="learning report")
 def test_exams_of_the_same_tasks_are_compared(report: LearningReport) -> None:
     (found,) = report.compared
     before, after = ([task.reward or 0.0 for task in exam.tasks.values()] for exam in report.exams)
@@ -110,6 +113,7 @@ def test_exams_of_the_same_tasks_are_compared(report: LearningReport) -> None:
     assert found.remarks == ()
 
 
+@pytest.mark.heavy(of="learning report")
 def test_the_page_names_models_roots_and_figures(report: LearningReport, exams: list[Path], stages: list[Path]) -> None:
     text = page(report)
     for exam, model in zip(exams, (f"base {stages[-1]}", f"generalist {stages[0]}"), strict=True):
@@ -202,6 +206,7 @@ def test_what_is_nothing_to_tell_of_is_refused(given: str, words: str, tmp_path:
         gather([tmp_path / given])
 
 
+@pytest.mark.heavy(of="learning report")
 def test_the_command_prints_the_page_or_writes_it(report: LearningReport, exams: list[Path], tmp_path: Path) -> None:
     told = CliRunner().invoke(learn, ["report", *map(str, exams)], catch_exceptions=False)
     assert told.stdout == page(gather(exams))

@@ -32,6 +32,7 @@ def auditor() -> Auditor:
     return Auditor(RUN)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sound_paper_passes_with_every_number_traced(auditor: Auditor, written: Written, kind: str) -> None:
     report = auditor.audit(written.folder / f"paper.{kind}")
@@ -62,6 +63,7 @@ def test_a_moved_point_is_found(auditor: Auditor, written: Written, tmp_path: Pa
     assert not auditor.audit(forged).ok, what
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_a_changed_sample_is_found(written: Written, tmp_path: Path, seed: int) -> None:
     shutil.copytree(RUN, tmp_path / "run")
@@ -101,6 +103,7 @@ def test_a_paper_of_another_run_is_found(written: Written) -> None:
     assert any("is of run" in p for p in report.problems)
 
 
+@pytest.mark.heavy
 def test_a_paper_stays_true_when_its_run_grows(tmp_path: Path) -> None:
     """Entries after the ones it was made from do not matter; before them they do."""
     run, key = tmp_path / "run", SigningKey.generate()
@@ -294,6 +297,7 @@ def test_the_figures_that_markdown_shows_are_looked_at(auditor: Auditor, written
     assert any("paper.json beside it is not" in p for p in auditor.audit(file).problems)
 
 
+@pytest.mark.heavy
 def test_a_paper_of_the_beginning_of_a_run_says_that_the_ledger_goes_on(tmp_path: Path, written: Written) -> None:
     made = make(LedgerPrefix(RUN, written.paper.entries - 3), written.paper.fingerprint)
     file = tmp_path / "paper.json"
@@ -303,6 +307,7 @@ def test_a_paper_of_the_beginning_of_a_run_says_that_the_ledger_goes_on(tmp_path
     assert any("goes on after" in what and "1 end" in what for what in report.unchecked)
 
 
+@pytest.mark.heavy
 def test_a_root_that_was_written_down_is_compared(written: Written) -> None:
     assert Auditor(RUN, root="0" * 64).audit(written.folder / "paper.json").status == "failed"
     assert Auditor(RUN, root=written.paper.root).audit(written.folder / "paper.json").status == "ok"

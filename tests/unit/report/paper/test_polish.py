@@ -135,6 +135,7 @@ def serve() -> Iterator[Callable[[Callable[[dict[str, Any]], Step]], Polisher]]:
         server.stop()
 
 
+@pytest.mark.heavy
 def test_polished_paragraphs_are_printed_and_audited(serve: Any, tmp_path: Path) -> None:
     """Every second reply lies about a number; those stay plain and are reported."""
     count = iter(range(1000))
@@ -195,6 +196,7 @@ def test_a_model_that_cannot_be_used_is_an_error_and_leaves_nothing(serve: Any, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_a_spent_budget_leaves_the_rest_plain(serve: Any, tmp_path: Path) -> None:
     polisher = serve(lambda body: Say(_asked(body)))
     polisher.budget = Budget(calls=2)

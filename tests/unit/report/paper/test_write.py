@@ -90,6 +90,7 @@ def test_all_four_files_appear(written: Written) -> None:
     assert (written.folder / "paper.json").stat().st_size < 500_000
 
 
+@pytest.mark.heavy
 def test_the_same_ledger_gives_the_same_files(written: Written, tmp_path: Path) -> None:
     write_paper(RUN, tmp_path / "again")
     for name in NAMES:
@@ -106,6 +107,7 @@ def test_a_paper_has_what_a_reader_looks_for(paper: PaperFile) -> None:
     assert paper.root in _text(paper)
 
 
+@pytest.mark.heavy
 def test_an_unfinished_run_is_marked(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run(lambda e: e.kind not in ("result", "confirmation", "listing"), ended=False)
     made = write_paper(run, tmp_path / "out").paper
@@ -130,6 +132,7 @@ def test_a_run_in_which_all_failed_is_marked(make_run: MakeRun, tmp_path: Path) 
     assert Auditor(run).audit(tmp_path / "out" / "paper.html").problems == []
 
 
+@pytest.mark.heavy
 def test_hypotheses_and_model_costs_are_shown_where_they_are_recorded(make_run: MakeRun, tmp_path: Path) -> None:
     body = _experiment("Wider loads hide latency of eighty cycles")
     run = make_run(more=[("experiment", body), ("model-call", CALL)])
@@ -186,6 +189,7 @@ def _statements(**genesis: Any) -> str:
     return _text(make(evidence, "").paper)
 
 
+@pytest.mark.heavy
 def test_statements_follow_the_records() -> None:
     plain, open_run, fixed = _statements(), _statements(environment={"tier": "T0"}), _statements(params={"BLOCK": 64})
     assert "in a sandbox without network" in plain
@@ -247,6 +251,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     _nothing_left(tmp_path)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "word"),
     [
@@ -270,6 +275,7 @@ def test_a_template_error_is_an_error_with_a_fix(tmp_path: Path, text: str, word
     _nothing_left(tmp_path)
 
 
+@pytest.mark.heavy
 def test_a_template_of_ones_own_is_used_and_audited(tmp_path: Path) -> None:
     own = tmp_path / "own.md.j2"
     own.write_text("# {{ task }} in {{ counts.trials }} trials\n\nSee ⟦@efron⟧.\n\n@table results\n\n@references\n")
@@ -291,6 +297,7 @@ def test_a_template_of_ones_own_is_used_and_audited(tmp_path: Path) -> None:
     assert any("not made with" in p for p in Auditor(RUN, other).audit(file).problems)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [
@@ -342,6 +349,7 @@ def test_a_file_that_klab_did_not_write_is_not_replaced(name: str, tmp_path: Pat
         write_paper(RUN, tmp_path / "file" / "paper")
 
 
+@pytest.mark.heavy
 def test_names_in_any_script_pass_the_audit(tmp_path: Path) -> None:
     """The PDF spells what its typefaces do not have, or set from right to left; page and Markdown print it as it is."""
     name = "漢字مرحبا_é_שלום"

@@ -40,6 +40,7 @@ def test_every_candidate_of_the_own_suite_has_features(task: str) -> None:
             assert np.isfinite(column(table, "main_programs")).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(4, of="graphs")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_row_does_not_depend_on_the_rows_beside_it(name: str) -> None:

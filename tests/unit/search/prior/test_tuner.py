@@ -105,6 +105,7 @@ def test_the_first_few_are_of_several_kinds_where_the_prior_is_unsure(prior: Che
     assert len({i.candidate.name for i in wide.ask(4)}) == 4
 
 
+@pytest.mark.heavy
 def test_a_large_space_is_gone_through_by_its_most_promising_part(prior: Checkpoint) -> None:
     (first,) = tuner(prior, name="chain").ask(1)
     assert first.origin == "policy"

@@ -51,6 +51,7 @@ def tried(folder: Path) -> list[tuple[str, str, str]]:
     return [(t.proposal.name, str(t.proposal.params), t.proposal.origin) for t in Run(folder).trials]
 
 
+@pytest.mark.heavy(of="prior")
 def test_a_run_begins_with_the_prior_keeps_it_and_goes_on_with_it(prior: Path, formula: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     outcome = run_search(formula, settings(f"policy:{prior}", 3), folder, proved=True)
@@ -72,6 +73,7 @@ def test_a_run_begins_with_the_prior_keeps_it_and_goes_on_with_it(prior: Path, f
         resume_run(folder, extra_trials=1)
 
 
+@pytest.mark.heavy(of="prior")
 def test_a_task_without_a_graph_is_searched_by_the_tuner_and_that_is_noted(
     prior: Path, task_file: Path, tmp_path: Path
 ) -> None:

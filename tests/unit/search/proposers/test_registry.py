@@ -83,6 +83,7 @@ def test_a_name_that_is_taken_is_refused(neighbours: None) -> None:
         register(PROPOSER)
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_new_proposer_searches_is_recorded_under_its_name_and_passes_the_audit(
     neighbours: None, task_file: Path, tmp_path: Path

@@ -29,11 +29,13 @@ def tried(folder: Path) -> list[tuple[str, dict[str, object]]]:
     return [(t.proposal.source, dict(t.proposal.params)) for t in Run(folder).trials]
 
 
+@pytest.mark.heavy
 def test_recipes_are_tried_once_at_their_first_choices(task_file: Path, tmp_path: Path) -> None:
     (only,) = search(task_file, tmp_path / "run", "recipes", 6)
     assert only[1] == {"STEP": 1, "BAD": 0}
 
 
+@pytest.mark.heavy
 def test_a_replay_tries_a_runs_ideas_in_their_order_and_goes_on_where_it_was_cut(
     task_file: Path, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_trials_of_a_written_kernel_name_its_hypothesis(eventful: tuple[Path, Sc
     assert all("expected 1.05 to" in p["why"] for p in written)
 
 
+@pytest.mark.heavy
 def test_a_task_without_a_kernel_is_translated_and_what_was_wrong_is_fed_back(own_home: None, tmp_path: Path) -> None:
     script = Scripted({"translate": lambda n, _: code(f"first {n}", WRONG)})
     with ModelServer(script) as server:
@@ -115,6 +116,7 @@ def test_a_task_without_a_kernel_is_translated_and_what_was_wrong_is_fed_back(ow
     assert bodies(tmp_path, "generation")[0]["purpose"] == "translate"
 
 
+@pytest.mark.heavy
 def test_a_task_that_cannot_be_translated_ends_in_order(own_home: None, tmp_path: Path) -> None:
     script = Scripted({
         "translate": lambda n, _: code(f"wrong {n}", WRONG), "repair": lambda n, _: code(f"still wrong {n}", WRONG)
@@ -139,6 +141,7 @@ def test_with_timings_alone_no_question_holds_an_error_or_a_resource(own_home: N
         assert "wrong-output" not in prompt
 
 
+@pytest.mark.heavy
 def test_a_budget_ends_the_questions_and_not_the_run(own_home: None, tmp_path: Path) -> None:
     script = Scripted()
     with ModelServer(script) as server:
@@ -190,6 +193,7 @@ def replies(folder: Path) -> dict[int, str]:
     return {b["call"]: b["reply"] for b in bodies(folder, "model-call") if b.get("reply")}
 
 
+@pytest.mark.heavy
 def test_soft_verifiers_skip_and_order_but_accept_nothing(own_home: None, tmp_path: Path) -> None:
     """What they call wrong is not tried but mended; what they call right and is wrong is rejected all the same."""
     feared, trusted = code("feared"), code("trusted", WRONG)

@@ -34,6 +34,7 @@ def agree(first: list[Labelled], second: list[Labelled]) -> None:
         assert (trial.params, trial.family, trial.backend) == (was.params, was.family, was.backend)
 
 
+@pytest.mark.heavy
 @pytest.mark.backend_c
 def test_a_random_handful_judged_again_gets_the_same_labels(own_home: None, labelled: LabelledSet) -> None:
     seed = random.SystemRandom().randrange(10**6)

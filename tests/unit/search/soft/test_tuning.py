@@ -109,6 +109,7 @@ def test_what_is_no_better_on_the_training_half_is_not_asked_of_the_test_half(
     assert PromptBook(finished.templates).source(KIND) == PromptBook().source(KIND)
 
 
+@pytest.mark.heavy
 def test_what_is_better_on_the_training_half_alone_is_not_kept(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect
 ) -> None:
@@ -199,6 +200,7 @@ def test_without_mistakes_there_is_nothing_to_learn(
     assert server.calls == 2 * HALF
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("calls", [0, HALF + 2, 3 * HALF])
 def test_a_spent_budget_stops_safely_and_a_resumed_tuning_pays_nothing_twice(
@@ -217,6 +219,7 @@ def test_a_spent_budget_stops_safely_and_a_resumed_tuning_pays_nothing_twice(
     assert not check(finished.folder).problems
 
 
+@pytest.mark.heavy
 def test_a_finished_tuning_resumed_or_replayed_asks_nobody_and_says_the_same(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect
 ) -> None:
@@ -240,6 +243,7 @@ def test_a_wrong_key_stops_with_its_remedy(
     assert figures_of(finished.folder)["status"] == "stopped"
 
 
+@pytest.mark.heavy
 def test_a_users_own_templates_are_the_start_and_come_along(
     tmp_path: Path, labelled: LabelledSet, serve: Serve, connect: Connect
 ) -> None:

@@ -78,6 +78,7 @@ def shuffled(rows: list[Row], dice: random.Random) -> list[Row]:
     return [replace(r, score=s) for r, s in zip(rows, scores, strict=True)]
 
 
+@pytest.mark.heavy
 def test_shuffled_ledgers_give_nothing_beyond_the_stated_rate() -> None:
     ledgers = 40
     hits = 0
@@ -87,6 +88,7 @@ def test_shuffled_ledgers_give_nothing_beyond_the_stated_rate() -> None:
     assert hits <= RATE * ledgers
 
 
+@pytest.mark.heavy
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("effect", [1.05, 1.2])
 def test_a_planted_effect_is_found_with_an_interval_that_covers_it(effect: float) -> None:
@@ -170,6 +172,7 @@ def test_few_candidates_that_merely_differ_are_no_structure(candidates: int, sha
     ] * 40
 
 
+@pytest.mark.heavy
 def test_many_candidates_that_merely_differ_stay_within_the_rate_and_a_real_structure_is_found() -> None:
     ledgers = 100
     by_chance = [mine_rows(unlike_candidates(random.Random(seed), 24, 3)).insights for seed in range(ledgers)]

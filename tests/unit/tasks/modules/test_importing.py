@@ -46,6 +46,7 @@ def module(forward: str, init: str = "pass") -> str:
     )
 
 
+@pytest.mark.heavy
 def test_a_module_becomes_a_task_that_proves_its_judge(files: Files) -> None:
     body = module(
         "return F.gelu(self.norm(self.layer(x)))", "self.layer = nn.Linear(8, 6); self.norm = nn.LayerNorm(6)"
@@ -57,6 +58,7 @@ def test_a_module_becomes_a_task_that_proves_its_judge(files: Files) -> None:
     assert examine(task).controls == 11
 
 
+@pytest.mark.heavy
 def test_evaluation_mode_is_asked_for(files: Files) -> None:
     body = module("return self.norm(x)", "self.norm = nn.BatchNorm1d(8)")
     with pytest.raises(TaskRefused, match="running statistics") as caught:
@@ -72,6 +74,7 @@ def test_a_module_that_does_another_thing_in_another_type_is_refused(files: File
         files.take(body)
 
 
+@pytest.mark.heavy
 def test_single_numbers_masks_and_labels_are_inputs(files: Files) -> None:
     body = """
         class Model(nn.Module):
@@ -90,6 +93,7 @@ def test_single_numbers_masks_and_labels_are_inputs(files: Files) -> None:
     examine(task)
 
 
+@pytest.mark.heavy
 def test_an_operator_that_takes_numbers_of_a_range_alone_is_judged_by_those(files: Files) -> None:
     body = """
         class Model(nn.Module):
@@ -102,6 +106,7 @@ def test_an_operator_that_takes_numbers_of_a_range_alone_is_judged_by_those(file
     assert examine(task).controls == 11
 
 
+@pytest.mark.heavy
 def test_sixteen_bits(files: Files) -> None:
     inputs = "def get_inputs():\n    return [torch.randn(4, 8, dtype=torch.bfloat16)]\n"
     task = module_task(files.take(module("return (x.float() * 2).tanh().to(x.dtype)"), inputs))
@@ -109,6 +114,7 @@ def test_sixteen_bits(files: Files) -> None:
     examine(task)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("forward", "words"),
     [
@@ -127,6 +133,7 @@ def test_what_cannot_be_a_task_is_one_line_with_what_to_do(files: Files, forward
     assert caught.value.fix
 
 
+@pytest.mark.heavy
 def test_what_a_large_example_would_hold_is_looked_up_at_a_smaller_size(files: Files) -> None:
     """Numbers around nothing would have no roots: the module needs what its example has."""
     record = files.take(

@@ -63,6 +63,7 @@ def test_a_kernel_for_a_live_function_is_judged_and_its_run_needs_the_function_n
     assert load_task(str(right.folder / "task.json")).name == "doubled"
 
 
+@pytest.mark.heavy
 def test_a_module_is_taken_in_the_mode_that_is_wished_and_keeps_its_own() -> None:
     net = Net()
     before = net.gain.detach().clone()
@@ -75,6 +76,7 @@ def test_a_module_is_taken_in_the_mode_that_is_wished_and_keeps_its_own() -> Non
     assert torch.equal(net.gain.detach(), before)
 
 
+@pytest.mark.heavy
 def test_check_takes_an_object_with_inputs_given_there_and_then() -> None:
     assert api.check(lambda x: x.softmax(-1), example_inputs=[torch.randn(3, 5)]).name == "lambda"
 

@@ -33,6 +33,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.heavy
 def test_a_module_is_captured_once_in_a_process(tmp_path: Path) -> None:
     file = tmp_path / "scaled.py"
     file.write_text(MODULE)

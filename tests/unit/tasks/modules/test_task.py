@@ -143,6 +143,7 @@ def test_only_inputs_that_must_be_read_whole_count_as_bytes() -> None:
     assert picking.least_bytes({"d0": 32, "d1": 4}) == 4 * 4 * 8
 
 
+@pytest.mark.heavy
 def test_what_is_only_moved_or_chosen_must_be_equal() -> None:
     """Nothing was rounded, so there is nothing that another rounding could have made of it."""
     record = capture_object(_Module(lambda x: x.relu().transpose(0, 1)), (torch.randn(6, 10),))
@@ -154,6 +155,7 @@ def test_what_is_only_moved_or_chosen_must_be_equal() -> None:
     assert not within(np.nextafter(right, np.float32(np.inf)), wanted)
 
 
+@pytest.mark.heavy
 def test_between_short_types_the_errors_of_all_elements_are_held_together() -> None:
     """A bound on each is as wide as the graph's own roundings: an error of three ULP everywhere lies inside it."""
     record = capture_object(_Module(lambda x: torch.tanh(torch.tanh(x) * 0.75)), (torch.randn(32, 64).bfloat16(),))
@@ -178,6 +180,7 @@ class _Module(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignor
         return self._function(x)
 
 
+@pytest.mark.heavy
 def test_counts_that_rounding_decides_are_refused_and_where_it_does_is_remarked() -> None:
     """Counts of what lies within bfloat16's reach of a threshold may be anything: nothing could be judged by them."""
     inputs = (torch.randn(16, 64).bfloat16(),)
