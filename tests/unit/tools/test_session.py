@@ -42,7 +42,6 @@ def made(work: ToolContext, text: str, spec: Spec = SPEC) -> str:
     return found.artifact
 
 
-@pytest.mark.heavy
 def test_one_ledger_holds_every_call_and_the_memory_names_them_as_the_tools_did(work: ToolContext) -> None:
     with pytest.raises(UsageError, match="in this session yet"):
         read_call("explain", {}).run(work)
@@ -75,7 +74,6 @@ def test_one_ledger_holds_every_call_and_the_memory_names_them_as_the_tools_did(
     assert [r.artifact for r in best.rows] in ([good], [])  # nothing is claimed on a busy machine
 
 
-@pytest.mark.heavy
 def test_a_trial_of_the_second_task_is_done_again_with_that_task(work: ToolContext) -> None:
     folder = work.workspace.session.folder
     assert folder is not None
@@ -93,7 +91,6 @@ def test_a_changed_copy_of_a_later_task_is_found(work: ToolContext) -> None:
     copy.write_text(text)
 
 
-@pytest.mark.heavy
 def test_a_session_that_is_closed_has_ended_and_is_not_resumed(work: ToolContext) -> None:
     folder = work.workspace.session.folder
     assert folder is not None
