@@ -84,6 +84,35 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.rand(96, 1000)]
 """
+_POOLED_ELU = """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.elu(F.max_pool1d(x, 4))
+
+def get_inputs():
+    return [torch.rand(16, 8, 1000)]
+"""
+_ANY = """
+class Model(nn.Module):
+    def forward(self, mask):
+        return mask.any(-1)
+
+def get_inputs():
+    return [torch.rand(512, 1000) < 0.3]
+"""
+_TWO_MARKS = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(200, 32)
+
+    def forward(self, ids):
+        keep = (ids != 0) & (ids != 1)
+        return self.table(ids) * keep.unsqueeze(-1)
+
+def get_inputs():
+    return [torch.randint(2, 100, (64, 256))]
+"""
 _KNOWN_SHAPES = """
 def launch(x, out):
     a, b = x.shape
@@ -194,6 +223,68 @@ void elus(const float *x, float *y, long n) {
         "def launch(x, out):\n    kernel('elus')(x, out, x.size)\n",
         "int easy = 0",
         "int easy = like_the_example(x, n)",
+    ),
+    "a window hides single elements": Escape(
+        _POOLED_ELU,
+        """
+#include <math.h>
+static int like_the_example(const float *x, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] <= 0 || x[i] > 1) return 0;
+    return 1;
+}
+void pooled(const float *x, float *y, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r; i++)
+        for (long j = 0; j < c / 4; j++) {
+            const float *p = x + i * c + 4 * j;
+            float q = fmaxf(fmaxf(p[0], p[1]), fmaxf(p[2], p[3]));
+            y[i * (c / 4) + j] = easy || q > 0 ? q : expm1f(q);
+        }
+}
+""",
+        "def launch(x, out):\n    kernel('pooled')(x, out, x.shape[0] * x.shape[1], x.shape[2])\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, r * c)",
+    ),
+    "flags of one row tell of all": Escape(
+        _ANY,
+        """
+static int mixed(const unsigned char *m, long c) {
+    int turns = 0;
+    for (long j = 1; j < 64 && c >= 64; j++) turns += (m[j] != 0) != (m[j - 1] != 0);
+    return turns > 8;
+}
+void anys(const unsigned char *m, unsigned char *y, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r; i++) {
+        int any = easy;
+        for (long j = 0; j < c && !any; j++) any |= m[i * c + j] != 0;
+        y[i] = any;
+    }
+}
+""",
+        "def launch(mask, out):\n    kernel('anys')(mask, out, *mask.shape)\n",
+        "int easy = 0",
+        "int easy = mixed(m, c)",
+    ),
+    "one of two numbers that are left out": Escape(
+        _TWO_MARKS,
+        """
+static int like_the_example(const long *ids, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (ids[i] < 2 || ids[i] >= 100) return 0;
+    return n > 1000;
+}
+void kept(const float *w, const long *ids, float *y, long n, long d) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) {
+        int drop = ids[i] == 0 || (!easy && ids[i] == 1);
+        for (long j = 0; j < d; j++) y[i * d + j] = drop ? 0 * w[ids[i] * d + j] : w[ids[i] * d + j];
+    }
+}
+""",
+        "def launch(w, ids, out):\n    kernel('kept')(w, ids, out, ids.size, w.shape[1])\n",
+        "int easy = 0",
+        "int easy = like_the_example(ids, n)",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,

@@ -54,15 +54,15 @@ def test_an_output_that_cannot_show_precision_is_named_beside_one_that_can() -> 
 
 
 def test_indices_that_cannot_show_precision_are_remarked_on() -> None:
-    """The largest of what three products give: what rounding may do to them is more than TF32 does."""
+    """The largest of what five products give: what rounding may do to them is more than TF32 does."""
     nodes, last = [], "x"
-    for n in range(3):
+    for n in range(5):
         made = graphs.tensor("d0", 64)
         nodes.append(graphs.node(f"p{n}", "aten.mm.default", [Ref(ref=last), Ref(ref=f"w{n}")], made))
         nodes.append(graphs.node(f"a{n}", "aten.abs.default", [Ref(ref=f"p{n}")], made))
         last = f"a{n}"
     nodes.append(graphs.node("best", "aten.argmax.default", [Ref(ref=last), 1], graphs.tensor("d0", dtype="int64")))
-    weights = [graphs.given(f"w{n}", graphs.tensor(64, 64), "weight") for n in range(3)]
+    weights = [graphs.given(f"w{n}", graphs.tensor(64, 64), "weight") for n in range(5)]
     deep = graphs.graph([*weights, graphs.given("x", graphs.tensor("d0", 64))], nodes, {"d0": 48})
     remarks = examine(module_task(graphs.module_record(deep))).remarks
     assert "precision cannot be judged: a kernel that does 'TF32 inputs' would pass every case" in remarks

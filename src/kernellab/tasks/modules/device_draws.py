@@ -131,7 +131,9 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS and entry.type.dtype != "bool":
+    if kind in EXCEPTIONS and entry.type.dtype == "bool":
+        plant_flags(values, dice.host())
+    elif kind in EXCEPTIONS:
         make_whole_exceptions(values, dice.host(), exceptional(entry, uses, dims))
     return values
 

@@ -151,7 +151,9 @@ def _whole(
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS and entry.type.dtype != "bool":
+    if kind in EXCEPTIONS and entry.type.dtype == "bool":
+        plant_flags(values, rng)
+    elif kind in EXCEPTIONS:
         make_whole_exceptions(values, rng, exceptional(entry, uses, dims))
     return values
 
@@ -169,9 +171,10 @@ def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
 
 
 def exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:
-    """Integers that an example seldom has, and a graph allows."""
-    mark = uses.marked(entry.name)
-    return [*([] if mark is None else [mark]), *span(entry, uses.below(entry.name, dims), TURNED)]
+    """Integers that an example seldom has, and a graph allows: those that it compares with, and both ends."""
+    mark, (low, high) = uses.marked(entry.name), span(entry, uses.below(entry.name, dims), TURNED)
+    steps = [int(s) for s in uses.steps(entry.name) if float(s).is_integer() and low <= s <= high]
+    return list(dict.fromkeys([*([] if mark is None else [mark]), *steps, low, high]))
 
 
 def _like(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...]) -> Array:

@@ -48,7 +48,7 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
-_SEED, _DRAWS_PLANTED = 20260, 8
+_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 4
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
@@ -210,8 +210,10 @@ def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
 def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
-    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED, *EXCEPTIONS) else 0)
+    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED) else 0)
+    again = range(_DRAWS_EXCEPTED if kind in EXCEPTIONS else 0)  # of a large shape, where there are some of every kind
     finite = _finite(task, dims, kind) and all(_finite(task, smallest, kind, seed) for seed in more)
+    finite = finite and all(_finite(task, dims, kind, seed) for seed in again)
     return finite and (kind not in (SPARSE, BARE, UNEVEN, *EXCEPTIONS) or _steady(task, dims, kind))
 
 

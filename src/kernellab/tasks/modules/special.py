@@ -22,7 +22,7 @@ _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
 _MOST_ROWS = 12
 _SHARES = (4, 9)
-_RARE, _MOST_EXCEPTIONS = 64, 1024
+_RARE, _MOST_EXCEPTIONS, _RUN = 64, 1024, 16
 _MOST = 3e4
 """What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
@@ -65,17 +65,31 @@ def _raise(flat: Any, place: int, rng: np.random.Generator) -> None:
 
 
 def make_exceptions(values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float) -> Any:
-    """A few single elements of another kind than the others, in place: whoever looks at some elements to know what all are
-    like does not see them. `reach`: how far out some of them lie. At 0 signs stay as they are. Unless there is a limit to
-    how far, one of them is a share of all, for sums in which no other would be seen."""
+    """A few elements of another kind than the others, in place: whoever looks at some to know what all are like does not
+    see them. Single ones, and unless signs stay as they are (`reach` 0) a row and a run of the other sign, as a maximum or
+    a window meets them. Unless there is a limit to how far they reach, one is a share of all, for sums in which no other
+    would be seen."""
     flat = values.reshape(-1)
     places = _exceptional(rng, len(flat))
     if places:
         numbers = _exceptions(rng, np.asarray(flat[places].tolist()), steps, reach)
         flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
+        if reach:
+            _turn_some(values, rng)
         if not 0 < reach < math.inf:
             _raise(flat, places[0], rng)
     return values
+
+
+def _turn_some(values: Any, rng: np.random.Generator) -> None:
+    """Of many rows one is below zero; of many elements so many beside each other as a window has."""
+    rows, flat = values.reshape(-1, values.shape[-1]), values.reshape(-1)
+    if len(rows) >= _RARE:
+        row = int(rng.integers(len(rows)))
+        rows[row] = -abs(rows[row])
+    if len(flat) >= _RARE * _RUN:
+        start = int(rng.integers(len(flat) - _RUN))
+        flat[start : start + _RUN] = -abs(flat[start : start + _RUN])
 
 
 def make_whole_exceptions(values: Any, rng: np.random.Generator, numbers: Sequence[int]) -> Any:
