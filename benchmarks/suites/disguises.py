@@ -1,11 +1,11 @@
-"""Whether the judge tells float32 from what only looks like it, on the device and at the problems' own sizes.
+"""Whether the judge tells float32 from what only looks like it, on the device.
 
     python benchmarks/suites/disguises.py --path DIR/kernelbench/level1 [--only 12_ 40_] [--device cuda] [--bytes 2e8] [--json out.json]
 
 For each problem torch's own outputs are judged, eager, under every distribution of the task: in float32 (must pass), with TF32
 in products, and with everything in bfloat16 and float16 (one distribution must show each). At the first of the task's shapes whose
 buffers take no more than --bytes: its timed ones, those kept back, its edges. Problems are imported in --workers processes side
-by side; the device is one's at a time. Run it on suites that you trust: graphs are run as torch code, in this process.
+by side, and nothing is timed. Run it on suites that you trust: graphs are run as torch code, in these processes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def chosen(task: Task, most: float) -> Dims:
     return next((dims for dims in shapes if size(dims) <= most), shapes[-1])
 
 
-def judged(found: Outcome, task: Task, device: str, most: float) -> None:
+def judged(found: Outcome, task: Task, most: float) -> None:
     import torch
 
     captured = task.captured
@@ -83,7 +83,7 @@ def judged(found: Outcome, task: Task, device: str, most: float) -> None:
                 if disguise in found.impossible:
                     continue
                 try:
-                    others = disguised(torch, run, case.inputs, disguise, device)
+                    others = disguised(torch, run, case.inputs, disguise)
                 except (RuntimeError, TypeError, ValueError) as err:
                     found.impossible[disguise] = str(err).splitlines()[0][:120]
                     continue
@@ -100,12 +100,10 @@ def outputs(results: Sequence[Any]) -> list[Any]:
     return [y if y.dim() else y.reshape(1) for y in wide]  # as their buffers are
 
 
-def disguised(torch: Any, run: OnDevice, inputs: Sequence[Any], disguise: str, device: str) -> list[Any]:
+def disguised(torch: Any, run: OnDevice, inputs: Sequence[Any], disguise: str) -> list[Any]:
     """What the graph gives so, in the types in which it owes its outputs."""
     if disguise == "tf32":
-        return (
-            outputs(OnDevice(run.programs, run.graph, "tf32")(*inputs)) if device == "cuda" else outputs(run(*inputs))
-        )
+        return outputs(replace(run, precision="tf32")(*inputs))
     dtype = getattr(torch, disguise)
     narrow = [x.to(dtype) if x.dtype == torch.float32 else x for x in inputs]
     wanted = [getattr(torch, o.type.dtype) for o in run.graph.outputs]
@@ -119,7 +117,7 @@ def try_problem(importer: Importer, problem: Problem, options: argparse.Namespac
         record = importer.import_problem(problem, Wishes(eval_mode=True))
         found.import_s = time.monotonic() - began
         began = time.monotonic()
-        judged(found, module_task(record).on(options.device), options.device, options.bytes)
+        judged(found, module_task(record).on(options.device), options.bytes)
         found.judge_s = time.monotonic() - began
     except KlabError as err:
         found.refused = str(err)
@@ -163,7 +161,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9, help="no problem is begun after this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    problems = [(str(path), p) for path in options.path for p in all_problems(str(path))
+    problems = [p for path in options.path for p in all_problems(str(path))
                 if not options.only or p.name.startswith(tuple(options.only))]  # fmt: skip
     context = multiprocessing.get_context("spawn")
     waiting, done = context.Queue(), context.Queue()
@@ -189,8 +187,7 @@ def _work(options: argparse.Namespace, cores: list[int], waiting: Any, done: Any
     os.sched_setaffinity(0, cores)  # torch takes as many threads as it sees
     began = time.monotonic()
     with Importer([str(path) for path in options.path]) as importer:
-        while (given := waiting.get()) is not None:
-            _, problem = given
+        while (problem := waiting.get()) is not None:
             late = time.monotonic() - began > options.seconds
             done.put(Outcome(problem.name, "no time") if late else try_problem(importer, problem, options))
 

@@ -113,6 +113,14 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randint(2, 100, (64, 256))]
 """
+_SOME = """
+#include <math.h>
+static int like_the_example(const float *x, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] <= 0 || x[i] > 1) return 0;
+    return 1;
+}
+"""
+"""Whether some elements are like those of torch.rand."""
 _KNOWN_SHAPES = """
 def launch(x, out):
     a, b = x.shape
@@ -209,12 +217,8 @@ void ordered(const float *x, const float *z, float *y, long r, long c) {
     ),
     "a few elements tell what all are like": Escape(
         _ELU,
-        """
-#include <math.h>
-static int like_the_example(const float *x, long n) {
-    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] <= 0 || x[i] > 1) return 0;
-    return 1;
-}
+        _SOME
+        + """
 void elus(const float *x, float *y, long n) {
     int easy = 0;
     for (long i = 0; i < n; i++) y[i] = easy || x[i] > 0 ? x[i] : expm1f(x[i]);
@@ -226,12 +230,8 @@ void elus(const float *x, float *y, long n) {
     ),
     "a window hides single elements": Escape(
         _POOLED_ELU,
-        """
-#include <math.h>
-static int like_the_example(const float *x, long n) {
-    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] <= 0 || x[i] > 1) return 0;
-    return 1;
-}
+        _SOME
+        + """
 void pooled(const float *x, float *y, long r, long c) {
     int easy = 0;
     for (long i = 0; i < r; i++)

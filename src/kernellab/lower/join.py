@@ -32,9 +32,11 @@ def joined(fusion: Fusion, seconds: Seconds) -> Fusion:
     found: list[Kernel] = []
     for kernel in fusion.kernels:
         for place in reversed(range(len(found))):
-            both = _both(fusion, found[place], kernel)
             into = _place(fusion, found, place, kernel)
-            if both is not None and into is not None and seconds(both) < seconds(found[place]) + seconds(kernel):
+            if into is None:
+                continue
+            both = _both(fusion, found[place], kernel)
+            if both is not None and seconds(both) < seconds(found[place]) + seconds(kernel):
                 del found[place]
                 found.insert(into, both)
                 break
@@ -70,8 +72,8 @@ def _both(fusion: Fusion, first: Kernel, kernel: Kernel) -> Kernel | None:
 
 def _made_for(fusion: Fusion, first: Kernel, kernel: Kernel) -> bool:
     """Whether something is stored for this kernel alone: not to store it is another plan."""
-    others = [k for k in fusion.kernels if not _made(k) & _made(kernel)]
-    needed = {*fusion.graph.outputs, *(key for k in others for key in _read(fusion, k))}
+    read_by_others = (key for k in fusion.kernels if k is not kernel for key in _read(fusion, k))
+    needed = {*fusion.graph.outputs, *read_by_others}
     return bool(_made(first) & _read(fusion, kernel) - needed)
 
 

@@ -13,17 +13,11 @@ from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.lower.fusion import Fusion, fuse  # noqa: E402
 from kernellab.lower.inline import tensor_name  # noqa: E402
 from kernellab.lower.join import Kernel, joined  # noqa: E402
+from kernellab.lower.values import Load, walk  # noqa: E402
 
 
 def one_launch(kernel: Kernel) -> float:
     return 1.0
-
-
-def kernels(
-    subject: Callable[..., Any], *inputs: Any, seconds: Callable[[Kernel], float] = one_launch
-) -> list[list[str]]:
-    """The tensors that each kernel makes."""
-    return [[tensor_name(s.tensor) for s in stores] for stores in made(subject, *inputs, seconds=seconds).kernels]
 
 
 def made(subject: Callable[..., Any], *inputs: Any, seconds: Callable[[Kernel], float] = one_launch) -> Fusion:
@@ -31,9 +25,14 @@ def made(subject: Callable[..., Any], *inputs: Any, seconds: Callable[[Kernel], 
     return joined(fuse(record, {s.name: s.example for s in record.symbols}), seconds)
 
 
+def results(fusion: Fusion) -> list[int]:
+    """How many tensors each kernel makes."""
+    return [len(stores) for stores in fusion.kernels]
+
+
 def test_results_of_one_shape_are_made_together() -> None:
     x, y = torch.rand(33, 76), torch.rand(33, 76)
-    assert [len(stores) for stores in kernels(lambda x, y: (x * y, x + y, x - y), x, y)] == [3]
+    assert results(made(lambda x, y: (x * y, x + y, x - y), x, y)) == [3]
 
 
 def test_what_is_a_result_and_is_used_is_taken_from_registers() -> None:
@@ -42,15 +41,15 @@ def test_what_is_a_result_and_is_used_is_taken_from_registers() -> None:
         return h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6), h
 
     (stores,) = made(subject, torch.rand(33, 76), torch.rand(33, 76)).kernels
-    read = {v.tensor for s in stores for v in _loads(s.value)}
+    read = {v.tensor for s in stores for v in walk(s.value) if isinstance(v, Load)}
     assert read == {"x", "y"}
     assert len(stores) == 2
 
 
 def test_other_shapes_and_products_stay_apart() -> None:
     x, w = torch.rand(33, 76), torch.rand(76, 76)
-    assert len(kernels(lambda x: (x.sum(-1), x * 2), x)) == 2
-    assert len(kernels(lambda x, w: (x @ w, x * 2), x, w)) == 2
+    assert len(made(lambda x: (x.sum(-1), x * 2), x).kernels) == 2
+    assert len(made(lambda x, w: (x @ w, x * 2), x, w).kernels) == 2
 
 
 def test_rows_and_columns_are_not_reduced_in_one_kernel() -> None:
@@ -74,16 +73,8 @@ def test_a_kernel_waits_for_what_it_reads() -> None:
 
 def test_where_the_estimate_says_no_they_stay_apart() -> None:
     x = torch.rand(33, 76)
-    apart = kernels(lambda x: (x * 2, x + 1), x, seconds=lambda kernel: float(len(kernel) ** 2))
-    assert [len(stores) for stores in apart] == [1, 1]
+    assert results(made(lambda x: (x * 2, x + 1), x, seconds=lambda kernel: float(len(kernel) ** 2))) == [1, 1]
 
 
 def test_a_kernel_has_no_more_results_than_a_few() -> None:
-    found = kernels(lambda x: tuple(x * n for n in range(2, 11)), torch.rand(33, 76))
-    assert [len(stores) for stores in found] == [6, 3]
-
-
-def _loads(value: Any) -> list[Any]:
-    from kernellab.lower.values import Load, walk
-
-    return [v for v in walk(value) if isinstance(v, Load)]
+    assert results(made(lambda x: tuple(x * n for n in range(2, 11)), torch.rand(33, 76))) == [6, 3]

@@ -31,7 +31,7 @@ from kernellab.tasks.modules.draws import (
     UNEVEN,
     WIDE,
     ZEROS,
-    exceptional,
+    except_whole,
     first_float,
     hides,
     may_except,
@@ -41,7 +41,6 @@ from kernellab.tasks.modules.draws import (
 from kernellab.tasks.modules.special import (
     lead_to_ends,
     make_exceptions,
-    make_whole_exceptions,
     plant_flags,
     plant_floats,
     plant_whole,
@@ -131,10 +130,8 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS and entry.type.dtype == "bool":
-        plant_flags(values, dice.host())
-    elif kind in EXCEPTIONS:
-        make_whole_exceptions(values, dice.host(), exceptional(entry, uses, dims))
+    if kind in EXCEPTIONS:
+        except_whole(values, dice.host(), entry, uses, dims)
     return values
 
 

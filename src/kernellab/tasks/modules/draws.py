@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ LEADING = ("heavy", "wide")
 """Where the largest stand at the ends."""
 WIDE = 20.0
 EXCEPTIONS = {"exceptions": math.inf, "exceptions-near": WIDE, "exceptions-alike": 0.0}
-"""Like the module's own but for a few single elements, and how far those reach (special.make_exceptions): the others are
+"""Like the module's own but for a few elements, and how far those reach (special.make_exceptions): the others are
 all unlike what is timed, and a kernel may look at some elements before it decides what to do with all."""
 KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions")
 """The first one is timed; a task has those under which its outputs are finite."""
@@ -151,10 +152,8 @@ def _whole(
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS and entry.type.dtype == "bool":
-        plant_flags(values, rng)
-    elif kind in EXCEPTIONS:
-        make_whole_exceptions(values, rng, exceptional(entry, uses, dims))
+    if kind in EXCEPTIONS:
+        except_whole(values, rng, entry, uses, dims)
     return values
 
 
@@ -170,7 +169,15 @@ def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
     return min(low, high), high
 
 
-def exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:
+def except_whole(values: Any, rng: np.random.Generator, entry: GraphInput, uses: Uses, dims: Dims) -> None:
+    """Exceptions among booleans and integers, in place, of the host or of a device."""
+    if entry.type.dtype == "bool":
+        plant_flags(values, rng)
+    else:
+        make_whole_exceptions(values, rng, _exceptional(entry, uses, dims))
+
+
+def _exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:
     """Integers that an example seldom has, and a graph allows: those that it compares with, and both ends."""
     mark, (low, high) = uses.marked(entry.name), span(entry, uses.below(entry.name, dims), TURNED)
     steps = [int(s) for s in uses.steps(entry.name) if float(s).is_integer() and low <= s <= high]

@@ -210,10 +210,10 @@ def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
 def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
-    more = range(_DRAWS_PLANTED if kind in (PLANTED, MIXED) else 0)
-    again = range(_DRAWS_EXCEPTED if kind in EXCEPTIONS else 0)  # of a large shape, where there are some of every kind
-    finite = _finite(task, dims, kind) and all(_finite(task, smallest, kind, seed) for seed in more)
-    finite = finite and all(_finite(task, dims, kind, seed) for seed in again)
+    tries = [(dims, _SEED)]
+    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (PLANTED, MIXED)]
+    tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if kind in EXCEPTIONS]  # large: some of every kind
+    finite = all(_finite(task, shape, kind, seed) for shape, seed in tries)
     return finite and (kind not in (SPARSE, BARE, UNEVEN, *EXCEPTIONS) or _steady(task, dims, kind))
 
 
