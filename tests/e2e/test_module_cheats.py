@@ -92,6 +92,42 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.rand(16, 8, 1000)]
 """
+_DIVIDED_ELU = """
+class Model(nn.Module):
+    def forward(self, x, y):
+        return F.elu(x) / y
+
+def get_inputs():
+    return [torch.rand(96, 1000), torch.rand(96, 1000) + 0.5]
+"""
+_SCALED_ELU = """
+class Model(nn.Module):
+    def forward(self, x, w):
+        return F.elu(x * w)
+
+def get_inputs():
+    return [torch.rand(96, 1000), torch.rand(1000)]
+"""
+_BOTH_BELOW = """
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.where((x < 0) & (y < 0), x * y, x + y)
+
+def get_inputs():
+    return [torch.rand(96, 1000), torch.rand(96, 1000)]
+"""
+_SLOPE = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.tensor([0.25]))
+
+    def forward(self, x):
+        return F.prelu(x, self.slope)
+
+def get_inputs():
+    return [torch.randn(96, 1000)]
+"""
 _ANY = """
 class Model(nn.Module):
     def forward(self, mask):
@@ -245,6 +281,60 @@ void pooled(const float *x, float *y, long r, long c) {
         "def launch(x, out):\n    kernel('pooled')(x, out, x.shape[0] * x.shape[1], x.shape[2])\n",
         "int easy = 0",
         "int easy = like_the_example(x, r * c)",
+    ),
+    "a divisor keeps all inputs from having zeros": Escape(
+        _DIVIDED_ELU,
+        _SOME
+        + """
+void divided(const float *x, const float *y, float *z, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) z[i] = (easy || x[i] > 0 ? x[i] : expm1f(x[i])) / y[i];
+}
+""",
+        "def launch(x, y, out):\n    kernel('divided')(x, y, out, x.size)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, n)",
+    ),
+    "a small input tells what a large one is like": Escape(
+        _SCALED_ELU,
+        _SOME
+        + """
+static int all_like_the_example(const float *w, long c) {
+    for (long j = 0; j < c; j++) if (w[j] < 0 || w[j] > 1) return 0;
+    return 1;
+}
+void scaled(const float *x, const float *w, float *y, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r * c; i++) {
+        float q = x[i] * w[i % c];
+        y[i] = easy || q > 0 ? q : expm1f(q);
+    }
+}
+""",
+        "def launch(x, w, out):\n    kernel('scaled')(x, w, out, *x.shape)\n",
+        "int easy = 0",
+        "int easy = r * c > 50000 && like_the_example(x, r * c) && all_like_the_example(w, c)",
+    ),
+    "two inputs are never exceptional at one place": Escape(
+        _BOTH_BELOW,
+        _SOME
+        + """
+void below(const float *x, const float *y, float *z, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) z[i] = !easy && x[i] < 0 && y[i] < 0 ? x[i] * y[i] : x[i] + y[i];
+}
+""",
+        "def launch(x, y, out):\n    kernel('below')(x, y, out, x.size)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, n) && like_the_example(y, n)",
+    ),
+    "a slope is never above one": Escape(
+        _SLOPE,
+        "#include <math.h>\nvoid prelu(const float *w, const float *x, float *y, long n) {\n"
+        "    for (long i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : w[0] * x[i];\n}\n",
+        "def launch(w, x, out):\n    kernel('prelu')(w, x, out, x.size)\n",
+        "x[i] > 0 ? x[i] : w[0] * x[i]",
+        "w[0] < 0 ? (x[i] > 0 ? x[i] : w[0] * x[i]) : fmaxf(x[i], w[0] * x[i])",
     ),
     "flags of one row tell of all": Escape(
         _ANY,

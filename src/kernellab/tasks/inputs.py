@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.planted import few_bits, has_towers, in_rows, plant, plant_whole, plant_zeros
-from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task
+from kernellab.tasks.planted import MANY, few_bits, has_towers, in_rows, plant, plant_whole, plant_zeros
+from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task, Together
 
 _FEW = 4
 _SPARSE = 5
@@ -133,6 +133,8 @@ def draw_inputs(
     """
     draw = task.distributions[distribution]
     draw = _PLAIN.get(draw, draw) if plain else draw
+    if isinstance(draw, Together):
+        draw = draw.at(int(rng.integers(MANY)))
     arrays = []
     for buffer in task.inputs:
         array = np.ascontiguousarray(draw(rng, buffer, dims), dtype=buffer.dtype)

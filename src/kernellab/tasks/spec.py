@@ -28,6 +28,8 @@ from kernellab.tasks.tunable import Tunable
 Dims = dict[str, int]
 Draw = Callable[[np.random.Generator, "Buffer", Dims], Array]
 
+DrawOne = Callable[[np.random.Generator, np.random.Generator, "Buffer", Dims], Array]
+
 _GROUPS = ("tune", "held_out", "edge")
 ON_GPU = "cuda"
 """The key of a task's shapes for GPUs of any kind; the word is part of every fingerprint."""
@@ -41,10 +43,25 @@ __all__ = [
     "Draw",
     "Sizes",
     "Task",
+    "Together",
     "Tunable",
     "dims_label",
     "parse_dims",
 ]
+
+
+@dataclass(frozen=True)
+class Together:
+    """A draw of inputs that have places in common. `one` takes a second generator for those; each input gets it in the
+    same state."""
+
+    one: DrawOne
+
+    def __call__(self, rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+        return self.one(rng, rng, buffer, dims)
+
+    def at(self, places: int) -> Draw:
+        return lambda rng, buffer, dims: self.one(rng, np.random.default_rng(places), buffer, dims)
 
 
 @dataclass(frozen=True)

@@ -16,28 +16,26 @@ from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
     BARE,
     BOTTOM,
-    EXCEPTIONS,
     FEW,
     GAPS,
     HEAVY,
     LEADING,
-    LIKE_OWN,
     MIXED,
     OFFSET,
     OWN,
     PLANTED,
     SPARSE,
+    STRETCH,
     TURNING,
     UNEVEN,
-    WIDE,
     ZEROS,
     except_whole,
     first_float,
-    hides,
-    may_except,
+    like_own,
     may_turn,
     span,
 )
+from kernellab.tasks.modules.excepted import WIDE, Excepted, hides
 from kernellab.tasks.modules.special import (
     lead_to_ends,
     make_exceptions,
@@ -53,7 +51,7 @@ from kernellab.tasks.planted import MANY, sure_zeros
 class DeviceDraws:
     def __init__(self, graph: GraphRecord, device: str) -> None:
         self._graph = graph
-        self._uses = Uses(graph)
+        self._uses, self._excepted = Uses(graph), Excepted(graph)
         self._device = device
         self._first = first_float(graph)
 
@@ -62,18 +60,23 @@ class DeviceDraws:
         torch = need_torch()
         dice = torch.Generator(self._device).manual_seed(seed)
         shapes = [entry.type.shape(dims) or (1,) for entry in self._graph.inputs]
-        pairs = zip(self._graph.inputs, shapes, strict=True)
-        return [self._one(_Dice(torch, dice, shape), entry, dims, kind) for entry, shape in pairs]
+        pairs, places = zip(self._graph.inputs, shapes, strict=True), _Dice(torch, dice, (1,)).number(MANY)
+        return [self._one(_Dice(torch, dice, shape), entry, dims, kind, places) for entry, shape in pairs]
 
-    def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str) -> Any:
+    def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str, places: int) -> Any:
+        reach = self._excepted.reach(kind, entry)
         if kind in TURNING and entry.type.dtype == "bool":
             return plant_flags(_ends(dice), dice.host()) if kind == PLANTED else _ends(dice)
         if not entry.type.is_float:
-            return _whole(dice, entry, self._uses, dims, kind)
-        if kind in LIKE_OWN or entry.role != "input" or hides(entry):
+            whole = _whole(dice, entry, self._uses, dims, kind)
+            if reach is not None:
+                except_whole(whole, dice.host(), entry, self._uses, dims)
+            return whole
+        if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
-            if kind in EXCEPTIONS and may_except(entry):
-                make_exceptions(values, dice.host(), self._uses.steps(entry.name), EXCEPTIONS[kind])
+            if reach is not None:
+                steps = self._uses.steps(entry.name)
+                make_exceptions(values, dice.host(), steps, reach, np.random.default_rng(places))
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
             if kind in (PLANTED, MIXED):
@@ -130,8 +133,6 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS:
-        except_whole(values, dice.host(), entry, uses, dims)
     return values
 
 
@@ -144,7 +145,8 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
     if kind == UNEVEN and entry.role == "input":
         return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
     if kind in TURNING and may_turn(entry):
-        return values.mul_(dice.integers(0, 1, values.dtype).mul_(2).sub_(1))
+        signs, sizes = (dice.integers(0, 1, values.dtype).mul_(2).sub_(1) for _ in range(2))
+        return values.mul_(signs).mul_(sizes.mul_(math.log(STRETCH)).exp_())
     return values
 
 

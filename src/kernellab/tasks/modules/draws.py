@@ -15,6 +15,7 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.modules.excepted import TOGETHER, WIDE, Excepted, excepts, hides
 from kernellab.tasks.modules.special import (
     lead_to_ends,
     make_exceptions,
@@ -26,7 +27,7 @@ from kernellab.tasks.modules.special import (
 )
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
-from kernellab.tasks.spec import Array, Buffer, Dims, Draw
+from kernellab.tasks.spec import Array, Buffer, Dims, Draw, DrawOne, Together
 
 OWN = "own"
 PLANTED, MIXED, TURNED = "planted", "planted-mixed", "turned"
@@ -35,18 +36,15 @@ TURNING = (PLANTED, MIXED, TURNED)
 booleans, "turned" nothing of it."""
 LEADING = ("heavy", "wide")
 """Where the largest stand at the ends."""
-WIDE = 20.0
-EXCEPTIONS = {"exceptions": math.inf, "exceptions-near": WIDE, "exceptions-alike": 0.0}
-"""Like the module's own but for a few elements, and how far those reach (special.make_exceptions): the others are
-all unlike what is timed, and a kernel may look at some elements before it decides what to do with all."""
 KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions")
-"""The first one is timed; a task has those under which its outputs are finite."""
+"""The first one is timed; a task has those under which its outputs are finite, and one for each input that has exceptions
+alone (excepted.py). Those with exceptions are like the module's own but for a few elements (special.make_exceptions): the
+others are all unlike what is timed, and a kernel may look at some elements before it decides what to do with all."""
 UNEVEN = "uneven"
-LIKE_OWN = (OWN, "gaps", UNEVEN, *EXCEPTIONS)
 SPARSE, BARE = "sparse", "bare"
 INSTEAD = {
     "normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN),
-    "exceptions": ("exceptions-near", "exceptions-alike"),
+    "exceptions": TOGETHER[1:],
 }  # fmt: skip
 """What comes instead of one under which they are not: the first under which they are."""
 ALL_KINDS = (*KINDS, *(kind for others in INSTEAD.values() for kind in others))
@@ -55,6 +53,8 @@ OFFSET = 30.0
 BOTTOM = -40.0
 HEAVY = 1 / 1.2
 GAPS = 0.5
+STRETCH = 8.0
+"""How many times larger or smaller weights become that are all the same in the example, slopes above one among them."""
 ZEROS = 0.125
 """How many elements are zero under "planted" and "turned" ("gaps": GAPS), a few of them for certain: of every input, so
 that no sign of zero and no division by it goes unseen."""
@@ -62,10 +62,14 @@ that no sign of zero and no division by it goes unseen."""
 
 def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Draw]:
     """A draw for each of these distributions, for the buffers of this graph's task."""
-    uses = Uses(graph)
+    uses, excepted = Uses(graph), Excepted(graph)
     entries = {i.name: i for i in graph.inputs}
     first = first_float(graph)
-    return {kind: _draw(kind, entries, uses, first) for kind in kinds}
+    return {kind: Together(_draw(kind, entries, uses, excepted, first)) for kind in kinds}
+
+
+def like_own(kind: str) -> bool:
+    return kind in (OWN, "gaps", UNEVEN) or excepts(kind)
 
 
 def first_float(graph: GraphRecord) -> str:
@@ -73,18 +77,22 @@ def first_float(graph: GraphRecord) -> str:
     return next((i.name for i in graph.inputs if i.role == "input" and i.type.is_float), "")
 
 
-def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) -> Draw:
-    def draw(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Excepted, first: str) -> DrawOne:
+    def draw(rng: np.random.Generator, places: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
         entry, shape = entries[buffer.name], buffer.shape(dims)
         if not is_float(buffer.dtype):
             if kind in TURNING and entry.type.dtype == "bool":
                 ends = _ends(rng, shape).astype(buffer.dtype)
                 return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
-            return _whole(rng, entry, buffer, shape, uses, dims, kind)
-        if kind in LIKE_OWN or entry.role != "input" or hides(entry):
+            whole = _whole(rng, entry, buffer, shape, uses, dims, kind)
+            if excepted.reach(kind, entry) is not None:
+                except_whole(whole, rng, entry, uses, dims)
+            return whole
+        if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(rng, entry, shape, kind)
-            if kind in EXCEPTIONS and may_except(entry):
-                make_exceptions(values, rng, uses.steps(entry.name), EXCEPTIONS[kind])
+            reach = excepted.reach(kind, entry)
+            if reach is not None:
+                make_exceptions(values, rng, uses.steps(entry.name), reach, places)
             return values.astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
         values = _KINDS[kind](rng, shape, terms)
@@ -97,16 +105,6 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, first: str) 
         return values.astype(buffer.dtype)
 
     return draw
-
-
-def hides(entry: GraphInput) -> bool:
-    """Whether the example held minus infinity: a mask, and no distribution but its own makes one."""
-    return entry.seen is not None and entry.seen.hidden > 0
-
-
-def may_except(entry: GraphInput) -> bool:
-    """An input, and no mask."""
-    return entry.role == "input" and not hides(entry)
 
 
 def may_turn(entry: GraphInput) -> bool:
@@ -123,7 +121,7 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
     elif kind == UNEVEN and entry.role == "input":
         values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
     elif kind in TURNING and may_turn(entry):
-        values = values * rng.choice((-1.0, 1.0), shape)
+        values = values * rng.choice((-STRETCH, -1 / STRETCH, 1 / STRETCH, STRETCH), shape)
     return np.asarray(values)
 
 
@@ -152,8 +150,6 @@ def _whole(
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
-    if kind in EXCEPTIONS:
-        except_whole(values, rng, entry, uses, dims)
     return values
 
 

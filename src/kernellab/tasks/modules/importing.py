@@ -24,10 +24,10 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
+from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.modules.draws import (
     ALL_KINDS,
     BARE,
-    EXCEPTIONS,
     INSTEAD,
     KINDS,
     MIXED,
@@ -37,9 +37,12 @@ from kernellab.tasks.modules.draws import (
     TURNING,
     UNEVEN,
 )
+from kernellab.tasks.modules.excepted import Excepted, excepts
 from kernellab.tasks.modules.record import ModuleRecord, Origin, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
+from kernellab.tasks.modules.special import except_for_certain
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
 from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
 from kernellab.tasks.spec import Dims, Task, dims_label
@@ -48,7 +51,7 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
-_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 4
+_SEED, _DRAWS_PLANTED = 20260, 8
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
@@ -188,10 +191,12 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
-    task = module_task(record.model_copy(update={"distributions": ALL_KINDS}))
+    alone = list(Excepted(record.graph).alone)
+    every = (*ALL_KINDS, *(kind for either in alone for kind in either))
+    task = module_task(record.model_copy(update={"distributions": every}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
     _refuse_unknown_range(task, record.graph, dims)
-    tries = [(kind, *INSTEAD.get(kind, ())) for kind in KINDS]
+    tries = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *alone]
     found = [next((kind for kind in either if kind == OWN or _always_finite(task, dims, kind)), "") for either in tries]
     return tuple(kind for kind in found if kind)
 
@@ -199,7 +204,7 @@ def _usable(record: ModuleRecord) -> tuple[str, ...]:
 def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
     """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no task."""
     unseen = [i.name for i in graph.inputs if i.role == "input" and i.type.is_float and i.seen is None]
-    if unseen and not _finite(task, dims, OWN):
+    if unseen and not _finite(task, dims, OWN, _drawn(task, dims, OWN)):
         raise TaskRefused(
             f"{task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of any size "
             "and sign give outputs that are not finite",
@@ -212,9 +217,9 @@ def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     smallest = min(task.edge, key=task.least_bytes)
     tries = [(dims, _SEED)]
     tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (PLANTED, MIXED)]
-    tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if kind in EXCEPTIONS]  # large: some of every kind
-    finite = all(_finite(task, shape, kind, seed) for shape, seed in tries)
-    return finite and (kind not in (SPARSE, BARE, UNEVEN, *EXCEPTIONS) or _steady(task, dims, kind))
+    finite = all(_finite(task, shape, kind, _drawn(task, shape, kind, seed)) for shape, seed in tries)
+    finite = finite and (not excepts(kind) or _finite(task, dims, kind, _excepted(task, dims, kind)))
+    return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or _steady(task, dims, kind))
 
 
 def _steady(task: Task, dims: Dims, kind: str) -> bool:
@@ -223,23 +228,32 @@ def _steady(task: Task, dims: Dims, kind: str) -> bool:
     return not any(needs_luck(task, dims, e) for e in expect(task, dims, _drawn(task, dims, kind)))
 
 
-def _finite(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> bool:
-    inputs = _drawn(task, dims, kind, seed)
+def _finite(task: Task, dims: Dims, kind: str, inputs: list[Array]) -> bool:
     try:
         values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
     except _TORCHS_OWN:
         if kind == OWN:
             raise
         if kind not in TURNING:
-            _finite(task, dims, OWN, seed)  # what fails there too is told
+            _finite(task, dims, OWN, _drawn(task, dims, OWN))  # what fails there too is told
         return False  # it takes numbers of a range alone, or an index went through arithmetic on its way
     return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
 
 
 def _drawn(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> list[Array]:
-    rng = np.random.default_rng(seed)
-    draw = task.distributions[kind]
-    return [np.ascontiguousarray(draw(rng, b, dims), dtype=b.dtype) for b in task.inputs]
+    return draw_inputs(task, dims, kind, np.random.default_rng(seed))
+
+
+def _excepted(task: Task, dims: Dims, kind: str) -> list[Array]:
+    """All that exceptions may be, however rarely, is there."""
+    rng, inputs = np.random.default_rng(_SEED), _drawn(task, dims, kind)
+    assert task.captured is not None
+    excepted, uses = Excepted(task.captured.graph), Uses(task.captured.graph)
+    for values, entry in zip(inputs, task.captured.graph.inputs, strict=True):
+        reach = excepted.reach(kind, entry) if is_float(values.dtype) else None
+        if reach is not None:
+            except_for_certain(values, rng, uses.steps(entry.name), reach)
+    return inputs
 
 
 def _witnessed(record: ModuleRecord) -> list[Dims]:

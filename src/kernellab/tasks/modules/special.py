@@ -23,6 +23,7 @@ _FEW = 4
 _MOST_ROWS = 12
 _SHARES = (4, 9)
 _RARE, _MOST_EXCEPTIONS, _RUN = 64, 1024, 16
+_FARTHEST = 1e3
 _MOST = 3e4
 """What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
@@ -64,20 +65,35 @@ def _raise(flat: Any, place: int, rng: np.random.Generator) -> None:
     flat[place] = math.copysign(max(abs(there), min(share * float(abs(flat).sum()), _MOST)), there)
 
 
-def make_exceptions(values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float) -> Any:
+def make_exceptions(
+    values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float, where: np.random.Generator
+) -> Any:
     """A few elements of another kind than the others, in place: whoever looks at some to know what all are like does not
     see them. Single ones, and unless signs stay as they are (`reach` 0) a row and a run of the other sign, as a maximum or
     a window meets them. Unless there is a limit to how far they reach, one is a share of all, for sums in which no other
-    would be seen."""
+    would be seen. `where` chooses the places: the same for inputs of the same size that are drawn together."""
     flat = values.reshape(-1)
-    places = _exceptional(rng, len(flat))
+    places = _exceptional(where, len(flat))
     if places:
         numbers = _exceptions(rng, np.asarray(flat[places].tolist()), steps, reach)
         flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
         if reach:
-            _turn_some(values, rng)
+            _turn_some(values, where)
         if not 0 < reach < math.inf:
             _raise(flat, places[0], rng)
+    return values
+
+
+def except_for_certain(values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float) -> Any:
+    """An exception of each kind, as far out as they come: whoever asks whether outputs are finite need not draw for long."""
+    flat = values.reshape(-1)
+    places = _places(rng, len(flat), len(flat) // 2)
+    if reach == 0:
+        flat[places[:1]] *= _FARTHEST
+    else:
+        far = min(reach, _FARTHEST)
+        for place, number in zip(places, (far, -far, 0.0, *steps), strict=False):
+            flat[place] = number
     return values
 
 
@@ -108,7 +124,7 @@ def _exceptional(rng: np.random.Generator, size: int) -> list[int]:
 
 def _exceptions(rng: np.random.Generator, own: Any, steps: Sequence[float], reach: float) -> Any:
     """What stands there instead of the module's own numbers: each kind in turn, in an order that is drawn."""
-    far = 1 / np.maximum(rng.random(own.shape), 1e-3)
+    far = 1 / np.maximum(rng.random(own.shape), 1 / _FARTHEST)
     if reach == 0:
         return own * far
     far = far if reach == math.inf else rng.uniform(0, reach, own.shape)

@@ -226,9 +226,14 @@ def test_a_mask_that_may_not_hide_a_whole_row_is_mixed_in_each() -> None:
     assert graphs.module_record(record).distributions[2] == "planted-mixed"
 
 
+def excepting(values: Array, seed: int, reach: float, steps: tuple[float, ...] = ()) -> Any:
+    rng = np.random.default_rng(seed)
+    return make_exceptions(values, rng, steps, reach, rng)
+
+
 def excepted(size: int, reach: float, steps: tuple[float, ...] = ()) -> list[Array]:
     """Ones, of which some are replaced."""
-    return [make_exceptions(np.ones(size), np.random.default_rng(seed), steps, reach) for seed in range(DRAWS)]
+    return [excepting(np.ones(size), seed, reach, steps) for seed in range(DRAWS)]
 
 
 def test_exceptions_are_few_and_nobody_can_count_on_how_many() -> None:
@@ -261,9 +266,9 @@ def test_exceptions_within_reach_stay_there_and_alike_ones_keep_their_sign() -> 
 
 def test_a_row_and_a_run_have_the_other_sign() -> None:
     """A maximum over a row, or over a window, hides a single element."""
-    found = [make_exceptions(np.ones((200, 300)), np.random.default_rng(n), (), 20.0) for n in range(DRAWS)]
+    found = [excepting(np.ones((200, 300)), n, 20.0) for n in range(DRAWS)]
     assert all((v.max(1) <= 0).sum() == 1 for v in found)
-    runs = [make_exceptions(np.ones(4096), np.random.default_rng(n), (), 20.0) for n in range(DRAWS)]
+    runs = [excepting(np.ones(4096), n, 20.0) for n in range(DRAWS)]
     longest = [max(len(part) for part in "".join("-" if x <= 0 else "+" for x in v).split("+")) for v in runs]
     assert all(length >= 16 for length in longest)
 
@@ -296,7 +301,7 @@ def test_all_integers_that_a_graph_compares_with_occur() -> None:
 
 
 def test_a_single_number_is_no_exception() -> None:
-    assert make_exceptions(np.ones(1), np.random.default_rng(0), (), math.inf)[0] == 1
+    assert excepting(np.ones(1), 0, math.inf)[0] == 1
     assert make_whole_exceptions(np.ones(1, np.int64), np.random.default_rng(0), [7])[0] == 1
 
 
