@@ -13,7 +13,8 @@ replicates  the same kernels scored by fresh services: the standard deviation of
             its median over kernels (asked: 1 %), the intraclass correlation (asked: 0.999), the share that is masked (asked: 5 %).
 
 Ledgers lie in FOLDER/throughput, FOLDER/replicate-0 and so on: `klab audit` checks them. Machine code is cached in FOLDER alone,
-so nothing comes from an earlier run. `--seconds`: nothing is begun that would not end in time, by what the last one took.
+so nothing comes from an earlier run. `--seconds`: nothing is begun that would not end in time, by what the last one took. A
+line a batch, a call and a service is written as it ends, so that who is cut off has what was measured till then.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ class Benchmark:
 
     def left(self, needed: float = 0.0) -> bool:
         return time.monotonic() - self.began + needed < self.options.seconds
+
+    @property
+    def kept_back(self) -> float:
+        """Seconds that throughput leaves to the figure after it."""
+        return self.options.verify_seconds if "verify" in self.options.only.split(",") else 0.0
 
     def open(self, folder: str) -> RewardService:
         memory = (48 if self.options.device == "cuda" else 4) << 30
@@ -114,6 +120,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--services", type=int, default=3)
     parser.add_argument("--full-share", type=float, default=FULL_SHARE)
     parser.add_argument("--seconds", type=float, default=230.0)
+    parser.add_argument(
+        "--verify-seconds", type=float, default=60.0, help="of these, that are kept for the figure verify"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if unknown := set(options.only.split(",")) - set(FIGURES):
@@ -142,7 +151,9 @@ def _set_up(benchmark: Benchmark, service: RewardService) -> float:
     service.score(_samples("set-up", take(benchmark.source, len(benchmark.names))))
     benchmark.statuses.clear()
     benchmark.trial_s = 0.0
-    return time.monotonic() - benchmark.began
+    setup_s = time.monotonic() - benchmark.began
+    _say({"figure": "set-up", "seconds": setup_s, "tasks": benchmark.names})
+    return setup_s
 
 
 def _cpu_s() -> float:
@@ -156,13 +167,14 @@ def _throughput(benchmark: Benchmark, service: RewardService, setup_s: float) ->
     rates, cpu_s = list[float](), _cpu_s()
     for number in range(options.batches):
         known = take(benchmark.source, options.batch)
-        if len(known) < options.batch or not benchmark.left(max(seconds, default=0.0)):
+        if len(known) < options.batch or not benchmark.left(max(seconds, default=0.0) + benchmark.kept_back):
             break
         before, began = benchmark.statuses["duplicate"], time.monotonic()
         found = service.score(_samples(f"batch-{number}", known))
         seconds.append(time.monotonic() - began)
         rates.append((_judged(found) - benchmark.statuses["duplicate"] + before) / seconds[-1])
         scored += found
+        _say({"figure": "batch", "samples": len(found), "seconds": seconds[-1], "judged_a_second": rates[-1]})
     judged = _judged(scored) - benchmark.statuses["duplicate"]
     return {
         "figure": "throughput", "asked": 30, "judged_a_second": judged / sum(seconds) if seconds else None,
@@ -221,6 +233,7 @@ def _calls(benchmark: Benchmark, known: Sequence[Text], folder: str) -> list[tup
                 began = time.monotonic()
                 verdict = verify(made.artifact, context=context)
                 found.append((time.monotonic() - began, verdict.status))
+                _say({"figure": "verify-call", "folder": folder, "seconds": found[-1][0], "verdict": verdict.status})
     finally:
         context.workspace.close()
     return found
@@ -240,6 +253,8 @@ def _replicates(benchmark: Benchmark) -> dict[str, Any]:
             )  # fmt: skip
         longest = max(longest, time.monotonic() - began)
         _say(_ledger(benchmark.out / f"replicate-{number}"))
+        if number < options.services - 1:
+            _say({"figure": "replicates so far", "seconds_a_service": longest, **_agreement(rounds)})
     return {"figure": "replicates", "seconds_a_service": longest, **_agreement(rounds)}
 
 

@@ -18,7 +18,7 @@ from kernellab.sandbox.host import NO_GPU, Sandbox
 from kernellab.sandbox.tiers import ORDER
 
 JOBS = ("kernellab.graph.capture_job", "kernellab.graph.witness_job", "kernellab.graph.smaller_job")
-_COMMANDS = ("check", "run")
+_COMMANDS = ("check", "run", "verify", "bench")
 _OWN = "lab:"
 _OWN_FOLDER = Path(__file__).parent.parent / "tasks" / "lab"
 _INPUTS = b"get_inputs"

@@ -39,6 +39,13 @@ def test_the_one_that_was_started_for_a_module_is_the_one_that_captures_it(file:
         assert capturer.capture(parse(f"{file}:double")).nodes[0].op == "aten.mul.Tensor"
 
 
+@pytest.mark.parametrize("command", ["verify", "bench"])
+def test_a_module_that_a_kernel_is_judged_for_has_one_too(command: str, file: Path, tmp_path: Path) -> None:
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text("SPACE = {}\n")
+    assert started(command, str(kernel), "--task", f"{file}:double") == [(str(file.parent),)]
+
+
 def test_one_that_nobody_took_is_ended(file: Path) -> None:
     started("check", "--json", str(file))
     pid = ahead._started[(str(file.parent),)].zygote_pid
