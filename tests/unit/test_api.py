@@ -37,7 +37,7 @@ def found(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Ou
     return outcome, events
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(of="a run by the API")
 def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Event]]) -> None:
     outcome, events = found
     data = outcome.data()
@@ -50,6 +50,7 @@ def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Eve
     assert audit(outcome.folder, outcome.ledger_root).problems == []
 
 
+@pytest.mark.heavy(of="a run by the API")
 def test_settings_are_keywords_and_are_recorded(found: tuple[Outcome, list[Event]]) -> None:
     settings = first(found[0].folder, "run")["settings"]
     assert {k: settings[k] for k in ("trials", "seed", "sample_s", "cache", "effort")} == {
