@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import random
@@ -152,10 +153,7 @@ def pytest_collection_finish() -> None:
     tests leave behind is little."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # extensions complain of what is left over when Python ends
+    atexit.register(gc.unfreeze)  # extensions complain of what is left over when Python ends
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
