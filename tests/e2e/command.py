@@ -20,7 +20,7 @@ from tests.support.home import settle
 WARM = Path(__file__).with_name("warm.py")
 KLAB = str(Path(sys.executable).with_name("klab"))
 SAMPLE_S = "0.0001"
-_LATE = ("KLAB_", "XDG_", "OPENAI_", "GIT_")
+_LATE = ("KLAB_", "XDG_", "OPENAI_", "GIT_", "HOME", "PATH", "COLUMNS")
 """Variables that are read when a command needs them, not while it is loaded."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.softmax_run import softmax_run
 
 import kernellab
 from kernellab import api
@@ -48,12 +49,16 @@ def test_optimize_returns_what_the_command_prints(found: tuple[Outcome, list[Eve
     assert data["speedup_low"] <= data["speedup"] <= data["speedup_high"]
     assert events[-1].data == data
     assert audit(outcome.folder, outcome.ledger_root).problems == []
-
-
-def test_settings_are_keywords_and_are_recorded(found: tuple[Outcome, list[Event]]) -> None:
-    settings = first(found[0].folder, "run")["settings"]
+    settings = first(outcome.folder, "run")["settings"]
     assert {k: settings[k] for k in ("trials", "seed", "sample_s", "cache", "effort")} == {
         "trials": 2, "seed": 7, "sample_s": 0.0003, "cache": False, "effort": "quick",
+    }  # fmt: skip
+
+
+def test_settings_are_keywords_and_are_recorded(tmp_path_factory: pytest.TempPathFactory) -> None:
+    settings = first(softmax_run(tmp_path_factory)[0], "run")["settings"]
+    assert {k: settings[k] for k in ("trials", "sampler", "sample_s", "device", "effort")} == {
+        "trials": 8, "sampler": "exhaustive", "sample_s": 0.0001, "device": "cpu", "effort": "quick",
     }  # fmt: skip
 
 

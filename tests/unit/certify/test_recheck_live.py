@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import TASK_FILE
+from tests.support.cube_run import cube_run
 
 from kernellab.certify.certificate import Certificate
 from kernellab.certify.issue import certify
 from kernellab.certify.recheck import Recheck, recheck
 from kernellab.core.ids import digest
 from kernellab.core.records import Confirmation
-from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import Environment
-from kernellab.search.runs import run_search
 
 from .conftest import resigned
 
@@ -26,26 +24,15 @@ pytestmark = pytest.mark.backend_c
 
 
 @pytest.fixture(scope="module")
-def cube_run(settled: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    (folder / "cube.py").write_text(TASK_FILE)
-    settings = Settings(effort="quick", trials=1, sampler="exhaustive", sample_s=0.0001)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in settled.items():
-            patch.setenv(name, value)
-        run_search(str(folder / "cube.py"), settings, folder / "run", [{"N": 65536}])
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def confirmed(cube_run: Path) -> int:
-    bodies = (Confirmation.model_validate(e.body) for e in read_entries(cube_run) if e.kind == "confirmation")
+def confirmed(tmp_path_factory: pytest.TempPathFactory) -> int:
+    entries = read_entries(cube_run(tmp_path_factory))
+    bodies = (Confirmation.model_validate(e.body) for e in entries if e.kind == "confirmation")
     return next(c.trial for c in bodies if c.timing is not None)
 
 
 @pytest.fixture
-def copied(cube_run: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(cube_run, tmp_path / "run"))
+def copied(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(cube_run(tmp_path_factory), tmp_path / "run"))
 
 
 def told_as(copied: Path, change: Callable[[dict[str, Any]], None]) -> Path:

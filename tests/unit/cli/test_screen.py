@@ -61,6 +61,6 @@ def test_nothing_is_said_of_it_in_a_log(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_full_disk_behind_standard_output_is_told_in_a_whole_sentence() -> None:
     klab = [sys.executable, "-m", "kernellab", "tasks"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(klab, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(klab, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 5
     assert done.stderr.splitlines() == ["klab: No space left on device", "fix:  free space on that disk"]

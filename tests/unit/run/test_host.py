@@ -1,27 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.source import Request
 from kernellab.run.base import WorkerFault
-from kernellab.run.host import JOB, HostDevice, arguments_of
+from kernellab.run.host import HostDevice, arguments_of
 from kernellab.run.host_samples import NotLoaded
 from kernellab.sandbox.host import Sandbox
-from kernellab.sandbox.tiers import open_sandbox
 
 from .host_bed import HEAD, HONEST, PROBLEM, HostBed
 
 pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def torch_sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("auto", [JOB]) as opened:
-        yield opened
 
 
 def test_a_solution_computes_on_our_buffers_with_the_weights_we_give_it(torch_sandbox: Sandbox) -> None:

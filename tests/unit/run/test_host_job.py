@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from kernellab.run.base import WorkerFault
-from kernellab.run.host import JOB
 from kernellab.sandbox.host import Sandbox
-from kernellab.sandbox.tiers import open_sandbox
 
 from .host_bed import HEAD, HostBed
 
 pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def torch_sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("auto", [JOB]) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

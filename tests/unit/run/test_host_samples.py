@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import ml_dtypes
 import numpy as np
 import pytest
 
 from kernellab.run.base import WorkerFault
-from kernellab.run.host import JOB
 from kernellab.run.host_samples import stranger
 from kernellab.sandbox.host import Sandbox
-from kernellab.sandbox.tiers import open_sandbox
 
 from .host_bed import HEAD, HONEST, HostBed
 
@@ -19,12 +15,6 @@ BY_POINTER = HEAD + (
     "    kept = {}\n    def forward(self, x):\n"
     "        return self.kept.setdefault(x.data_ptr(), x * self.w)\n"
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def torch_sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("auto", [JOB]) as opened:
-        yield opened
 
 
 def test_the_second_pass_makes_the_calls_on_other_contents_first(torch_sandbox: Sandbox) -> None:

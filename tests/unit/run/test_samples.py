@@ -262,7 +262,7 @@ LATE = """#define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
 static volatile int go; static char token[8];
-static void *other(void *p) { while (!go); volatile long i = 0; while (i < 2000000000) i++; return 0; }
+static void *other(void *p) { while (!go); volatile long i = 0; while (1) i++; return 0; }
 """
 
 
@@ -280,11 +280,9 @@ void k(const float *x, float *y, long n) { pthread_t t; if (!go) { pthread_creat
     outputs.open()
     worker = cpu.start(sandbox, build(source), inputs, outputs, [call], 2, sorted(os.sched_getaffinity(0)))
     try:
-        began = time.monotonic()
         with contextlib.suppress(WorkerFault):  # caught in the act, or stopped before it used much
             worker.prepare([0], 5.0)
             assert states(newest(worker)) == {"T"}
-        assert time.monotonic() - began < 5
     finally:
         worker.close()
         inputs.close()

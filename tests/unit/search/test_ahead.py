@@ -33,6 +33,12 @@ class Line:
         """A line does not change its course."""
 
 
+def wait_until(condition: Callable[[], bool]) -> None:
+    """As long as a busy machine takes; pytest ends what hangs."""
+    while not condition():
+        time.sleep(0.001)
+
+
 def refuse(idea: Idea) -> NotBuilt:
     return NotBuilt("invalid", f"{idea.params['N']}")
 
@@ -115,7 +121,7 @@ def test_of_several_that_are_ready_the_earliest_idea_comes_first() -> None:
     with Ahead(Line(4), build, 4) as ahead:
         first = reason(ahead.next(4))[1]
         assert done[0].wait(600)
-        time.sleep(0.2)  # the last of them has only to return
+        wait_until(lambda: all(future.done() for _, future in ahead._running))
         rest = [reason(ahead.next(3 - n))[1] for n in range(3)]
     assert rest == sorted({"0", "1", "2", "3"} - {first})
 
@@ -154,6 +160,7 @@ def test_a_build_that_breaks_is_not_swallowed_and_the_others_still_come(jobs: in
 def test_on_the_way_out_what_has_not_begun_is_dropped_and_what_has_is_waited_for() -> None:
     begun: list[int] = []
     ended: list[int] = []
+    opened: list[Ahead] = []
     started = threading.Event()
 
     def build(idea: Idea) -> NotBuilt:
@@ -161,12 +168,13 @@ def test_on_the_way_out_what_has_not_begun_is_dropped_and_what_has_is_waited_for
         begun.append(number)
         if number == 1:
             started.set()
-            time.sleep(0.3)
+            wait_until(lambda: all(future.cancelled() for _, future in opened[0]._running[1:]))
         ended.append(number)
         return refuse(idea)
 
     def interrupted() -> None:
         with Ahead(Line(50), build, 1) as ahead:
+            opened.append(ahead)
             assert reason(ahead.next(50))[1] == "0"
             assert started.wait(600)
             raise KeyboardInterrupt

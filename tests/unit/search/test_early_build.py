@@ -20,7 +20,7 @@ pytestmark = pytest.mark.backend_c
 DIMS = {"N": 32768}
 
 
-@pytest.fixture(params=[0, 2], ids=["alone", "beside"])
+@pytest.fixture(params=[pytest.param(0, id="alone", marks=pytest.mark.heavy), pytest.param(2, id="beside")])
 def run(request: pytest.FixtureRequest, task_file: Path, quick: Settings, tmp_path: Path) -> Iterator[ExperimentRun]:
     settings = quick.model_copy(update={"build_jobs": request.param})
     with (

@@ -3,21 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.cube_run import cube_run
 
 from kernellab.core.errors import UsageError
-from kernellab.core.settings import Settings
 from kernellab.search.replay import read_trials, replay_trial, rerun
-from kernellab.search.runs import run_search
 
 pytestmark = pytest.mark.backend_c
 
 
 @pytest.fixture(scope="module")
-def folder(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("runs") / "run"
-    settings = Settings(effort="quick", trials=8, sampler="exhaustive", sample_s=0.0001)
-    run_search(str(task_file), settings, made, [{"N": 32768}])
-    return made
+def folder(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return cube_run(tmp_path_factory)
 
 
 def first(folder: Path, status: str) -> int:

@@ -29,6 +29,10 @@ TINY: dict[str, dict[str, Any]] = {
 }
 
 
+NAMES = [pytest.param("H1", marks=pytest.mark.heavy(of="study H1")), "H2", "H3"]
+"""Each study takes five seconds; forgers are tried on the last two."""
+
+
 class Reports(dict[str, Report]):
     """The tiny studies, each run when it is first asked for, once for all workers. A study that has ended tells its report again."""
 

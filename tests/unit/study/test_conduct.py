@@ -17,12 +17,12 @@ from kernellab.studies.library import checked, read
 from kernellab.studies.mine.follow_up import as_toml
 from kernellab.studies.register import read_study
 
-from .small_studies import QUICK, TINY, Reports, kinds, tiny
+from .small_studies import NAMES, QUICK, Reports, kinds, tiny
 
 pytestmark = pytest.mark.backend_c
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_study_is_registered_before_its_first_trial_and_judged_after_its_last(reports: Reports, name: str) -> None:
     found = kinds(reports[name].folder)
     last = max(n for n, kind in enumerate(found) if kind == "trial")
@@ -35,6 +35,7 @@ def test_a_study_is_registered_before_its_first_trial_and_judged_after_its_last(
     assert all((registered.claim, registered.statistic, registered.prediction, registered.rule, registered.n))
 
 
+@pytest.mark.heavy(of="study H1")
 def test_the_sweet_spot_says_what_a_processor_cannot_tell(reports: Reports) -> None:
     optimum, pressure = reports["H1"].verdict.parts
     assert optimum.testable
@@ -70,10 +71,10 @@ def test_a_trial_of_a_study_replays_against_the_baseline_it_was_measured_with(re
 
 
 def test_a_finished_study_is_not_run_again(reports: Reports, tmp_path: Path) -> None:
-    before = (reports["H1"].folder / "ledger.jsonl").read_bytes()
-    again = run_study(tiny("H1", tmp_path), QUICK, reports["H1"].folder)
-    assert again.verdict == reports["H1"].verdict
-    assert (reports["H1"].folder / "ledger.jsonl").read_bytes() == before
+    before = (reports["H3"].folder / "ledger.jsonl").read_bytes()
+    again = run_study(tiny("H3", tmp_path), QUICK, reports["H3"].folder)
+    assert again.verdict == reports["H3"].verdict
+    assert (reports["H3"].folder / "ledger.jsonl").read_bytes() == before
 
 
 def test_a_hypothesis_changed_after_its_registration_is_refused_and_the_difference_shown(

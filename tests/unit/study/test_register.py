@@ -16,12 +16,12 @@ from kernellab.studies.evidence import Evidence
 from kernellab.studies.judgement import judge
 from kernellab.studies.library import checked
 
-from .small_studies import TINY, Entries, Reports, body_of, resigned
+from .small_studies import NAMES, Entries, Reports, body_of, resigned
 
 pytestmark = pytest.mark.backend_c
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_audit_derives_the_verdict_again(reports: Reports, name: str) -> None:
     report = audit(reports[name].folder)
     assert report.ok, report.problems

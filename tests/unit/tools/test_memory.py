@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.cube_run import cube_run
 
 from kernellab.core.errors import UsageError
-from kernellab.core.settings import Settings
 from kernellab.ledger.journal import Ledger
 from kernellab.ledger.keys import load_or_create_key
-from kernellab.search.runs import run_search
 from kernellab.tools import best, contrastive_select, explain
 
 pytestmark = pytest.mark.backend_c
 
 
 @pytest.fixture(scope="module")
-def run(task_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(own_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trials of the small task's own recipe: measured, rejected, invalid and duplicate ones."""
-    settings = Settings(effort="quick", trials=20, sampler="exhaustive", sample_s=0.0001, cache=False)
-    return run_search(str(task_file), settings, tmp_path_factory.mktemp("runs") / "first", [{"N": 32768}]).folder
+    return Path(shutil.copytree(cube_run(tmp_path_factory), tmp_path_factory.mktemp("runs") / "first"))
 
 
 @pytest.mark.heavy

@@ -175,9 +175,12 @@ def test_a_format_failure_says_what_was_missing() -> None:
     assert failure == Failure("format", "two-answers", "there are 2\nIn the reply: <answer>")
 
 
+SECRETS = Withheld.of(make_task(128, 1531))
+
+
 @given(st.text(), st.text(), st.text())
 @settings(max_examples=200, deadline=None)
 def test_no_log_makes_a_summary_fail_or_grow(reason: str, log: str, source: str) -> None:
     for status in ("invalid", "build-failed"):
-        failure = summarise(NotBuilt(status, reason, log), source, Withheld.of(make_task(128, 1531)))  # type: ignore[arg-type]
+        failure = summarise(NotBuilt(status, reason, log), source, SECRETS)  # type: ignore[arg-type]
         assert len(failure.summary) <= 2400
