@@ -31,12 +31,18 @@ CHOICES: dict[str, list[Any]] = {
     "PRECISION": ["bf16x6", "bf16x6", "tf32x3", "ieee"], "BLOCK": [16], "PIECE": [4], "LANES": [8], "PARTS": [3], "WARPS": [1],
 }  # fmt: skip
 """In turn, as often as the longest of those that a text has; at other shapes than the first, one turn each."""
-_dot = interpreter.InterpreterBuilder.create_dot
+_dot, _two = interpreter.InterpreterBuilder.create_dot, interpreter.InterpreterBuilder.binary_op
 _one_by_one = interpreter.GridExecutor.__call__
 
 
 def _mended(self: Any, a: Any, b: Any, d: Any, *rest: Any) -> Any:
     return _dot(self, *(_widened(x) for x in (a, b)), d, *rest)
+
+
+def _compared(self: Any, a: Any, b: Any, op: Any) -> Any:
+    """A comparison has booleans, not the type of what it compares: a single one among many was widened to that."""
+    made = _two(self, a, b, op)
+    return interpreter.TensorHandle(made.data, tl.int1) if made.data.dtype == bool else made
 
 
 def _widened(x: Any) -> Any:
@@ -69,7 +75,7 @@ def _at_once(self: Any, *args: Any, launch_cooperative_grid: bool = False, **opt
 
 
 def main() -> None:
-    interpreter.InterpreterBuilder.create_dot = _mended
+    interpreter.InterpreterBuilder.create_dot, interpreter.InterpreterBuilder.binary_op = _mended, _compared
     interpreter.GridExecutor.__call__ = _at_once
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a kernel prints is no answer
