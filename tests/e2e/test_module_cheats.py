@@ -149,6 +149,86 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randint(2, 100, (64, 256))]
 """
+_ANY_COLUMN = """
+class Model(nn.Module):
+    def forward(self, mask):
+        return mask.any(0)
+
+def get_inputs():
+    return [torch.rand(512, 1000) < 0.3]
+"""
+_COLUMNS = """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.elu(x.amax(0))
+
+def get_inputs():
+    return [torch.rand(256, 1000)]
+"""
+_POOLED_PLANES = """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.elu(F.max_pool2d(x, 4))
+
+def get_inputs():
+    return [torch.rand(4, 8, 64, 64)]
+"""
+_BOTH_OF_THREE = """
+class Model(nn.Module):
+    def forward(self, f, x, y):
+        return torch.where((x < 0) & (y < 0), x * y, x + y) * f
+
+def get_inputs():
+    return [torch.rand(1000), torch.rand(96, 1000), torch.rand(96, 1000)]
+"""
+_BOTH_REPEATED = """
+class Model(nn.Module):
+    def forward(self, x, w):
+        return torch.where((x < 0) & (w < 0), x * w, x + w)
+
+def get_inputs():
+    return [torch.rand(96, 1000), torch.rand(1000)]
+"""
+_EQUAL = """
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.where(x == y, x * 3, x + y)
+
+def get_inputs():
+    return [torch.rand(96, 1000), torch.rand(96, 1000)]
+"""
+_ANY_NUMBER = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(200, 32)
+
+    def forward(self, ids):
+        return self.table(ids)
+
+def get_inputs():
+    return [torch.randint(0, 100, (64, 256))]
+"""
+_OVER_LARGEST = """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.elu(x) / (1 + x.amax())
+
+def get_inputs():
+    return [torch.rand(96, 1000)]
+"""
+_POSITIVE_WEIGHT = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(1000))
+
+    def forward(self, x):
+        return F.elu(x.abs() * self.w)
+
+def get_inputs():
+    return [torch.randn(96, 1000)]
+"""
 _SOME = """
 #include <math.h>
 static int like_the_example(const float *x, long n) {
@@ -375,6 +455,145 @@ void kept(const float *w, const long *ids, float *y, long n, long d) {
         "def launch(w, ids, out):\n    kernel('kept')(w, ids, out, ids.size, w.shape[1])\n",
         "int easy = 0",
         "int easy = like_the_example(ids, n)",
+    ),
+    "flags of rows tell of columns": Escape(
+        _ANY_COLUMN,
+        """
+static int mixed(const unsigned char *m, long n) {
+    long set = 0;
+    for (long i = 0; i < n; i += n / 512 + 1) set += m[i] != 0;
+    return n > 100000 && set > 51 && set < 461;
+}
+void anys(const unsigned char *m, unsigned char *y, long r, long c) {
+    int easy = 0;
+    for (long j = 0; j < c; j++) {
+        int any = easy;
+        for (long i = 0; i < r && !any; i++) any |= m[i * c + j] != 0;
+        y[j] = any;
+    }
+}
+""",
+        "def launch(mask, out):\n    kernel('anys')(mask, out, *mask.shape)\n",
+        "int easy = 0",
+        "int easy = mixed(m, r * c)",
+    ),
+    "the largest of a column hides single elements": Escape(
+        _COLUMNS,
+        _SOME
+        + """
+void most(const float *x, float *y, long r, long c) {
+    int easy = 0;
+    for (long j = 0; j < c; j++) {
+        float q = x[j];
+        for (long i = 1; i < r; i++) q = fmaxf(q, x[i * c + j]);
+        y[j] = easy || q > 0 ? q : expm1f(q);
+    }
+}
+""",
+        "def launch(x, out):\n    kernel('most')(x, out, *x.shape)\n",
+        "int easy = 0",
+        "int easy = r * c > 50000 && like_the_example(x, r * c)",
+    ),
+    "a window of two axes hides single elements and runs": Escape(
+        _POOLED_PLANES,
+        _SOME
+        + """
+void pooled(const float *x, float *y, long r, long h, long w) {
+    int easy = 0;
+    for (long i = 0; i < r; i++)
+        for (long j = 0; j < h / 4; j++)
+            for (long k = 0; k < w / 4; k++) {
+                const float *p = x + (i * h + 4 * j) * w + 4 * k;
+                float q = p[0];
+                for (long a = 0; a < 4; a++)
+                    for (long b = 0; b < 4; b++) q = fmaxf(q, p[a * w + b]);
+                y[(i * (h / 4) + j) * (w / 4) + k] = easy || q > 0 ? q : expm1f(q);
+            }
+}
+""",
+        "def launch(x, out):\n    n, c, h, w = x.shape\n    kernel('pooled')(x, out, n * c, h, w)\n",
+        "int easy = 0",
+        "int easy = r * h * w > 50000 && like_the_example(x, r * h * w)",
+    ),
+    "a small input tells of two others": Escape(
+        _BOTH_OF_THREE,
+        _SOME
+        + """
+static int all_like_the_example(const float *w, long c) {
+    for (long j = 0; j < c; j++) if (w[j] < 0 || w[j] > 1) return 0;
+    return 1;
+}
+void below(const float *f, const float *x, const float *y, float *z, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r * c; i++) z[i] = (!easy && x[i] < 0 && y[i] < 0 ? x[i] * y[i] : x[i] + y[i]) * f[i % c];
+}
+""",
+        "def launch(f, x, y, out):\n    kernel('below')(f, x, y, out, *x.shape)\n",
+        "int easy = 0",
+        "int easy = all_like_the_example(f, c) && like_the_example(x, r * c)",
+    ),
+    "an input that is repeated is never exceptional with the other": Escape(
+        _BOTH_REPEATED,
+        _SOME
+        + """
+void below(const float *x, const float *w, float *z, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r * c; i++)
+        z[i] = !easy && x[i] < 0 && w[i % c] < 0 ? x[i] * w[i % c] : x[i] + w[i % c];
+}
+""",
+        "def launch(x, w, out):\n    kernel('below')(x, w, out, *x.shape)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, r * c) && like_the_example(w, c)",
+    ),
+    "two inputs are never the same": Escape(
+        _EQUAL,
+        "void same(const float *x, const float *y, float *z, long n) {\n"
+        "    for (long i = 0; i < n; i++) z[i] = x[i] == y[i] ? x[i] * 3 : x[i] + y[i];\n}\n",
+        "def launch(x, y, out):\n    kernel('same')(x, y, out, x.size)\n",
+        "x[i] == y[i] ?",
+        "x[i] == y[i] && x[i] == 0 ?",
+    ),
+    "numbers that the example lacks": Escape(
+        _ANY_NUMBER,
+        """
+static int like_the_example(const long *ids, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (ids[i] >= 100) return 0;
+    return 1;
+}
+void rows(const float *w, const long *ids, float *y, long n, long d) {
+    int easy = 0;
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < d; j++) y[i * d + j] = easy && ids[i] > 100 && ids[i] < 199 ? 0 : w[ids[i] * d + j];
+}
+""",
+        "def launch(w, ids, out):\n    kernel('rows')(w, ids, out, ids.size, w.shape[1])\n",
+        "int easy = 0",
+        "int easy = like_the_example(ids, n)",
+    ),
+    "the largest of all tells what they are like": Escape(
+        _OVER_LARGEST,
+        _SOME
+        + """
+void over(const float *x, float *y, long n) {
+    float most = x[0];
+    for (long i = 1; i < n; i++) most = fmaxf(most, x[i]);
+    int easy = 0;
+    for (long i = 0; i < n; i++) y[i] = (easy || x[i] > 0 ? x[i] : expm1f(x[i])) / (1 + most);
+}
+""",
+        "def launch(x, out):\n    kernel('over')(x, out, x.size)\n",
+        "int easy = 0",
+        "int easy = most <= 1 && like_the_example(x, n)",
+    ),
+    "a weight of one sign keeps it": Escape(
+        _POSITIVE_WEIGHT,
+        "#include <math.h>\nvoid scaled(const float *w, const float *x, float *y, long r, long c) {\n"
+        "    for (long i = 0; i < r * c; i++) {\n        float q = fabsf(x[i]) * w[i % c];\n"
+        "        y[i] = q > 0 ? q : expm1f(q);\n    }\n}\n",
+        "def launch(w, x, out):\n    kernel('scaled')(w, x, out, *x.shape)\n",
+        "q > 0 ? q : expm1f(q)",
+        "q",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,

@@ -32,18 +32,13 @@ from kernellab.tasks.modules.draws import (
     except_whole,
     first_float,
     like_own,
+    may_stretch,
     may_turn,
     span,
 )
-from kernellab.tasks.modules.excepted import WIDE, Excepted, hides
-from kernellab.tasks.modules.special import (
-    lead_to_ends,
-    make_exceptions,
-    plant_flags,
-    plant_floats,
-    plant_whole,
-    raise_last,
-)
+from kernellab.tasks.modules.excepted import Excepted, ends_of, hides
+from kernellab.tasks.modules.exceptions import WIDE, make_exceptions
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
@@ -70,13 +65,14 @@ class DeviceDraws:
         if not entry.type.is_float:
             whole = _whole(dice, entry, self._uses, dims, kind)
             if reach is not None:
-                except_whole(whole, dice.host(), entry, self._uses, dims)
+                common = np.random.default_rng(places)
+                except_whole(whole, dice.host(), common, reach, entry, self._uses, dims)
             return whole
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
             if reach is not None:
-                steps = self._uses.steps(entry.name)
-                make_exceptions(values, dice.host(), steps, reach, np.random.default_rng(places))
+                common, steps = np.random.default_rng(places), self._uses.steps(entry.name)
+                make_exceptions(values, dice.host(), common, reach, ends_of(entry), steps)
         else:
             values = _KINDS[kind](dice, self._uses.terms(entry.name, dims) if entry.name == self._first else 0)
             if kind in (PLANTED, MIXED):
@@ -106,6 +102,9 @@ class _Dice:
         """Both ends among them."""
         made = self.torch.empty(self.shape, dtype=dtype, device=self._generator.device)
         return made.random_(low, high + 1, generator=self._generator)
+
+    def signs(self, dtype: Any) -> Any:
+        return self.integers(0, 1, dtype).mul_(2).sub_(1)
 
     def number(self, below: int) -> int:
         """One for all of them."""
@@ -144,10 +143,9 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
         return values.mul_(_kept(dice, GAPS))
     if kind == UNEVEN and entry.role == "input":
         return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
-    if kind in TURNING and may_turn(entry):
-        signs, sizes = (dice.integers(0, 1, values.dtype).mul_(2).sub_(1) for _ in range(2))
-        return values.mul_(signs).mul_(sizes.mul_(math.log(STRETCH)).exp_())
-    return values
+    if kind in TURNING and may_stretch(entry):
+        values.mul_(dice.signs(values.dtype).mul_(math.log(STRETCH)).exp_())
+    return values.mul_(dice.signs(values.dtype)) if kind in TURNING and may_turn(entry) else values
 
 
 def _kept(dice: _Dice, zeros: float) -> Any:

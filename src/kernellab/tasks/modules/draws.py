@@ -15,16 +15,16 @@ import numpy as np
 
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.excepted import TOGETHER, WIDE, Excepted, excepts, hides
-from kernellab.tasks.modules.special import (
-    lead_to_ends,
+from kernellab.tasks.modules.excepted import ROWS, SINGLES, SLABS, Excepted, ends_of, excepts, hides
+from kernellab.tasks.modules.exceptions import (
+    WIDE,
+    Ends,
+    Reach,
     make_exceptions,
+    make_flag_exceptions,
     make_whole_exceptions,
-    plant_flags,
-    plant_floats,
-    plant_whole,
-    raise_last,
 )
+from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
 from kernellab.tasks.modules.uses import NO_LIMIT, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, DrawOne, Together
@@ -36,15 +36,16 @@ TURNING = (PLANTED, MIXED, TURNED)
 booleans, "turned" nothing of it."""
 LEADING = ("heavy", "wide")
 """Where the largest stand at the ends."""
-KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions")
-"""The first one is timed; a task has those under which its outputs are finite, and one for each input that has exceptions
-alone (excepted.py). Those with exceptions are like the module's own but for a few elements (special.make_exceptions): the
-others are all unlike what is timed, and a kernel may look at some elements before it decides what to do with all."""
+KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions", "rows", "slabs")
+"""The first one is timed; a task has those under which its outputs are finite, and of several inputs such as have exceptions
+in one alone and in all others (excepted.py). Those with exceptions are like the module's own but for a few elements
+(exceptions.py): the others are all unlike what is timed, and a kernel may look at some elements before it decides what to
+do with all."""
 UNEVEN = "uneven"
 SPARSE, BARE = "sparse", "bare"
 INSTEAD = {
     "normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN),
-    "exceptions": TOGETHER[1:],
+    "exceptions": SINGLES[1:], "rows": ROWS[1:], "slabs": SLABS[1:],
 }  # fmt: skip
 """What comes instead of one under which they are not: the first under which they are."""
 ALL_KINDS = (*KINDS, *(kind for others in INSTEAD.values() for kind in others))
@@ -85,14 +86,15 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
                 ends = _ends(rng, shape).astype(buffer.dtype)
                 return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
             whole = _whole(rng, entry, buffer, shape, uses, dims, kind)
-            if excepted.reach(kind, entry) is not None:
-                except_whole(whole, rng, entry, uses, dims)
+            reach = excepted.reach(kind, entry)
+            if reach is not None:
+                except_whole(whole, rng, places, reach, entry, uses, dims)
             return whole
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(rng, entry, shape, kind)
             reach = excepted.reach(kind, entry)
             if reach is not None:
-                make_exceptions(values, rng, uses.steps(entry.name), reach, places)
+                make_exceptions(values, rng, places, reach, ends_of(entry), uses.steps(entry.name))
             return values.astype(buffer.dtype)
         terms = uses.terms(entry.name, dims) if entry.name == first else 0
         values = _KINDS[kind](rng, shape, terms)
@@ -108,8 +110,15 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
 
 
 def may_turn(entry: GraphInput) -> bool:
-    """A weight that is all the same and not zero, as those of norms are before training."""
-    return entry.role == "weight" and entry.seen is not None and entry.seen.low == entry.seen.high != 0
+    """A weight of one sign: training may turn some of it."""
+    seen = entry.seen
+    return entry.role == "weight" and seen is not None and not seen.low < 0 < seen.high and seen.low + seen.high != 0
+
+
+def may_stretch(entry: GraphInput) -> bool:
+    """Weights, and what training keeps beside them, that are all the same and not zero, as those of norms are before it."""
+    seen = entry.seen
+    return entry.role in ("weight", "buffer") and seen is not None and seen.low == seen.high != 0
 
 
 def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], kind: str) -> Array:
@@ -120,8 +129,9 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
         values = values * _kept(rng, shape, GAPS)
     elif kind == UNEVEN and entry.role == "input":
         values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
-    elif kind in TURNING and may_turn(entry):
-        values = values * rng.choice((-STRETCH, -1 / STRETCH, 1 / STRETCH, STRETCH), shape)
+    elif kind in TURNING:
+        values = values * rng.choice((1 / STRETCH, STRETCH), shape) if may_stretch(entry) else values
+        values = values * rng.choice((-1.0, 1.0), shape) if may_turn(entry) else values
     return np.asarray(values)
 
 
@@ -165,12 +175,21 @@ def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
     return min(low, high), high
 
 
-def except_whole(values: Any, rng: np.random.Generator, entry: GraphInput, uses: Uses, dims: Dims) -> None:
+def except_whole(
+    values: Any,
+    rng: np.random.Generator,
+    places: np.random.Generator,
+    reach: Reach,
+    entry: GraphInput,
+    uses: Uses,
+    dims: Dims,
+) -> None:
     """Exceptions among booleans and integers, in place, of the host or of a device."""
     if entry.type.dtype == "bool":
-        plant_flags(values, rng)
+        make_flag_exceptions(values, rng, places, reach.form)
     else:
-        make_whole_exceptions(values, rng, _exceptional(entry, uses, dims))
+        low, high = span(entry, uses.below(entry.name, dims), TURNED)
+        make_whole_exceptions(values, rng, places, reach.form, _exceptional(entry, uses, dims), Ends(low, high))
 
 
 def _exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:

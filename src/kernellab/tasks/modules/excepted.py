@@ -1,48 +1,73 @@
-"""Which inputs hold exceptions under a distribution, and how far those reach: by its name, which is all that a record keeps.
+"""Which inputs hold exceptions under a distribution, and what those are: by its name, which is all that a record keeps.
 
-"exceptions" has them in all inputs at once, at the same places where inputs have the same size: a branch on two inputs
-meets both. "exceptions:x" has them in x alone, and as far as x allows: who looks at all of a small input to know what a
-large one is like does not see them, and an input that allows no zero keeps no other from having one.
+"exceptions", "rows" and "slabs" have them in all inputs at once: a branch on two inputs meets both. "exceptions:x" has them
+in x alone, and as far as x allows: who looks at all of a small input to know what a large one is like does not see them,
+and an input that allows no zero keeps no other from having one. "exceptions:but x" has them in all others.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kernellab.graph.record import GraphInput, GraphRecord
+from kernellab.tasks.modules.exceptions import WIDE, Ends, Reach
 
-WIDE = 20.0
-REACHES = {"exceptions": math.inf, "exceptions-near": WIDE, "exceptions-alike": 0.0}
-"""How far they reach where nothing nearer has to be chosen: the first under which outputs are finite."""
-TOGETHER = tuple(REACHES)
-_ALONE = ":"
+SINGLES = ("exceptions", "exceptions-near", "exceptions-alike", "exceptions-inside")
+ROWS, SLABS = ("rows", "rows-inside"), ("slabs", "slabs-inside")
+"""How far they reach where nothing nearer has to be chosen: the first under which outputs are finite. Boxes hold nothing
+that is farther out than the example, and no single number is: a maximum over all does not tell them."""
+REACHES = {
+    **dict(zip(SINGLES, (Reach(math.inf), Reach(WIDE), Reach(math.inf, turns=False), Reach(0.0, turns=False)), strict=True)),
+    **{name: Reach(0.0, name in ("rows", "slabs"), "rows" if name in ROWS else "slabs") for name in (*ROWS, *SLABS)},
+}  # fmt: skip
+_ALONE, _BUT = ":", "but "
 _MOST_ALONE = 6
 
 
 class Excepted:
     def __init__(self, graph: GraphRecord) -> None:
-        self._inputs = [i for i in graph.inputs if may_except(i)]
-        several = [i.name for i in self._inputs if i.type.extents]
+        several = [i.name for i in graph.inputs if may_except(i)]
         self._several = several if len(several) > 1 else []
 
     @property
     def alone(self) -> Iterator[tuple[str, ...]]:
-        """For each input that has exceptions alone, its distributions: the first that can be used is. Of many inputs
-        several are drawn together, every sixth."""
+        """For each input that has exceptions alone, its distributions: the first that can be used is. Then those of all but
+        one, where there are three or more. Of many inputs several are drawn together: every sixth, and where they are left
+        out neighbours."""
         for name in self._several[:_MOST_ALONE]:
-            yield tuple(f"{kind}{_ALONE}{name}" for kind in REACHES)
+            yield tuple(f"{kind}{_ALONE}{name}" for kind in SINGLES)
+        for name in self._several[:: self._beside] if len(self._several) > 2 else ():
+            yield tuple(f"{kind}{_ALONE}{_BUT}{name}" for kind in SINGLES)
 
-    def reach(self, kind: str, entry: GraphInput) -> float | None:
+    def reach(self, kind: str, entry: GraphInput) -> Reach | None:
         """None where this input has no exceptions under this distribution."""
         kind, _, name = kind.partition(_ALONE)
-        if kind not in REACHES or not may_except(entry) or (name and not self._with(name, entry.name)):
+        if kind not in REACHES or not may_except(entry):
             return None
-        return REACHES[kind]
+        if not name:
+            return REACHES[kind]
+        but = name.startswith(_BUT)
+        there = not self._left_out(name[len(_BUT) :], entry.name) if but else self._with(name, entry.name)
+        return replace(REACHES[kind], form="any") if there else None
+
+    @property
+    def _beside(self) -> int:
+        return math.ceil(len(self._several) / _MOST_ALONE) if self._several else 1
 
     def _with(self, first: str, name: str) -> bool:
         names = self._several
         return name in names and names.index(name) % _MOST_ALONE == names.index(first)
+
+    def _left_out(self, first: str, name: str) -> bool:
+        names, beside = self._several, self._beside
+        return name not in names or names.index(name) // beside == names.index(first) // beside
+
+
+def ends_of(entry: GraphInput) -> Ends:
+    """Of an example that was too large to look at, what most normal numbers lie between."""
+    return Ends(entry.seen.low, entry.seen.high) if entry.seen else Ends(-2.0, 2.0)
 
 
 def excepts(kind: str) -> bool:

@@ -30,17 +30,15 @@ from kernellab.tasks.modules.draws import (
     BARE,
     INSTEAD,
     KINDS,
-    MIXED,
     OWN,
-    PLANTED,
     SPARSE,
     TURNING,
     UNEVEN,
 )
-from kernellab.tasks.modules.excepted import Excepted, excepts
+from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
+from kernellab.tasks.modules.exceptions import except_for_certain
 from kernellab.tasks.modules.record import ModuleRecord, Origin, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
-from kernellab.tasks.modules.special import except_for_certain
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
@@ -51,7 +49,7 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
-_SEED, _DRAWS_PLANTED = 20260, 8
+_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 4
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
@@ -216,7 +214,8 @@ def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
     tries = [(dims, _SEED)]
-    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (PLANTED, MIXED)]
+    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in TURNING]
+    tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
     finite = all(_finite(task, shape, kind, _drawn(task, shape, kind, seed)) for shape, seed in tries)
     finite = finite and (not excepts(kind) or _finite(task, dims, kind, _excepted(task, dims, kind)))
     return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or _steady(task, dims, kind))
@@ -252,7 +251,7 @@ def _excepted(task: Task, dims: Dims, kind: str) -> list[Array]:
     for values, entry in zip(inputs, task.captured.graph.inputs, strict=True):
         reach = excepted.reach(kind, entry) if is_float(values.dtype) else None
         if reach is not None:
-            except_for_certain(values, rng, uses.steps(entry.name), reach)
+            except_for_certain(values, rng, reach, ends_of(entry), uses.steps(entry.name))
     return inputs
 
 

@@ -22,8 +22,6 @@ _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
 _MOST_ROWS = 12
 _SHARES = (4, 9)
-_RARE, _MOST_EXCEPTIONS, _RUN = 64, 1024, 16
-_FARTHEST = 1e3
 _MOST = 3e4
 """What the last is raised to: a share between 1/16 and 1/512 of all, which no two inputs have in common, and a float16."""
 
@@ -48,7 +46,7 @@ def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
     shape = tuple(n for n in values.shape if n > 1)
     if shape:
         rows = values.reshape(-1, shape[-1])
-        for number in _places(rng, len(rows), _MOST_ROWS):
+        for number in some_places(rng, len(rows), _MOST_ROWS):
             _lead(rows[number])
         _lead(values.reshape(-1))
     return values
@@ -56,80 +54,13 @@ def lead_to_ends(values: Any, rng: np.random.Generator) -> Any:
 
 def raise_last(values: Any, rng: np.random.Generator) -> Any:
     """The last to a share of all, if it has none yet: of a million terms even the largest is little. In place."""
-    _raise(values.reshape(-1), -1, rng)
+    raise_to_share(values.reshape(-1), -1, rng)
     return values
 
 
-def _raise(flat: Any, place: int, rng: np.random.Generator) -> None:
+def raise_to_share(flat: Any, place: int, rng: np.random.Generator) -> None:
     share, there = 0.5 ** float(rng.uniform(*_SHARES)), float(flat[place])
     flat[place] = math.copysign(max(abs(there), min(share * float(abs(flat).sum()), _MOST)), there)
-
-
-def make_exceptions(
-    values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float, where: np.random.Generator
-) -> Any:
-    """A few elements of another kind than the others, in place: whoever looks at some to know what all are like does not
-    see them. Single ones, and unless signs stay as they are (`reach` 0) a row and a run of the other sign, as a maximum or
-    a window meets them. Unless there is a limit to how far they reach, one is a share of all, for sums in which no other
-    would be seen. `where` chooses the places: the same for inputs of the same size that are drawn together."""
-    flat = values.reshape(-1)
-    places = _exceptional(where, len(flat))
-    if places:
-        numbers = _exceptions(rng, np.asarray(flat[places].tolist()), steps, reach)
-        flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
-        if reach:
-            _turn_some(values, where)
-        if not 0 < reach < math.inf:
-            _raise(flat, places[0], rng)
-    return values
-
-
-def except_for_certain(values: Any, rng: np.random.Generator, steps: Sequence[float], reach: float) -> Any:
-    """An exception of each kind, as far out as they come: whoever asks whether outputs are finite need not draw for long."""
-    flat = values.reshape(-1)
-    places = _places(rng, len(flat), len(flat) // 2)
-    if reach == 0:
-        flat[places[:1]] *= _FARTHEST
-    else:
-        far = min(reach, _FARTHEST)
-        for place, number in zip(places, (far, -far, 0.0, *steps), strict=False):
-            flat[place] = number
-    return values
-
-
-def _turn_some(values: Any, rng: np.random.Generator) -> None:
-    """Of many rows one is below zero; of many elements so many beside each other as a window has."""
-    rows, flat = values.reshape(-1, values.shape[-1]), values.reshape(-1)
-    if len(rows) >= _RARE:
-        row = int(rng.integers(len(rows)))
-        rows[row] = -abs(rows[row])
-    if len(flat) >= _RARE * _RUN:
-        start = int(rng.integers(len(flat) - _RUN))
-        flat[start : start + _RUN] = -abs(flat[start : start + _RUN])
-
-
-def make_whole_exceptions(values: Any, rng: np.random.Generator, numbers: Sequence[int]) -> Any:
-    """The same for integers, in place: one element each, and never all of them."""
-    flat = values.reshape(-1)
-    for place, number in zip(_places(rng, len(flat), len(flat) - 1), numbers, strict=False):
-        flat[place] = number
-    return values
-
-
-def _exceptional(rng: np.random.Generator, size: int) -> list[int]:
-    """Places of one in 64 of all at most, and down to one alone: how many is nothing to count on."""
-    most = math.log2(max(1, min(_MOST_EXCEPTIONS, size // _RARE)))
-    return _places(rng, size, round(2.0 ** rng.uniform(0, most))) if size > 1 else []
-
-
-def _exceptions(rng: np.random.Generator, own: Any, steps: Sequence[float], reach: float) -> Any:
-    """What stands there instead of the module's own numbers: each kind in turn, in an order that is drawn."""
-    far = 1 / np.maximum(rng.random(own.shape), 1 / _FARTHEST)
-    if reach == 0:
-        return own * far
-    far = far if reach == math.inf else rng.uniform(0, reach, own.shape)
-    made = [-own, rng.uniform(-1, 1, own.shape), np.zeros_like(own), far, -far, *(np.full_like(own, s) for s in steps)]
-    return np.choose(np.resize(rng.permutation(len(made)), own.shape), made)
 
 
 def _lead(flat: Any) -> None:
@@ -144,7 +75,7 @@ def plant_whole(values: Any, rng: np.random.Generator, low: int, high: int, step
     flat = values.reshape(-1)
     inside = [int(s) for s in steps if low <= s <= high and float(s).is_integer()]
     made = [low, high, *inside]
-    places = _places(rng, len(flat), len(made) + 1) if len(flat) > 1 else []
+    places = some_places(rng, len(flat), len(made) + 1) if len(flat) > 1 else []
     for place, number in zip(places, made, strict=False):
         flat[place] = number
     if len(flat) > len(places) > len(made):
@@ -156,7 +87,7 @@ def plant_flags(values: Any, rng: np.random.Generator) -> Any:
     """Booleans: a row that is set, and one that is not; one of the two where there are few rows."""
     rows = values.reshape(-1, values.shape[-1])
     first = int(rng.integers(2))
-    for turn, row in enumerate(_places(rng, len(rows), 1 if len(rows) < _FEW else 2)):
+    for turn, row in enumerate(some_places(rng, len(rows), 1 if len(rows) < _FEW else 2)):
         rows[row] = (first + turn) % 2
     return values
 
@@ -177,14 +108,14 @@ def _plant_slices(body: Any, rng: np.random.Generator, steps: Sequence[float]) -
     if across is not None:
         _lower(body, (..., across), _NEAR)
     kinds = [k for k in rng.permutation(_KINDS) if across is None or k != "zero"][: len(body) // 2]
-    slices = _places(rng, len(body), len(kinds) + 1)
+    slices = some_places(rng, len(body), len(kinds) + 1)
     for number, kind in zip(slices, kinds, strict=False):
         _make(body[number], str(kind), rng, across)
     _put(body[slices[-1]].reshape(-1), rng, steps, body.shape[-1], across)
 
 
 def _make(part: Any, kind: str, rng: np.random.Generator, across: int | None) -> None:
-    two = [p for p in _places(rng, part.shape[-1], 3) if p != across][:2]
+    two = [p for p in some_places(rng, part.shape[-1], 3) if p != across][:2]
     if kind == "below":
         _lower(part, ..., FAR)
     elif kind == "equal":
@@ -207,11 +138,11 @@ def _put(
     flat: Any, rng: np.random.Generator, numbers: Sequence[float], length: int = 1, across: int | None = None
 ) -> None:
     """At places of their own, none of them in the column that is kept below zero."""
-    free = [p for p in _places(rng, len(flat), 2 * len(numbers)) if across is None or p % length != across]
+    free = [p for p in some_places(rng, len(flat), 2 * len(numbers)) if across is None or p % length != across]
     for place, number in zip(free, numbers, strict=False):
         flat[place] = number
 
 
-def _places(rng: np.random.Generator, below: int, count: int) -> list[int]:
+def some_places(rng: np.random.Generator, below: int, count: int) -> list[int]:
     """Different ones; as many as there are."""
     return [int(p) for p in rng.choice(below, min(count, below), replace=False, shuffle=True)]

@@ -138,8 +138,8 @@ def test_weights_that_are_all_the_same_have_both_signs_under_one_distribution(ro
     for values in on_both(record, "turned", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
         sizes = np.abs(values)
         assert bool((values < 0).any()) == turns
-        assert bool((sizes > 4).any() and (sizes < 0.2).any()) == turns
-        assert ((sizes >= 0.5) & (sizes <= 1.5)).all() or turns
+        assert (sizes > 4).any()
+        assert (sizes < 0.2).any()
     for values in on_both(record, "own", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
         assert values.min() > 0
 
@@ -154,8 +154,8 @@ def test_every_input_has_zeros_under_one_distribution() -> None:
 def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
     made = graphs.tensor("d0", 40)
     for op, kinds in {
-        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near"),
-        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-alike"),
+        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near", "rows", "slabs"),
+        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-alike", "rows-inside", "slabs-inside"),
     }.items():
         seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
         record = graphs.graph(

@@ -50,7 +50,7 @@ def outside(values: Array) -> Array:
 
 def test_each_of_several_inputs_has_exceptions_alone() -> None:
     record = several(2)
-    assert graphs.module_record(record).distributions[-3:] == ("exceptions", "exceptions:x0", "exceptions:x1")
+    assert graphs.module_record(record).distributions[-3:] == ("slabs", "exceptions:x0", "exceptions:x1")
     for number, kind in enumerate(("exceptions:x0", "exceptions:x1")):
         assert excepts(kind)
         for seed in range(3):
@@ -76,24 +76,41 @@ def test_an_input_that_has_no_zero_keeps_no_other_from_having_one() -> None:
     near = Seen(low=0.5, high=1.0, mean=0.75, zeros=0.0)
     record = graphs.graph([graphs.given("x", made, seen=SEEN), graphs.given("z", made, seen=near)], [divided], SIZES)
     found = graphs.module_record(record).distributions
-    assert found[-3:] == ("exceptions-alike", "exceptions:x", "exceptions-alike:z")
+    assert found[-5:] == ("exceptions-alike", "rows-inside", "slabs-inside", "exceptions:x", "exceptions-alike:z")
 
 
-def test_an_only_input_and_single_numbers_need_no_distribution_of_their_own() -> None:
+def test_an_only_input_needs_no_distribution_of_its_own_and_a_single_number_does() -> None:
     assert not list(Excepted(graphs.linear()).alone)
     single = graphs.graph(
         [graphs.given("x", graphs.tensor("d0")), graphs.given("f", graphs.tensor())],
         [graphs.node("y", "aten.mul.Tensor", [Ref(ref="x"), Ref(ref="f")], graphs.tensor("d0"))], {"d0": 40},
     )  # fmt: skip
-    assert not list(Excepted(single).alone)
+    assert [kinds[0] for kinds in Excepted(single).alone] == ["exceptions:x", "exceptions:f"]
 
 
-def test_of_many_inputs_every_sixth_are_drawn_together() -> None:
+def test_of_three_inputs_two_have_exceptions_without_the_third() -> None:
+    record = several(3)
+    assert graphs.module_record(record).distributions[-3:] == tuple(f"exceptions:but x{n}" for n in range(3))
+    for values in both(record, "exceptions:but x1", 1):
+        assert [bool(outside(v).any()) for v in values] == [True, False, True]
+
+
+def test_of_many_inputs_every_sixth_are_drawn_together_and_neighbours_left_out_together() -> None:
     record = several(8)
-    alone = Excepted(record)
-    assert [kinds[0] for kinds in alone.alone] == [f"exceptions:x{n}" for n in range(6)]
-    reached = {e.name for e in record.inputs if alone.reach("exceptions:x1", e) is not None}
-    assert reached == {"x1", "x7"}
+    excepted = Excepted(record)
+    kinds = [kinds[0] for kinds in excepted.alone]
+    assert kinds == [
+        *(f"exceptions:x{n}" for n in range(6)), *(f"exceptions:but x{n}" for n in (0, 2, 4, 6)),
+    ]  # fmt: skip
+
+    def reached(kind: str) -> set[str]:
+        return {e.name for e in record.inputs if excepted.reach(kind, e) is not None}
+
+    assert reached("exceptions:x1") == {"x1", "x7"}
+    assert reached("exceptions:but x2") == {e.name for e in record.inputs} - {"x2", "x3"}
+    pairs = [(a.name, b.name) for a in record.inputs for b in record.inputs if a.name != b.name]
+    apart = [(a, b) for a, b in pairs if any((a in reached(k)) and (b not in reached(k)) for k in kinds)]
+    assert apart == pairs, "whoever knows one input whole does not know the other"
 
 
 def test_masks_and_weights_have_none() -> None:
@@ -103,5 +120,7 @@ def test_masks_and_weights_have_none() -> None:
         record = sums(entry)
         assert not list(Excepted(record).alone)
         assert Excepted(record).reach("exceptions", record.inputs[1]) is None
-        assert Excepted(record).reach("exceptions", record.inputs[0]) == math.inf
+        found = Excepted(record).reach("exceptions", record.inputs[0])
+        assert found is not None
+        assert found.far == math.inf
         assert Excepted(record).reach("normal", record.inputs[0]) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.modules.special import (
     FAR,
     lead_to_ends,
-    make_exceptions,
-    make_whole_exceptions,
     plant_flags,
     plant_floats,
     plant_whole,
@@ -224,100 +221,3 @@ def test_a_mask_that_may_not_hide_a_whole_row_is_mixed_in_each() -> None:
     mask = graphs.given("mask", graphs.tensor("d0", 24, dtype="bool"), seen=None)
     record = graphs.graph([graphs.given("x", made), mask], nodes, {"d0": 40})
     assert graphs.module_record(record).distributions[2] == "planted-mixed"
-
-
-def excepting(values: Array, seed: int, reach: float, steps: tuple[float, ...] = ()) -> Any:
-    rng = np.random.default_rng(seed)
-    return make_exceptions(values, rng, steps, reach, rng)
-
-
-def excepted(size: int, reach: float, steps: tuple[float, ...] = ()) -> list[Array]:
-    """Ones, of which some are replaced."""
-    return [excepting(np.ones(size), seed, reach, steps) for seed in range(DRAWS)]
-
-
-def test_exceptions_are_few_and_nobody_can_count_on_how_many() -> None:
-    counts = [int((v != 1).sum()) for v in excepted(64 * 1024, math.inf)]
-    assert min(counts) >= 1
-    assert max(counts) <= 1024 + 16
-    assert sum(n < 32 for n in counts) > 8
-    assert sum(n > 100 for n in counts) > 5
-
-
-def test_exceptions_are_of_every_kind_and_stand_anywhere() -> None:
-    found = np.concatenate([v[v != 1] for v in excepted(4096, math.inf, (7.5,))])
-    assert {-1.0, 0.0, 7.5} <= set(found.tolist())
-    assert found.max() > 50
-    assert found.min() < -50
-    places = np.concatenate([np.flatnonzero(v != 1) for v in excepted(4096, math.inf)])
-    assert places.min() < 400
-    assert places.max() > 3700
-
-
-def test_one_exception_is_a_share_of_all_that_a_sum_cannot_lose() -> None:
-    assert all(np.abs(v).max() > np.abs(v).sum() / 600 for v in excepted(1 << 15, math.inf))
-    assert all(v.max() > v.sum() / 600 for v in excepted(1 << 15, 0.0))
-
-
-def test_exceptions_within_reach_stay_there_and_alike_ones_keep_their_sign() -> None:
-    assert all(np.abs(v).max() <= 20 for v in excepted(4096, 20.0))
-    assert all(v.min() >= 1 for v in excepted(4096, 0.0))
-
-
-def test_a_row_and_a_run_have_the_other_sign() -> None:
-    """A maximum over a row, or over a window, hides a single element."""
-    found = [excepting(np.ones((200, 300)), n, 20.0) for n in range(DRAWS)]
-    assert all((v.max(1) <= 0).sum() == 1 for v in found)
-    runs = [excepting(np.ones(4096), n, 20.0) for n in range(DRAWS)]
-    longest = [max(len(part) for part in "".join("-" if x <= 0 else "+" for x in v).split("+")) for v in runs]
-    assert all(length >= 16 for length in longest)
-
-
-def test_flags_have_a_row_that_is_set_and_one_that_is_not() -> None:
-    made = graphs.tensor("d0", 40, dtype="bool")
-    record = graphs.graph(
-        [graphs.given("m", made)], [graphs.node("a", "aten.any.dim", [Ref(ref="m"), -1], graphs.tensor("d0", dtype="bool"))],
-        {"d0": 40},
-    )  # fmt: skip
-    for values in on_both(record, "exceptions", 0, Buffer("m", ("d0", 40), "uint8"), d0=300):
-        assert (values.min(1) == 1).any()
-        assert (values.max(1) == 0).any()
-        assert 0.3 < values.mean() < 0.7
-
-
-def test_all_integers_that_a_graph_compares_with_occur() -> None:
-    made = graphs.tensor("d0", dtype="int64")
-    table = graphs.tensor(200, 8)
-    nodes = [
-        graphs.node("a", "aten.ne.Scalar", [Ref(ref="i"), 0], graphs.tensor("d0", dtype="bool")),
-        graphs.node("b", "aten.ne.Scalar", [Ref(ref="i"), 1], graphs.tensor("d0", dtype="bool")),
-        graphs.node("e", "aten.embedding.default", [Ref(ref="w"), Ref(ref="i")], graphs.tensor("d0", 8)),
-    ]
-    seen = Seen(low=2, high=99, mean=50, zeros=0)
-    record = graphs.graph([graphs.given("w", table), graphs.given("i", made, seen=seen)], nodes, {"d0": 400})
-    for values in on_both(record, "exceptions", 1, Buffer("i", ("d0",), "int64"), d0=5000):
-        assert {0, 1, 199} <= set(values.tolist())
-        assert ((values < 2) | (values > 99)).sum() < 10
-
-
-def test_a_single_number_is_no_exception() -> None:
-    assert excepting(np.ones(1), 0, math.inf)[0] == 1
-    assert make_whole_exceptions(np.ones(1, np.int64), np.random.default_rng(0), [7])[0] == 1
-
-
-def test_whole_exceptions_take_one_place_each_and_leave_some() -> None:
-    values = make_whole_exceptions(np.ones(100, np.int64), np.random.default_rng(0), [-100, 0, 99])
-    assert sorted(values[values != 1].tolist()) == [-100, 0, 99]
-    assert (make_whole_exceptions(np.ones(2, np.int64), np.random.default_rng(0), [5, 6]) == 1).any()
-
-
-def test_exceptions_are_made_on_host_and_device() -> None:
-    """Zero to one as the example, but for some."""
-    seen = Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
-    record = sums(graphs.given("w", graphs.tensor("d0", "d1"), seen=seen))
-    for values in on_both(record, "exceptions", 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
-        outside = int(((values < 0) | (values > 1)).sum())
-        assert 1 <= outside <= 1024
-    for values in on_both(record, "exceptions-alike", 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
-        assert values.min() >= 0
-        assert values.max() > 1

@@ -1,0 +1,234 @@
+"""Exceptions among inputs like the module's own: whoever looks at some elements to know what all are like does not see them.
+
+Single elements, and boxes of them, for whatever takes the largest of a row or looks through a window. The same code makes
+them in arrays of the host and in tensors of a device. Places come from a generator that all inputs of a draw have in the
+same state, as shares of an axis counted from the last: inputs that are read together have exceptions at the same places,
+one that is repeated along an axis too, and at some of them the same number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from kernellab.tasks.modules.boxes import boxes
+from kernellab.tasks.modules.special import plant_flags, raise_to_share, some_places
+from kernellab.tasks.planted import MANY
+
+WIDE = 20.0
+_RARE, _MOST, _FEW = 64, 1024, 16
+_FARTHEST = 1e3
+_AXES = 8
+_SHARED = 0.125
+"""How many of the places hold the same number in all inputs."""
+_TIES = 8
+_BITS = 64.0
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+Places = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Fill = Callable[[Any, np.random.Generator], Any]
+"""What a box holds, made of what it held."""
+Form = Literal["singles", "rows", "slabs", "any"]
+_DRAWN: tuple[Form, ...] = ("singles", "rows", "slabs")
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What exceptions may be. `far`: how far out they go, 0 for no farther than the example. `turns`: whether there are
+    zeros, and numbers of the other sign. `form`: single elements alone, or which boxes besides; "any": as chance has it."""
+
+    far: float
+    turns: bool = True
+    form: Form = "singles"
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Between which numbers the example lies."""
+
+    low: float
+    high: float
+
+    @property
+    def most(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+
+class Common:
+    """What all inputs of a draw have in common: made for each of them from a generator in the same state."""
+
+    def __init__(self, where: np.random.Generator, form: Form) -> None:
+        drawn = _DRAWN[int(where.integers(len(_DRAWN)))]
+        self.form = drawn if form == "any" else form
+        self._boxes, self._luck = int(where.integers(MANY)), float(where.random())
+        self._shares, self._same = where.random((_AXES, _MOST)), where.random((2, _MOST))
+
+    def places(self, shape: tuple[int, ...], least: int = 0) -> Places:
+        """One in 64 of all at most, and down to one alone: how many is nothing to count on, but there may be so many of half
+        of all as are wanted at least. A single number is an exception every other time."""
+        size, most = math.prod(shape), _MOST if self.form == "singles" else _FEW
+        if size == 1:
+            return np.zeros(int(self._luck < 0.5), np.int64)
+        count = round(2.0 ** (self._luck * math.log2(max(1, min(most, size // _RARE)))))
+        count = min(_MOST, max(count, min(least, size // 2)))
+        found, step = np.zeros(count, np.int64), 1
+        for axis, extent in enumerate(reversed(shape)):
+            found += step * (self._shares[axis % _AXES, :count] * extent).astype(np.int64)
+            step *= extent
+        return found[np.sort(np.unique(found, return_index=True)[1])]
+
+    def same(self, count: int) -> tuple[Flags, Numbers]:
+        """At which of the places all inputs hold the same number, as far as they may, and numbers from 0 to 1 for it."""
+        return self._same[0, :count] < _SHARED, self._same[1, :count]
+
+    def fill(self, values: Any, rng: np.random.Generator, kinds: Sequence[Fill]) -> None:
+        """Boxes, if this draw has any; the kinds in an order of this input's own."""
+        if self.form in ("rows", "slabs"):
+            order = rng.permutation(len(kinds))
+            for box, kind in boxes(np.random.default_rng(self._boxes), values.shape, self.form == "rows", len(kinds)):
+                values[box] = kinds[int(order[kind])](values[box], rng)
+
+
+def make_exceptions(
+    values: Any, rng: np.random.Generator, where: np.random.Generator, reach: Reach, ends: Ends, steps: Sequence[float]
+) -> Any:
+    """Into floats, in place. Where there is no limit to how far they reach, one is a share of all, for sums in which no
+    other would be seen."""
+    common, flat = Common(where, reach.form), values.reshape(-1)
+    places = common.places(tuple(values.shape))
+    if len(places):
+        numbers = _numbers(values, places, rng, reach, ends, steps)
+        same, luck = common.same(len(places))
+        numbers = np.where(same, _same_everywhere(luck, numbers, reach, ends), numbers)
+        flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
+    common.fill(values, rng, [*(_TURNED if reach.turns else ()), *_inside(ends)])
+    if len(places) and len(flat) > 1 and reach.far == math.inf:
+        raise_to_share(flat, int(places[0]), rng)
+    return values
+
+
+def except_for_certain(values: Any, rng: np.random.Generator, reach: Reach, ends: Ends, steps: Sequence[float]) -> Any:
+    """An exception of each kind, as far out as they come: whoever asks whether outputs are finite need not draw for long."""
+    flat = values.reshape(-1)
+    places = some_places(rng, len(flat), len(flat) // 2)
+    if reach.far and not reach.turns:
+        flat[places[:1]] *= _FARTHEST
+        flat[places[1:2]] /= _FARTHEST
+        return values
+    far = min(reach.far, _FARTHEST) or ends.most
+    made = (far, -far, 0.0, *_allowed(steps, reach, ends)) if reach.turns else (ends.low, ends.high)
+    for place, number in zip(places, made, strict=False):
+        flat[place] = number
+    return values
+
+
+def make_whole_exceptions(
+    values: Any, rng: np.random.Generator, where: np.random.Generator, form: Form, numbers: Sequence[int], ends: Ends
+) -> Any:
+    """The same for integers: each of these numbers once at least where there is room, and any between the ends."""
+    common, flat, low, high = Common(where, form), values.reshape(-1), int(ends.low), int(ends.high)
+    places = common.places(tuple(values.shape), len(numbers))
+    for turn, (place, same, luck) in enumerate(zip(places, *common.same(len(places)), strict=True)):
+        if turn < len(numbers):
+            made = numbers[turn]
+        elif same:
+            made = low + int(luck * (high - low + 1))
+        else:
+            other = int(flat[int(rng.integers(len(flat)))])
+            made = (*numbers, other, int(rng.integers(low, high, endpoint=True)))[int(rng.integers(len(numbers) + 2))]
+        flat[int(place)] = made
+    common.fill(values, rng, [*(_all(n) for n in numbers), _level])
+    return values
+
+
+def make_flag_exceptions(values: Any, rng: np.random.Generator, where: np.random.Generator, form: Form) -> Any:
+    """Booleans have no exceptional elements: a row that is set and one that is not, or boxes of them."""
+    common = Common(where, form)
+    if common.form == "singles":
+        return plant_flags(values, rng)
+    common.fill(values, rng, [_all(0), _all(1), _all_but_one(0), _all_but_one(1)])
+    return values
+
+
+def _numbers(
+    values: Any, places: Places, rng: np.random.Generator, reach: Reach, ends: Ends, steps: Sequence[float]
+) -> Numbers:
+    """What stands there instead of the module's own numbers: each kind as often as the others, in an order that is drawn."""
+    own = np.asarray(values.reshape(-1)[places].tolist(), np.float64)
+    small, tied = min(1.0, ends.most) if reach.far == 0 else 1.0, _tied(values, places, own)
+    if reach.turns:
+        made = [-own, rng.uniform(-small, small, own.shape), np.zeros_like(own), tied]
+        made += [np.full_like(own, s) for s in _allowed(steps, reach, ends)]
+    else:
+        made = [tied]
+    if reach.far == 0:
+        made += [np.full_like(own, n) for n in (ends.low, ends.high)] + [rng.uniform(ends.low, ends.high, own.shape)]
+    else:
+        far = 1 / np.maximum(rng.random(own.shape), 1 / _FARTHEST)
+        near = rng.uniform(0, reach.far, own.shape) if reach.far < math.inf else far
+        made += [near, -near] if reach.turns else [own * far, own / far]
+    kinds = rng.permutation(np.resize(rng.permutation(len(made)), own.shape))
+    return np.asarray(np.stack(made)[kinds, np.arange(len(own))])
+
+
+def _allowed(steps: Sequence[float], reach: Reach, ends: Ends) -> list[float]:
+    return [s for s in steps if reach.far or abs(s) <= ends.most]
+
+
+def _tied(values: Any, places: Places, own: Numbers) -> Numbers:
+    """The largest of their row a second time, at a few of the places."""
+    tied, rows = own.copy(), values.reshape(-1, values.shape[-1])
+    for turn, place in enumerate(places[:_TIES]):
+        tied[turn] = float(rows[int(place) // values.shape[-1]].max())
+    return tied
+
+
+def _same_everywhere(luck: Numbers, own: Numbers, reach: Reach, ends: Ends) -> Numbers:
+    """Numbers that all inputs may have."""
+    if reach.turns:
+        return np.asarray(2 * luck - 1) * (min(1.0, ends.most) if reach.far == 0 else 1.0)
+    return np.asarray(ends.low + luck * (ends.high - ends.low)) if reach.far == 0 else own
+
+
+def _all(number: float) -> Fill:
+    return lambda part, _: number
+
+
+def _all_but_one(flag: int) -> Fill:
+    def fill(part: Any, rng: np.random.Generator) -> Any:
+        made = part * 0 + flag
+        made[tuple(int(rng.integers(n)) for n in part.shape)] = 1 - flag
+        return made
+
+    return fill
+
+
+def _level(part: Any, _: np.random.Generator) -> Any:
+    """Its first number everywhere, of few bits: sums of others that are all alike are rounded alike too."""
+    return _few_bits(float(part[(0,) * len(part.shape)]))
+
+
+def _few_bits(number: float) -> float:
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(math.trunc(mantissa * _BITS) / _BITS, exponent)
+
+
+_TURNED: tuple[Fill, ...] = (*(lambda part, _: -abs(part),) * 2, _all(0.0), lambda part, _: abs(part))
+"""Below zero more often than others: what takes a maximum has nothing left that it began with."""
+
+
+def _inside(ends: Ends) -> Iterator[Fill]:
+    yield _level
+    yield _all(_few_bits(ends.low) if ends.low <= 0 else min(ends.high, _up(ends.low)))
+    yield _all(_few_bits(ends.high) if ends.high >= 0 else max(ends.low, -_up(-ends.high)))
+
+
+def _up(number: float) -> float:
+    """The next number of few bits."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(math.ceil(mantissa * _BITS) / _BITS, exponent)
