@@ -175,6 +175,27 @@ def test_what_underflows_on_the_way_may_be_flushed_to_zero() -> None:
     assert not judged.accepts(torch.full((3, 4), -1e-30))
 
 
+def test_a_running_product_that_was_too_small_for_its_type_may_have_lost_digits_for_good() -> None:
+    """Down to a subnormal number and up again: in one order digits are gone, in another all of it. An error where nothing was
+    small is seen as ever."""
+    x = torch.rand(3, 200) + 0.5
+    x[0, 100:140] = 0.1
+    x[0, 140:170] = 10.0
+    x[1, 50:120] = 0.1
+    x[1, 120:150] = 10.0
+    (verdict,) = _judged(lambda x: torch.cumprod(x, 1), x)
+    running, flushed = [torch.ones(3)], [torch.ones(3)]
+    for factor in x.T:
+        running.append(running[-1] * factor)
+        after = flushed[-1] * factor
+        flushed.append(torch.where(after.abs() < torch.finfo(torch.float32).tiny, 0.0, after))
+    for made in (running, flushed):
+        assert verdict.accepts(torch.stack(made[1:], 1))
+    wrong = torch.stack(running[1:], 1)
+    wrong[2, 150] *= 1.001
+    assert not verdict.accepts(wrong)
+
+
 def test_a_zero_that_was_decided_stays_decided() -> None:
     """relu of what is clearly negative: nothing about it is open, and a mask of it neither."""
     record = capture_object(lambda x: torch.relu(x * 1.5 + 0.25) > 0, [torch.randn(3, 4)])

@@ -8,6 +8,8 @@ from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import counted_whole, either, monotone
 from kernellab.graph.ops.shapes import like_first, like_first_pair
 
+_FLOAT32 = 2.0**-23
+
 
 def cumsum(call: Call) -> Scaled:
     """The same of the scales. Looked at are the whole row and its beginnings, each half as long as the one before."""
@@ -23,13 +25,15 @@ def cumsum(call: Call) -> Scaled:
 
 
 def cumprod(call: Call) -> Scaled:
-    """|y| times the running sum of each factor's relative scale; a factor near zero counts with what it may be."""
+    """|y| times the running sum of each factor's relative scale; a factor near zero counts with what it may be. A product
+    that was once too small for its type has lost its digits, or all of itself, however large it becomes again."""
     x: Pair = call.args[0]
+    dim = call.args[1]
     size = x.value.abs().maximum(call.eps * x.scale)
-    relative = (x.scale / size).nan_to_num(0.0).cumsum(call.args[1])
-    return Scaled(
-        (size.cumprod(call.args[1]) * relative,), float(x.value.shape[call.args[1]]) if x.value.dim() else 1.0
-    )
+    relative, product = (x.scale / size).nan_to_num(0.0).cumsum(dim), size.cumprod(dim)
+    least = call.torch.finfo(call.torch.float64 if call.eps < _FLOAT32 / 2 else call.torch.float32).tiny
+    lost = (least / call.eps / product.cummin(dim).values).clamp(max=1 / call.eps)
+    return Scaled((product * (relative + lost),), float(x.value.shape[dim]) if x.value.dim() else 1.0)
 
 
 def logcumsumexp(call: Call) -> Scaled:
