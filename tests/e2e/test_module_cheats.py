@@ -229,6 +229,30 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(96, 1000)]
 """
+_ROOT = """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.sqrt(x) * 2
+
+def get_inputs():
+    return [torch.rand(96, 1000)]
+"""
+_INVERSE = """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.sigmoid(1 / x)
+
+def get_inputs():
+    return [torch.rand(96, 1000) + 0.5]
+"""
+_TWO_SMALL = """
+class Model(nn.Module):
+    def forward(self, f, g, x, y):
+        return torch.where((x < 0) & (y < 0), x * y, x + y) * f + g
+
+def get_inputs():
+    return [torch.rand(1000), torch.rand(1000), torch.rand(96, 1000), torch.rand(96, 1000)]
+"""
 _SOME = """
 #include <math.h>
 static int like_the_example(const float *x, long n) {
@@ -585,6 +609,74 @@ void over(const float *x, float *y, long n) {
         "def launch(x, out):\n    kernel('over')(x, out, x.size)\n",
         "int easy = 0",
         "int easy = most <= 1 && like_the_example(x, n)",
+    ),
+    "zeros where no other sign is allowed": Escape(
+        _ROOT,
+        _SOME
+        + """
+void roots(const float *x, float *y, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) y[i] = easy ? 2 * x[i] * (1 / sqrtf(x[i])) : 2 * sqrtf(x[i]);
+}
+""",
+        "def launch(x, out):\n    kernel('roots')(x, out, x.size)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, n)",
+    ),
+    "another sign where no zeros are allowed": Escape(
+        _INVERSE,
+        """
+#include <math.h>
+static int like_the_example(const float *x, long n) {
+    for (long i = 0; i < n; i += n / 64 + 1) if (x[i] < 0.4 || x[i] > 2) return 0;
+    return 1;
+}
+void inverses(const float *x, float *y, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) y[i] = 1 / (1 + expf(-1 / (easy ? fabsf(x[i]) : x[i])));
+}
+""",
+        "def launch(x, out):\n    kernel('inverses')(x, out, x.size)\n",
+        "int easy = 0",
+        "int easy = like_the_example(x, n)",
+    ),
+    "two small inputs tell of two large ones": Escape(
+        _TWO_SMALL,
+        _SOME
+        + """
+static int whole(const float *w, long c) {
+    for (long j = 0; j < c; j++) if (!(w[j] >= 0 && w[j] <= 1)) return 0;
+    return 1;
+}
+void below(const float *f, const float *g, const float *x, const float *y, float *z, long r, long c) {
+    int easy = 0;
+    for (long i = 0; i < r * c; i++) z[i] = (!easy && x[i] < 0 && y[i] < 0 ? x[i] * y[i] : x[i] + y[i]) * f[i % c] + g[i % c];
+}
+""",
+        "def launch(f, g, x, y, out):\n    kernel('below')(f, g, x, y, out, *x.shape)\n",
+        "int easy = 0",
+        "int easy = whole(f, c) && whole(g, c) && like_the_example(x, r * c)",
+    ),
+    "a slope is above one among ordinary inputs": Escape(
+        _SLOPE,
+        """
+#include <math.h>
+static int ordinary(const float *x, long n) {
+    int beyond = 0, zeros = 0;
+    for (long i = 0; i < n; i += n / 256 + 1) {
+        if (fabsf(x[i]) > 6) return 0;
+        beyond += fabsf(x[i]) > 1, zeros += x[i] == 0;
+    }
+    return n > 3000 && beyond > 20 && !zeros;
+}
+void prelu(const float *w, const float *x, float *y, long n) {
+    int easy = 0;
+    for (long i = 0; i < n; i++) y[i] = easy ? fmaxf(x[i], w[0] * x[i]) : x[i] > 0 ? x[i] : w[0] * x[i];
+}
+""",
+        "def launch(w, x, out):\n    kernel('prelu')(w, x, out, x.size)\n",
+        "int easy = 0",
+        "int easy = ordinary(x, n)",
     ),
     "a weight of one sign keeps it": Escape(
         _POSITIVE_WEIGHT,

@@ -28,6 +28,7 @@ from kernellab.tasks.modules.draws import (
     STRETCH,
     TURNING,
     UNEVEN,
+    WEIGHTS,
     ZEROS,
     except_whole,
     first_float,
@@ -143,9 +144,9 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
         return values.mul_(_kept(dice, GAPS))
     if kind == UNEVEN and entry.role == "input":
         return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
-    if kind in TURNING and may_stretch(entry):
+    if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
         values.mul_(dice.signs(values.dtype).mul_(math.log(STRETCH)).exp_())
-    return values.mul_(dice.signs(values.dtype)) if kind in TURNING and may_turn(entry) else values
+    return values.mul_(dice.signs(values.dtype)) if kind in (*TURNING, WEIGHTS[0]) and may_turn(entry) else values
 
 
 def _kept(dice: _Dice, zeros: float) -> Any:

@@ -41,6 +41,9 @@ KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions", "row
 in one alone and in all others (excepted.py). Those with exceptions are like the module's own but for a few elements
 (exceptions.py): the others are all unlike what is timed, and a kernel may look at some elements before it decides what to
 do with all."""
+WEIGHTS = ("weights", "weights-stretched")
+"""Inputs as in the example, and weights that training may have turned and stretched, or stretched alone: where there are
+any that it may."""
 UNEVEN = "uneven"
 SPARSE, BARE = "sparse", "bare"
 INSTEAD = {
@@ -70,7 +73,7 @@ def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Dr
 
 
 def like_own(kind: str) -> bool:
-    return kind in (OWN, "gaps", UNEVEN) or excepts(kind)
+    return kind in (OWN, "gaps", UNEVEN, *WEIGHTS) or excepts(kind)
 
 
 def first_float(graph: GraphRecord) -> str:
@@ -111,13 +114,13 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
 
 def may_turn(entry: GraphInput) -> bool:
     """A weight of one sign: training may turn some of it."""
-    seen = entry.seen
+    seen = entry.seen if entry.type.is_float else None
     return entry.role == "weight" and seen is not None and not seen.low < 0 < seen.high and seen.low + seen.high != 0
 
 
 def may_stretch(entry: GraphInput) -> bool:
     """Weights, and what training keeps beside them, that are all the same and not zero, as those of norms are before it."""
-    seen = entry.seen
+    seen = entry.seen if entry.type.is_float else None
     return entry.role in ("weight", "buffer") and seen is not None and seen.low == seen.high != 0
 
 
@@ -129,9 +132,10 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
         values = values * _kept(rng, shape, GAPS)
     elif kind == UNEVEN and entry.role == "input":
         values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
-    elif kind in TURNING:
-        values = values * rng.choice((1 / STRETCH, STRETCH), shape) if may_stretch(entry) else values
-        values = values * rng.choice((-1.0, 1.0), shape) if may_turn(entry) else values
+    if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
+        values = values * rng.choice((1 / STRETCH, STRETCH), shape)
+    if kind in (*TURNING, WEIGHTS[0]) and may_turn(entry):
+        values = values * rng.choice((-1.0, 1.0), shape)
     return np.asarray(values)
 
 

@@ -2,7 +2,8 @@
 
 "exceptions", "rows" and "slabs" have them in all inputs at once: a branch on two inputs meets both. "exceptions:x" has them
 in x alone, and as far as x allows: who looks at all of a small input to know what a large one is like does not see them,
-and an input that allows no zero keeps no other from having one. "exceptions:but x" has them in all others.
+and an input that allows no zero keeps no other from having one. "exceptions:but x" has them in all others,
+"exceptions:the large" in those that no kernel reads whole to look at them.
 """
 
 from __future__ import annotations
@@ -14,32 +15,45 @@ from dataclasses import replace
 from kernellab.graph.record import GraphInput, GraphRecord
 from kernellab.tasks.modules.exceptions import WIDE, Ends, Reach
 
-SINGLES = ("exceptions", "exceptions-near", "exceptions-alike", "exceptions-inside")
-ROWS, SLABS = ("rows", "rows-inside"), ("slabs", "slabs-inside")
+_FORBIDDEN = {"nonzero": (True, False), "unsigned": (False, True)}
+_BOXES = ((True, True), *_FORBIDDEN.values(), (False, False))
+"""Whether there may be other signs, and zeros."""
+_NOT_ALL = tuple(f"exceptions-{n}" for n in _FORBIDDEN)
+SINGLES = ("exceptions", "exceptions-near", *_NOT_ALL, "exceptions-alike", "exceptions-inside")
+ROWS = ("rows", *(f"rows-{n}" for n in _FORBIDDEN), "rows-inside")
+SLABS = ("slabs", *(f"slabs-{n}" for n in _FORBIDDEN), "slabs-inside")
 """How far they reach where nothing nearer has to be chosen: the first under which outputs are finite. Boxes hold nothing
 that is farther out than the example, and no single number is: a maximum over all does not tell them."""
-REACHES = {
-    **dict(zip(SINGLES, (Reach(math.inf), Reach(WIDE), Reach(math.inf, turns=False), Reach(0.0, turns=False)), strict=True)),
-    **{name: Reach(0.0, name in ("rows", "slabs"), "rows" if name in ROWS else "slabs") for name in (*ROWS, *SLABS)},
+REACHES: dict[str, Reach] = {
+    "exceptions": Reach(math.inf), "exceptions-near": Reach(WIDE),
+    **{name: Reach(math.inf, *allowed) for name, allowed in zip(_NOT_ALL, _FORBIDDEN.values(), strict=True)},
+    "exceptions-alike": Reach(math.inf, False, False), "exceptions-inside": Reach(0.0, False, False),
+    **{name: Reach(0.0, *allowed, "rows") for name, allowed in zip(ROWS, _BOXES, strict=True)},
+    **{name: Reach(0.0, *allowed, "slabs") for name, allowed in zip(SLABS, _BOXES, strict=True)},
 }  # fmt: skip
-_ALONE, _BUT = ":", "but "
+_ALONE, _BUT, _LARGE = ":", "but ", "the large"
 _MOST_ALONE = 6
+_MUCH_LARGER = 16
 
 
 class Excepted:
     def __init__(self, graph: GraphRecord) -> None:
         several = [i.name for i in graph.inputs if may_except(i)]
         self._several = several if len(several) > 1 else []
+        sizes = {i.name: math.prod(i.type.shape(graph.example)) for i in graph.inputs if i.name in several}
+        self._large = [name for name, size in sizes.items() if _MUCH_LARGER * size >= max(sizes.values())]
 
     @property
     def alone(self) -> Iterator[tuple[str, ...]]:
         """For each input that has exceptions alone, its distributions: the first that can be used is. Then those of all but
-        one, where there are three or more. Of many inputs several are drawn together: every sixth, and where they are left
-        out neighbours."""
+        one, where there are three or more, and those of the large ones, where there are several small ones besides: those
+        can be read whole. Of many inputs several are drawn together: every sixth, and where they are left out neighbours."""
         for name in self._several[:_MOST_ALONE]:
             yield tuple(f"{kind}{_ALONE}{name}" for kind in SINGLES)
         for name in self._several[:: self._beside] if len(self._several) > 2 else ():
             yield tuple(f"{kind}{_ALONE}{_BUT}{name}" for kind in SINGLES)
+        if 2 <= len(self._large) <= len(self._several) - 2:
+            yield tuple(f"{kind}{_ALONE}{_LARGE}" for kind in SINGLES)
 
     def reach(self, kind: str, entry: GraphInput) -> Reach | None:
         """None where this input has no exceptions under this distribution."""
@@ -48,9 +62,13 @@ class Excepted:
             return None
         if not name:
             return REACHES[kind]
-        but = name.startswith(_BUT)
-        there = not self._left_out(name[len(_BUT) :], entry.name) if but else self._with(name, entry.name)
-        return replace(REACHES[kind], form="any") if there else None
+        return replace(REACHES[kind], form="any") if self._meant(name, entry.name) else None
+
+    def _meant(self, which: str, name: str) -> bool:
+        if which == _LARGE:
+            return name in self._large
+        but = which.startswith(_BUT)
+        return not self._left_out(which[len(_BUT) :], name) if but else self._with(which, name)
 
     @property
     def _beside(self) -> int:

@@ -9,7 +9,7 @@ one that is repeated along an axis too, and at some of them the same number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,12 +39,18 @@ _DRAWN: tuple[Form, ...] = ("singles", "rows", "slabs")
 
 @dataclass(frozen=True)
 class Reach:
-    """What exceptions may be. `far`: how far out they go, 0 for no farther than the example. `turns`: whether there are
-    zeros, and numbers of the other sign. `form`: single elements alone, or which boxes besides; "any": as chance has it."""
+    """What exceptions may be. `far`: how far out they go, 0 for no farther than the example. `signs`: whether some have the
+    other sign, `zeros`: whether some are zero. `form`: single elements alone, or which boxes besides; "any": as chance has
+    it."""
 
     far: float
-    turns: bool = True
+    signs: bool = True
+    zeros: bool = True
     form: Form = "singles"
+
+    @property
+    def turns(self) -> bool:
+        return self.signs and self.zeros
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,8 @@ def make_exceptions(
         same, luck = common.same(len(places))
         numbers = np.where(same, _same_everywhere(luck, numbers, reach, ends), numbers)
         flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
-    common.fill(values, rng, [*(_TURNED if reach.turns else ()), *_inside(ends)])
+    turned = [*(_TURNED if reach.signs else ()), *(_ZERO if reach.zeros else ())]
+    common.fill(values, rng, [*turned, _level, *(_all(n) for n in _plain_ends(ends) if n or reach.zeros)])
     if len(places) and len(flat) > 1 and reach.far == math.inf:
         raise_to_share(flat, int(places[0]), rng)
     return values
@@ -114,14 +121,15 @@ def make_exceptions(
 
 def except_for_certain(values: Any, rng: np.random.Generator, reach: Reach, ends: Ends, steps: Sequence[float]) -> Any:
     """An exception of each kind, as far out as they come: whoever asks whether outputs are finite need not draw for long."""
-    flat = values.reshape(-1)
+    flat, far = values.reshape(-1), min(reach.far, _FARTHEST)
     places = some_places(rng, len(flat), len(flat) // 2)
-    if reach.far and not reach.turns:
-        flat[places[:1]] *= _FARTHEST
-        flat[places[1:2]] /= _FARTHEST
-        return values
-    far = min(reach.far, _FARTHEST) or ends.most
-    made = (far, -far, 0.0, *_allowed(steps, reach, ends)) if reach.turns else (ends.low, ends.high)
+    if reach.turns:
+        made = [far or ends.most, -(far or ends.most), 0.0, *_allowed(steps, reach, ends)]
+    else:
+        own = [float(flat[place]) for place in places[:3]]
+        made = [n * by for n, by in zip(own, (far, 1 / far, -far if reach.signs else 1), strict=False)] if far else []
+        made += [0.0] * reach.zeros + ([] if far else [*_ends(reach, ends), *([-ends.most, ends.most] * reach.signs)])
+        made += _allowed(steps, reach, ends)
     for place, number in zip(places, made, strict=False):
         flat[place] = number
     return values
@@ -160,24 +168,29 @@ def _numbers(
 ) -> Numbers:
     """What stands there instead of the module's own numbers: each kind as often as the others, in an order that is drawn."""
     own = np.asarray(values.reshape(-1)[places].tolist(), np.float64)
-    small, tied = min(1.0, ends.most) if reach.far == 0 else 1.0, _tied(values, places, own)
+    made = [_tied(values, places, own), *(np.full_like(own, s) for s in _allowed(steps, reach, ends))]
+    made += [-own] * reach.signs + [np.zeros_like(own)] * reach.zeros
     if reach.turns:
-        made = [-own, rng.uniform(-small, small, own.shape), np.zeros_like(own), tied]
-        made += [np.full_like(own, s) for s in _allowed(steps, reach, ends)]
-    else:
-        made = [tied]
+        small = min(1.0, ends.most or 1.0) if reach.far == 0 else 1.0
+        made.append(rng.uniform(-small, small, own.shape))
     if reach.far == 0:
-        made += [np.full_like(own, n) for n in (ends.low, ends.high)] + [rng.uniform(ends.low, ends.high, own.shape)]
+        made += [np.full_like(own, n) for n in _ends(reach, ends)] + [rng.uniform(ends.low, ends.high, own.shape)]
     else:
         far = 1 / np.maximum(rng.random(own.shape), 1 / _FARTHEST)
         near = rng.uniform(0, reach.far, own.shape) if reach.far < math.inf else far
-        made += [near, -near] if reach.turns else [own * far, own / far]
+        made += [near, -near] if reach.turns else [own * far, own / far, *([-own * far] * reach.signs)]
     kinds = rng.permutation(np.resize(rng.permutation(len(made)), own.shape))
     return np.asarray(np.stack(made)[kinds, np.arange(len(own))])
 
 
 def _allowed(steps: Sequence[float], reach: Reach, ends: Ends) -> list[float]:
-    return [s for s in steps if reach.far or abs(s) <= ends.most]
+    """Of the numbers that a graph compares with: none farther out, no zero, none of another sign, as it may be."""
+    near = [s for s in steps if (reach.far or abs(s) <= ends.most) and (s or reach.zeros)]
+    return near if reach.signs else [s for s in near if (s >= 0 or ends.low < 0) and (s <= 0 or ends.high > 0)]
+
+
+def _ends(reach: Reach, ends: Ends) -> list[float]:
+    return [n for n in (ends.low, ends.high) if n or reach.zeros]
 
 
 def _tied(values: Any, places: Places, own: Numbers) -> Numbers:
@@ -218,14 +231,15 @@ def _few_bits(number: float) -> float:
     return math.ldexp(math.trunc(mantissa * _BITS) / _BITS, exponent)
 
 
-_TURNED: tuple[Fill, ...] = (*(lambda part, _: -abs(part),) * 2, _all(0.0), lambda part, _: abs(part))
+_ZERO: tuple[Fill, ...] = (_all(0.0),)
+_TURNED: tuple[Fill, ...] = (*(lambda part, _: -abs(part),) * 2, lambda part, _: abs(part))
 """Below zero more often than others: what takes a maximum has nothing left that it began with."""
 
 
-def _inside(ends: Ends) -> Iterator[Fill]:
-    yield _level
-    yield _all(_few_bits(ends.low) if ends.low <= 0 else min(ends.high, _up(ends.low)))
-    yield _all(_few_bits(ends.high) if ends.high >= 0 else max(ends.low, -_up(-ends.high)))
+def _plain_ends(ends: Ends) -> tuple[float, float]:
+    """Both ends, of few bits, and no farther out."""
+    low = _few_bits(ends.low) if ends.low <= 0 else min(ends.high, _up(ends.low))
+    return low, _few_bits(ends.high) if ends.high >= 0 else max(ends.low, -_up(-ends.high))
 
 
 def _up(number: float) -> float:

@@ -34,6 +34,9 @@ from kernellab.tasks.modules.draws import (
     SPARSE,
     TURNING,
     UNEVEN,
+    WEIGHTS,
+    may_stretch,
+    may_turn,
 )
 from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
 from kernellab.tasks.modules.exceptions import except_for_certain
@@ -49,7 +52,7 @@ from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
-_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 4
+_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 2
 _TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
 """What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
@@ -189,12 +192,13 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
-    alone = list(Excepted(record.graph).alone)
-    every = (*ALL_KINDS, *(kind for either in alone for kind in either))
+    more = list(Excepted(record.graph).alone)
+    more += [WEIGHTS] if any(may_turn(i) or may_stretch(i) for i in record.graph.inputs) else []
+    every = (*ALL_KINDS, *(kind for either in more for kind in either))
     task = module_task(record.model_copy(update={"distributions": every}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
     _refuse_unknown_range(task, record.graph, dims)
-    tries = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *alone]
+    tries = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
     found = [next((kind for kind in either if kind == OWN or _always_finite(task, dims, kind)), "") for either in tries]
     return tuple(kind for kind in found if kind)
 
@@ -214,7 +218,7 @@ def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
     tries = [(dims, _SEED)]
-    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in TURNING]
+    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS)]
     tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
     finite = all(_finite(task, shape, kind, _drawn(task, shape, kind, seed)) for shape, seed in tries)
     finite = finite and (not excepts(kind) or _finite(task, dims, kind, _excepted(task, dims, kind)))

@@ -8,7 +8,7 @@ from tests.unit.tasks.modules import graphs
 
 from kernellab.graph.record import GraphInput, GraphRecord, Ref, Seen
 from kernellab.tasks.modules.device_draws import DeviceDraws
-from kernellab.tasks.modules.draws import ALL_KINDS, KINDS, draws
+from kernellab.tasks.modules.draws import KINDS, draws
 from kernellab.tasks.modules.host_arrays import array
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.spec import Array, Buffer
@@ -26,7 +26,7 @@ def lookup() -> GraphRecord:
 
 
 def drawn(record: GraphRecord, kind: str, buffer: Buffer, **dims: int) -> Array:
-    return draws(record, ALL_KINDS)[kind](np.random.default_rng(0), buffer, dims)
+    return draws(record, (kind,))[kind](np.random.default_rng(0), buffer, dims)
 
 
 def on_both(record: GraphRecord, kind: str, number: int, buffer: Buffer, **dims: int) -> list[Array]:
@@ -66,7 +66,14 @@ def test_positive_examples_stay_positive_under_their_own_distribution() -> None:
     )
     values = drawn(record, "own", Buffer("x", ("d0", 4)), d0=500)
     assert 0 <= values.min() < values.max() <= 1
-    assert graphs.module_record(record).distributions == ("own", "uneven", "offset", "exceptions-alike")
+    assert graphs.module_record(record).distributions == (
+        "own",
+        "uneven",
+        "offset",
+        "exceptions-alike",
+        "rows-inside",
+        "slabs-inside",
+    )
 
 
 def test_few_elements_of_a_long_sum_are_not_zero_where_inputs_are_sparse() -> None:
@@ -140,8 +147,23 @@ def test_weights_that_are_all_the_same_have_both_signs_under_one_distribution(ro
         assert bool((values < 0).any()) == turns
         assert (sizes > 4).any()
         assert (sizes < 0.2).any()
-    for values in on_both(record, "own", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
-        assert values.min() > 0
+    for kind in ("own", "weights-stretched"):
+        for values in on_both(record, kind, 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
+            assert values.min() > 0
+    assert graphs.module_record(record).distributions[-1] == "weights"
+
+
+def test_weights_of_one_sign_are_turned_and_inputs_are_like_the_example_s_meanwhile() -> None:
+    seen = Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
+    record = sums(graphs.given("w", graphs.tensor("d0", "d1"), "weight", seen=seen))
+    assert graphs.module_record(record).distributions[-1] == "weights"
+    for values in on_both(record, "weights", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
+        assert 0.3 < (values < 0).mean() < 0.7
+        assert np.abs(values).max() <= 1
+    assert (
+        "weights"
+        not in graphs.module_record(sums(graphs.given("w", graphs.tensor("d0", "d1"), "weight"))).distributions
+    )
 
 
 def test_every_input_has_zeros_under_one_distribution() -> None:
@@ -155,7 +177,18 @@ def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_the
     made = graphs.tensor("d0", 40)
     for op, kinds in {
         "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near", "rows", "slabs"),
-        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-alike", "rows-inside", "slabs-inside"),
+        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-unsigned", "rows-unsigned", "slabs-unsigned"),
+        "reciprocal": (
+            "own",
+            "normal",
+            "signed",
+            "bare",
+            "heavy",
+            "offset",
+            "exceptions-nonzero",
+            "rows-nonzero",
+            "slabs-nonzero",
+        ),
     }.items():
         seen = graphs.NORMAL if op == "exp" else Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
         record = graphs.graph(

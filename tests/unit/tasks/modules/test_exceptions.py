@@ -24,7 +24,8 @@ from kernellab.tasks.spec import Array, Buffer
 
 DRAWS = 40
 FAR, NEAR = Reach(math.inf), Reach(20.0)
-ALIKE, INSIDE = Reach(math.inf, turns=False), Reach(0.0, turns=False)
+ALIKE, INSIDE = Reach(math.inf, signs=False, zeros=False), Reach(0.0, signs=False, zeros=False)
+NONZERO, UNSIGNED = Reach(math.inf, zeros=False), Reach(math.inf, signs=False)
 ENDS = Ends(0.5, 1.5)
 
 
@@ -69,6 +70,20 @@ def test_within_reach_they_stay_there_and_alike_ones_keep_their_sign() -> None:
     assert alike.max() > 10
 
 
+def test_where_zeros_or_other_signs_alone_are_allowed_there_are_those() -> None:
+    steps = (-7.5, 0.0, 7.5)
+    nonzero, unsigned = (np.concatenate(excepted(4096, reach, steps)) for reach in (NONZERO, UNSIGNED))
+    assert nonzero.min() < -7.5
+    assert {-7.5, 7.5, -1.0} <= set(nonzero.tolist())
+    assert np.abs(nonzero).min() > 0
+    assert unsigned.min() == 0
+    assert 7.5 in set(unsigned.tolist())
+    for reach, least in ((NONZERO, -1e3), (UNSIGNED, 0.0)):
+        made = except_for_certain(np.ones(20), np.random.default_rng(0), reach, ENDS, steps)
+        assert made.min() == least
+        assert made.max() == 1e3
+
+
 def test_inside_they_reach_both_ends_and_no_farther() -> None:
     found = np.concatenate(excepted(4096, INSIDE, (7.5,)))
     assert (found.min(), found.max()) == (0.5, 1.5)
@@ -109,7 +124,7 @@ def test_the_largest_of_a_row_comes_a_second_time() -> None:
 @pytest.mark.parametrize(("form", "axis"), [("rows", 1), ("slabs", 0)])
 def test_boxes_hold_whole_rows_or_columns_and_nothing_far_out(form: Form, axis: int) -> None:
     """Below zero, zero, at an end, of one value: each in some draw, whole, and seldom enough to be overlooked."""
-    kinds = {"below": 0, "zero": 0, "level": 0, "inside": 0}
+    kinds = {"below": 0, "zero": 0, "level": 0}
     for seed in range(DRAWS):
         own = np.random.default_rng(seed).uniform(0.5, 1.5, (200, 300))
         made = excepting(own, seed, Reach(0.0, form=form))
@@ -119,14 +134,15 @@ def test_boxes_hold_whole_rows_or_columns_and_nothing_far_out(form: Form, axis: 
         kinds["below"] += bool((lines.max(1) < 0).any())
         kinds["zero"] += bool((level & (lines[:, 0] == 0)).any())
         kinds["level"] += bool((level & (lines[:, 0] != 0)).any())
-        kinds["inside"] += bool((lines.min(1) > 0).all())
     assert all(0 < count < DRAWS for count in kinds.values()), kinds
 
 
 def test_boxes_of_those_that_allow_no_zero_hold_none() -> None:
     for form in ("rows", "slabs"):
         for seed in range(DRAWS):
-            made = excepting(np.random.default_rng(seed).uniform(0.5, 1.5, (80, 90)), seed, Reach(0.0, False, form))
+            made = excepting(
+                np.random.default_rng(seed).uniform(0.5, 1.5, (80, 90)), seed, Reach(0.0, False, False, form)
+            )
             assert (made >= 0.5).all()
             assert (made <= 1.5).all()
 
@@ -203,6 +219,4 @@ def test_they_are_made_on_host_and_device() -> None:
         assert values.max() > 1
     for kind in ("rows", "slabs"):
         for values in on_both(record, kind, 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
-            lines = values if kind == "rows" else values.T
             assert np.abs(values).max() <= 1
-            assert ((lines.max(1) < 0) | (lines == lines[:, :1]).all(1) | (values < 0).any()).any()
