@@ -84,11 +84,11 @@ def plant_whole(values: Array, rng: np.random.Generator, turn: int, low: int, hi
 
 def hidden(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Array:
     """Where minus infinity stands: by chance, or up to or from some element of a row on, as for what comes later and for
-    padding; the rows take turns. One element of every row stays."""
+    padding, or nowhere; the rows take turns. One element of every row stays."""
     count, length = math.prod(shape[:-1]), shape[-1]
     found = np.zeros((count, length), bool)
     if length > 1:
-        place, form = np.arange(length), np.resize([*rng.permutation([1, 2]), 0], count)
+        place, form = np.arange(length), np.resize([*rng.permutation([1, 2]), 0, 3], count)
         kept = np.clip(rng.integers(length, size=count), form == 1, length - 1 - (form == 2))[:, None]
         found[form == 0] = rng.random((np.count_nonzero(form == 0), length), dtype=np.float32) < share
         found[form == 1] = place < kept[form == 1]

@@ -110,12 +110,13 @@ IEEE = "ieee"
 @dataclass(frozen=True)
 class Captured:
     """Of a task made from a captured graph: the graph, who computes what is expected, the digest of the record that says
-    everything about it, and the graph in words."""
+    everything about it, and the graph in words. `varied`: distributions of which one drawing shows little."""
 
     graph: GraphRecord
     oracle: Oracle
     digest: str
     text: str
+    varied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,11 @@ class Task:
     @property
     def oracle(self) -> Oracle | None:
         return self.captured.oracle if self.captured else None
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Distributions whose drawings have little in common."""
+        return self.captured.varied if self.captured else ()
 
     @property
     def trusted(self) -> str:

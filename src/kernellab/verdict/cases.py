@@ -41,17 +41,19 @@ class _Made:
 
 @dataclass(frozen=True)
 class Case:
-    """`plain`: of its distribution with nothing planted. What is planted always would be a mark of judged inputs."""
+    """`plain`: of its distribution with nothing planted. What is planted always would be a mark of judged inputs. `again`: a
+    second drawing, where one shows little of what its distribution has."""
 
     dims: Dims
     distribution: str
     group: str
     plain: bool = False
+    again: bool = False
 
     @property
     def label(self) -> str:
         shape = "held-out shape" if self.group == "held-out" else dims_label(self.dims)
-        return f"{shape}, {self.distribution}{', plain' if self.plain else ''}"
+        return f"{shape}, {self.distribution}{', plain' if self.plain else ''}{', again' if self.again else ''}"
 
 
 def screen_cases(task: Task, few: bool = False) -> list[Case]:
@@ -73,18 +75,20 @@ def full_cases(task: Task, dims: Dims) -> list[Case]:
     of its tuned shape and wrong on the others would be right nowhere else.
 
     Drawn plain as well: one at every edge shape, in rotation, and at the timed shape all but the first, which is timed. Of
-    a shape that is kept back one is drawn plain instead: those are large, and the others are planted."""
+    a shape that is kept back one is drawn plain instead: those are large, and the others are planted. Twice at the timed
+    shape: distributions whose drawings have little in common."""
     plain = plain_distributions(task)
     turn = [plain[i % len(plain)] if plain else "" for i in range(max(len(task.edge), len(task.held_out)))]
     cases = [Case(d, name, "edge") for d in task.edge for name in task.distributions]
     cases += [Case(d, n, "held-out", n == turn[i]) for i, d in enumerate(task.held_out) for n in task.distributions]
     cases += [Case(dims, name, "tune") for name in task.distributions]
+    cases += [Case(dims, name, "tune", again=True) for name in task.varied]
     cases += [Case(d, turn[i], "edge", plain=True) for i, d in enumerate(task.edge) if plain]
     return _once([*cases, *(Case(dims, name, "tune", plain=True) for name in plain[1:] or plain)])
 
 
 def _once(cases: Sequence[Case]) -> list[Case]:
-    return list({(dims_label(c.dims), c.distribution, c.plain): c for c in cases}.values())
+    return list({(dims_label(c.dims), c.distribution, c.plain, c.again): c for c in cases}.values())
 
 
 def shapes_of(cases: Sequence[Case], dims: Dims) -> list[Dims]:

@@ -16,7 +16,9 @@ Box = tuple[slice, ...]
 _SHARES = (4, 9)
 """All boxes together have a share between 1/16 and 1/512, unless one alone has more; at most half."""
 _LONGEST = 7
-"""A run is 2 to 128 long."""
+"""A run is 2 to 128 long; in a window as long along every axis that it runs along."""
+_WINDOW, _NEIGHBOURS = 0.75, 0.25
+"""How often an axis has a run in a window, and beside one that is whole, where a run has many elements."""
 _MOST, _WINDOWS, _TRIES = 48, 3, 3
 
 
@@ -52,17 +54,18 @@ def _options(
 
 def _apart(where: np.random.Generator, shape: Sequence[int], whole: tuple[bool, ...], found: Sequence[Box]) -> Box:
     """One that meets none of the others; empty where chance finds none."""
+    run = _WINDOW if not any(whole) else _NEIGHBOURS
     for _ in range(_TRIES):
-        box = tuple(_part(where, extent, all_) for extent, all_ in zip(shape, whole, strict=True))
+        length = round(2.0 ** where.uniform(1, _LONGEST))
+        box = tuple(_part(where, n, length, run, all_) for n, all_ in zip(shape, whole, strict=True))
         if not any(_meet(box, other, shape) for other in found):
             return box
     return ()
 
 
-def _part(where: np.random.Generator, extent: int, whole: bool) -> slice:
-    length = round(2.0 ** where.uniform(1, _LONGEST)) if where.random() < 0.5 else 1
-    start, length = where.random(), min(length, extent - 1)
-    first = int(start * (extent - length + 1))
+def _part(where: np.random.Generator, extent: int, length: int, run: float, whole: bool) -> slice:
+    length = min(length if where.random() < run else 1, extent - 1)
+    first = int(where.random() * (extent - length + 1))
     return slice(None) if whole or extent == 1 else slice(first, first + length)
 
 

@@ -19,11 +19,13 @@ from kernellab.tasks.modules.draws import (
     FEW,
     GAPS,
     HEAVY,
+    LARGER,
     LEADING,
     MIXED,
     OFFSET,
     OWN,
     PLANTED,
+    RARELY,
     SPARSE,
     STRETCH,
     TURNING,
@@ -33,9 +35,10 @@ from kernellab.tasks.modules.draws import (
     except_whole,
     first_float,
     like_own,
+    may_grow,
     may_stretch,
-    may_turn,
     span,
+    turns,
 )
 from kernellab.tasks.modules.excepted import Excepted, ends_of, hides
 from kernellab.tasks.modules.exceptions import WIDE, make_exceptions
@@ -145,8 +148,12 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
     if kind == UNEVEN and entry.role == "input":
         return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
     if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
-        values.mul_(dice.signs(values.dtype).mul_(math.log(STRETCH)).exp_())
-    return values.mul_(dice.signs(values.dtype)) if kind in (*TURNING, WEIGHTS[0]) and may_turn(entry) else values
+        values.mul_(dice.uniform(-1.0, 1.0).mul_(math.log(STRETCH)).exp_())
+    if turns(kind, entry):
+        values.mul_(dice.signs(values.dtype))
+    if kind in WEIGHTS and may_grow(entry):
+        values.mul_((dice.uniform() < RARELY).to(values.dtype).mul_(LARGER - 1).add_(1))
+    return values
 
 
 def _kept(dice: _Dice, zeros: float) -> Any:
@@ -160,10 +167,12 @@ def _hidden(dice: _Dice, share: float) -> Any:
     """As `hidden` of the host's."""
     places, length, whole = dice.places(), dice.shape[-1], dice.torch.int64
     row = dice.torch.arange(math.prod(dice.shape[:-1]), device=places.device).view(*dice.shape[:-1], 1)
-    form = dice.torch.where(row % 3 == 2, 0, 1 + (row % 3 + dice.number(2)) % 2)
+    turn = dice.torch.where(row % 4 == 3, 3, 0)
+    form = dice.torch.where(row % 4 < 2, 1 + (row + dice.number(2)) % 2, turn)
     kept = dice.rows.integers(0, length - 1, whole).clamp_(form.eq(1).to(whole), length - 1 - form.eq(2).to(whole))
     ends = dice.torch.where(form == 1, places < kept, places > kept)
-    return dice.torch.where(form == 0, dice.uniform() < share, ends) & (places != kept) & (length > 1)
+    some = dice.torch.where(form == 0, dice.uniform() < share, ends & (form != 3))
+    return some & (places != kept) & (length > 1)
 
 
 def _ends(dice: _Dice) -> Any:
@@ -225,5 +234,6 @@ _KINDS: dict[str, Callable[[_Dice, int], Any]] = {
     SPARSE: _sparse,
     BARE: _bare,
     "heavy": _heavy,
-    "offset": lambda dice, terms: dice.normal(OFFSET),
+    "offset": lambda dice, terms: dice.normal(OFFSET if dice.number(2) else -OFFSET),
+    "offset-above": lambda dice, terms: dice.normal(OFFSET),
 }

@@ -48,6 +48,7 @@ UNEVEN = "uneven"
 SPARSE, BARE = "sparse", "bare"
 INSTEAD = {
     "normal": ("gaps",), PLANTED: (MIXED, TURNED, "signed"), SPARSE: (BARE,), "heavy": ("wide", UNEVEN),
+    "offset": ("offset-above",),
     "exceptions": SINGLES[1:], "rows": ROWS[1:], "slabs": SLABS[1:],
 }  # fmt: skip
 """What comes instead of one under which they are not: the first under which they are."""
@@ -57,8 +58,11 @@ OFFSET = 30.0
 BOTTOM = -40.0
 HEAVY = 1 / 1.2
 GAPS = 0.5
-STRETCH = 8.0
-"""How many times larger or smaller weights become that are all the same in the example, slopes above one among them."""
+STRETCH = 64.0
+"""How many times larger or smaller weights become at most that are all the same in the example."""
+LARGER = 16.0
+RARELY = 1 / 64
+"""And how much and how often single ones of the others, under WEIGHTS."""
 ZEROS = 0.125
 """How many elements are zero under "planted" and "turned" ("gaps": GAPS), a few of them for certain: of every input, so
 that no sign of zero and no division by it goes unseen."""
@@ -118,10 +122,20 @@ def may_turn(entry: GraphInput) -> bool:
     return entry.role == "weight" and seen is not None and not seen.low < 0 < seen.high and seen.low + seen.high != 0
 
 
+def turns(kind: str, entry: GraphInput) -> bool:
+    """Where inputs are special too, those alone that are all the same: turning others would hide rows below zero."""
+    return may_turn(entry) and (kind == WEIGHTS[0] or (kind in TURNING and may_stretch(entry)))
+
+
 def may_stretch(entry: GraphInput) -> bool:
     """Weights, and what training keeps beside them, that are all the same and not zero, as those of norms are before it."""
     seen = entry.seen if entry.type.is_float else None
     return entry.role in ("weight", "buffer") and seen is not None and seen.low == seen.high != 0
+
+
+def may_grow(entry: GraphInput) -> bool:
+    """Weights of a layer: some become larger than they were when it was made."""
+    return entry.role == "weight" and entry.type.is_float and bool(entry.type.extents)
 
 
 def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], kind: str) -> Array:
@@ -133,9 +147,11 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
     elif kind == UNEVEN and entry.role == "input":
         values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
     if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
-        values = values * rng.choice((1 / STRETCH, STRETCH), shape)
-    if kind in (*TURNING, WEIGHTS[0]) and may_turn(entry):
+        values = values * STRETCH ** rng.uniform(-1, 1, shape)
+    if turns(kind, entry):
         values = values * rng.choice((-1.0, 1.0), shape)
+    if kind in WEIGHTS and may_grow(entry):
+        values = values * np.where(rng.random(shape) < RARELY, LARGER, 1.0)
     return np.asarray(values)
 
 
@@ -263,7 +279,11 @@ def _towering(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _offset(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
-    """The mean is far larger than the spread."""
+    """The mean is far larger than the spread, or as far below."""
+    return np.asarray(rng.standard_normal(shape) + (OFFSET if rng.random() < 0.5 else -OFFSET))
+
+
+def _above(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array:
     return np.asarray(rng.standard_normal(shape) + OFFSET)
 
 
@@ -286,5 +306,5 @@ def _wide(rng: np.random.Generator, shape: tuple[int, ...], terms: int) -> Array
 
 _KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...], int], Array]] = {
     "normal": _normal, "signed": _signed, **dict.fromkeys(TURNING, _turned), SPARSE: _sparse, BARE: _bare, "heavy": _heavy,
-    "wide": _wide, "offset": _offset,
+    "wide": _wide, "offset": _offset, "offset-above": _above,
 }  # fmt: skip

@@ -16,20 +16,22 @@ from kernellab.graph.record import GraphInput, GraphRecord
 from kernellab.tasks.modules.exceptions import WIDE, Ends, Reach
 
 _FORBIDDEN = {"nonzero": (True, False), "unsigned": (False, True)}
-_BOXES = ((True, True), *_FORBIDDEN.values(), (False, False))
-"""Whether there may be other signs, and zeros."""
+_BOXES: dict[str, tuple[float, bool, bool]] = {
+    "": (math.inf, True, True), "-near": (WIDE, True, True), "-within": (0.0, True, True),
+    **{f"-{name}": (0.0, *allowed) for name, allowed in _FORBIDDEN.items()}, "-inside": (0.0, False, False),
+}  # fmt: skip
+"""How far some boxes lie, and whether there may be other signs, and zeros."""
 _NOT_ALL = tuple(f"exceptions-{n}" for n in _FORBIDDEN)
 SINGLES = ("exceptions", "exceptions-near", *_NOT_ALL, "exceptions-alike", "exceptions-inside")
-ROWS = ("rows", *(f"rows-{n}" for n in _FORBIDDEN), "rows-inside")
-SLABS = ("slabs", *(f"slabs-{n}" for n in _FORBIDDEN), "slabs-inside")
+ROWS, SLABS = (tuple(f"{form}{name}" for name in _BOXES) for form in ("rows", "slabs"))
 """How far they reach where nothing nearer has to be chosen: the first under which outputs are finite. Boxes hold nothing
-that is farther out than the example, and no single number is: a maximum over all does not tell them."""
+that is farther out than the example every other time, and no single number is: a maximum over all does not tell them."""
 REACHES: dict[str, Reach] = {
     "exceptions": Reach(math.inf), "exceptions-near": Reach(WIDE),
     **{name: Reach(math.inf, *allowed) for name, allowed in zip(_NOT_ALL, _FORBIDDEN.values(), strict=True)},
     "exceptions-alike": Reach(math.inf, False, False), "exceptions-inside": Reach(0.0, False, False),
-    **{name: Reach(0.0, *allowed, "rows") for name, allowed in zip(ROWS, _BOXES, strict=True)},
-    **{name: Reach(0.0, *allowed, "slabs") for name, allowed in zip(SLABS, _BOXES, strict=True)},
+    **{name: Reach(*allowed, "rows") for name, allowed in zip(ROWS, _BOXES.values(), strict=True)},
+    **{name: Reach(*allowed, "slabs") for name, allowed in zip(SLABS, _BOXES.values(), strict=True)},
 }  # fmt: skip
 _ALONE, _BUT, _LARGE = ":", "but ", "the large"
 _MOST_ALONE = 6
@@ -91,6 +93,11 @@ def ends_of(entry: GraphInput) -> Ends:
 def excepts(kind: str) -> bool:
     """Whether it is like the module's own, but for exceptions."""
     return kind.partition(_ALONE)[0] in REACHES
+
+
+def varied(kind: str) -> bool:
+    """Whether one drawing shows little of what may be: those that have exceptions in all inputs."""
+    return kind in REACHES
 
 
 def hides(entry: GraphInput) -> bool:

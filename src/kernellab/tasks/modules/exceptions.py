@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,9 @@ from kernellab.tasks.planted import MANY
 
 WIDE = 20.0
 _RARE, _MOST, _FEW = 64, 1024, 16
-_FARTHEST = 1e3
+_FARTHEST, _SUNK = 1e3, 400.0
+_SMALLEST = 12
+"""Small numbers reach from a hundredth to this power of a tenth of the others."""
 _AXES = 8
 _SHARED = 0.125
 """How many of the places hold the same number in all inputs."""
@@ -39,7 +41,8 @@ _DRAWN: tuple[Form, ...] = ("singles", "rows", "slabs")
 
 @dataclass(frozen=True)
 class Reach:
-    """What exceptions may be. `far`: how far out they go, 0 for no farther than the example. `signs`: whether some have the
+    """What exceptions may be. `far`: how far out they go, 0 for no farther than the example; where there are boxes by name,
+    some of those, every other time, and single elements never. `signs`: whether some have the
     other sign, `zeros`: whether some are zero. `form`: single elements alone, or which boxes besides; "any": as chance has
     it."""
 
@@ -72,6 +75,7 @@ class Common:
         drawn = _DRAWN[int(where.integers(len(_DRAWN)))]
         self.form = drawn if form == "any" else form
         self._boxes, self._luck = int(where.integers(MANY)), float(where.random())
+        self.farther = bool(where.random() < 0.5)
         self._shares, self._same = where.random((_AXES, _MOST)), where.random((2, _MOST))
 
     def places(self, shape: tuple[int, ...], least: int = 0) -> Places:
@@ -106,17 +110,23 @@ def make_exceptions(
     """Into floats, in place. Where there is no limit to how far they reach, one is a share of all, for sums in which no
     other would be seen."""
     common, flat = Common(where, reach.form), values.reshape(-1)
+    singles = replace(reach, far=0.0) if reach.form in ("rows", "slabs") else reach
     places = common.places(tuple(values.shape))
     if len(places):
-        numbers = _numbers(values, places, rng, reach, ends, steps)
+        numbers = _numbers(values, places, rng, singles, ends, steps)
         same, luck = common.same(len(places))
-        numbers = np.where(same, _same_everywhere(luck, numbers, reach, ends), numbers)
+        numbers = np.where(same, _same_everywhere(luck, numbers, singles, ends), numbers)
         flat[places] = numbers if isinstance(flat, np.ndarray) else flat.new_tensor(numbers)
-    turned = [*(_TURNED if reach.signs else ()), *(_ZERO if reach.zeros else ())]
-    common.fill(values, rng, [*turned, _level, *(_all(n) for n in _plain_ends(ends) if n or reach.zeros)])
-    if len(places) and len(flat) > 1 and reach.far == math.inf:
+    common.fill(values, rng, _box_kinds(reach if common.farther else singles, ends))
+    if len(places) and len(flat) > 1 and singles.far == math.inf:
         raise_to_share(flat, int(places[0]), rng)
     return values
+
+
+def _box_kinds(reach: Reach, ends: Ends) -> list[Fill]:
+    kinds = [*(_TURNED if reach.signs else ()), *(_ZERO if reach.zeros else ())]
+    kinds += [_moved(min(reach.far, _SUNK))] * 3 if reach.far and reach.turns else []
+    return [*kinds, _level, *(_all(n) for n in _plain_ends(ends) if n or reach.zeros)]
 
 
 def except_for_certain(values: Any, rng: np.random.Generator, reach: Reach, ends: Ends, steps: Sequence[float]) -> Any:
@@ -169,10 +179,11 @@ def _numbers(
     """What stands there instead of the module's own numbers: each kind as often as the others, in an order that is drawn."""
     own = np.asarray(values.reshape(-1)[places].tolist(), np.float64)
     made = [_tied(values, places, own), *(np.full_like(own, s) for s in _allowed(steps, reach, ends))]
-    made += [-own] * reach.signs + [np.zeros_like(own)] * reach.zeros
+    small = own * 0.1 ** rng.uniform(2, _SMALLEST, own.shape)
+    made += [-own] * reach.signs + [np.zeros_like(own)] * reach.zeros + [small] * (reach.far > 0 or reach.turns)
     if reach.turns:
-        small = min(1.0, ends.most or 1.0) if reach.far == 0 else 1.0
-        made.append(rng.uniform(-small, small, own.shape))
+        one = min(1.0, ends.most or 1.0) if reach.far == 0 else 1.0
+        made.append(rng.uniform(-one, one, own.shape))
     if reach.far == 0:
         made += [np.full_like(own, n) for n in _ends(reach, ends)] + [rng.uniform(ends.low, ends.high, own.shape)]
     else:
@@ -219,6 +230,11 @@ def _all_but_one(flag: int) -> Fill:
         return made
 
     return fill
+
+
+def _moved(far: float) -> Fill:
+    """Far from the others, all of it to one side."""
+    return lambda part, rng: part + (-far if rng.random() < 0.5 else far) * float(rng.uniform(0.05, 1.0))
 
 
 def _level(part: Any, _: np.random.Generator) -> Any:

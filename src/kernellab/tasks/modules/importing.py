@@ -35,6 +35,7 @@ from kernellab.tasks.modules.draws import (
     TURNING,
     UNEVEN,
     WEIGHTS,
+    may_grow,
     may_stretch,
     may_turn,
 )
@@ -193,7 +194,7 @@ def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
     more = list(Excepted(record.graph).alone)
-    more += [WEIGHTS] if any(may_turn(i) or may_stretch(i) for i in record.graph.inputs) else []
+    more += [WEIGHTS] if any(may_turn(i) or may_stretch(i) or may_grow(i) for i in record.graph.inputs) else []
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
     task = module_task(record.model_copy(update={"distributions": every}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
@@ -218,7 +219,7 @@ def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
     """What is planted differs from draw to draw, and at small shapes all of an input may be."""
     smallest = min(task.edge, key=task.least_bytes)
     tries = [(dims, _SEED)]
-    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS)]
+    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS, "offset")]
     tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
     finite = all(_finite(task, shape, kind, _drawn(task, shape, kind, seed)) for shape, seed in tries)
     finite = finite and (not excepts(kind) or _finite(task, dims, kind, _excepted(task, dims, kind)))

@@ -15,6 +15,7 @@ from kernellab.graph.program import Program, program
 from kernellab.graph.record import GraphRecord, TensorType, sizes_from
 from kernellab.graph.text import text
 from kernellab.tasks.modules.draws import draws
+from kernellab.tasks.modules.excepted import varied
 from kernellab.tasks.modules.host_arrays import tensors
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord, ShapeGroups
@@ -55,7 +56,7 @@ def module_task(record: ModuleRecord) -> Task:
         gpu_baselines={k: OnDevice(_programs(g), graph, record.precision) for k, g in _spellings(graph).items()},
         bytes_moved=partial(_least_bytes, (*read, *outputs)),
         precision=record.precision,
-        captured=Captured(graph, oracle, record.digest, text(graph)),
+        captured=Captured(graph, oracle, record.digest, text(graph), tuple(filter(varied, record.distributions))),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kernellab.graph.idle import BOUNDS
@@ -61,10 +61,19 @@ class Uses:
 
     def steps(self, name: str) -> tuple[float, ...]:
         """Numbers at which what the graph does first with this input changes, and what lies beyond those that are far out:
-        those that it compares it with or bounds it by, and where it is rounded to whole ones halves and whole ones. Chance
-        never draws them."""
+        those that it compares it or its magnitude with or bounds it by, and where it is rounded to whole ones halves and
+        whole ones. Chance never draws them."""
+        readers = list(self._consumers(name))
+        found = self._steps(name, readers)
+        for node, _ in readers:
+            if node.op.startswith("aten.abs."):
+                sizes = self._steps(name, self._readers(Ref(ref=node.name)))
+                found |= dict.fromkeys(step for size in sizes for step in (size, -size))
+        return tuple(found)[:_MOST_STEPS]
+
+    def _steps(self, name: str, readers: Iterable[tuple[Node, int]]) -> dict[float, None]:
         found: dict[float, None] = {}
-        for node, place in self._consumers(name):
+        for node, place in readers:
             packet = node.op.split(".")[1]
             if packet in _ROUNDED:
                 found |= dict.fromkeys(_HALVES)
@@ -76,7 +85,14 @@ class Uses:
             elif packet in BOUNDS and place == 0:
                 named = [n for n in node.kwargs.values() if isinstance(n, int | float)]
                 found |= self._with_beyond(name, [self._number(node, 1), self._number(node, 2), *named])
-        return tuple(found)[:_MOST_STEPS]
+        return found
+
+    def _readers(self, ref: Ref) -> Iterator[tuple[Node, int]]:
+        """Who reads a result, and as which argument."""
+        for node in self._graph.nodes:
+            for place, argument in enumerate(node.args):
+                if argument == ref:
+                    yield node, place
 
     def _with_beyond(self, name: str, numbers: list[float | None]) -> dict[float, None]:
         largest = _LARGEST.get(self._types[(name, 0)].dtype, 3e38)

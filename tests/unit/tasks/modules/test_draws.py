@@ -69,7 +69,7 @@ def test_positive_examples_stay_positive_under_their_own_distribution() -> None:
     assert graphs.module_record(record).distributions == (
         "own",
         "uneven",
-        "offset",
+        "offset-above",
         "exceptions-alike",
         "rows-inside",
         "slabs-inside",
@@ -159,11 +159,10 @@ def test_weights_of_one_sign_are_turned_and_inputs_are_like_the_example_s_meanwh
     assert graphs.module_record(record).distributions[-1] == "weights"
     for values in on_both(record, "weights", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
         assert 0.3 < (values < 0).mean() < 0.7
-        assert np.abs(values).max() <= 1
-    assert (
-        "weights"
-        not in graphs.module_record(sums(graphs.given("w", graphs.tensor("d0", "d1"), "weight"))).distributions
-    )
+        assert np.abs(values).max() <= 16
+        assert 0 < (np.abs(values) > 1).sum() < 200
+    for values in on_both(record, "planted", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
+        assert values.min() >= 0
 
 
 def test_every_input_has_zeros_under_one_distribution() -> None:
@@ -176,8 +175,8 @@ def test_every_input_has_zeros_under_one_distribution() -> None:
 def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
     made = graphs.tensor("d0", 40)
     for op, kinds in {
-        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near", "rows", "slabs"),
-        "sqrt": ("own", "gaps", "uneven", "offset", "exceptions-unsigned", "rows-unsigned", "slabs-unsigned"),
+        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near", "rows-near", "slabs-near"),
+        "sqrt": ("own", "gaps", "uneven", "offset-above", "exceptions-unsigned", "rows-unsigned", "slabs-unsigned"),
         "reciprocal": (
             "own",
             "normal",

@@ -137,6 +137,19 @@ def test_boxes_hold_whole_rows_or_columns_and_nothing_far_out(form: Form, axis: 
     assert all(0 < count < DRAWS for count in kinds.values()), kinds
 
 
+def test_every_other_time_some_boxes_lie_far_from_the_others() -> None:
+    """Above and below; a single number never."""
+    drawn = [
+        excepting(np.random.default_rng(n).uniform(0.5, 1.5, (200, 300)), n, Reach(math.inf, form="rows"))
+        for n in range(DRAWS)
+    ]
+    far = [v for v in drawn if np.abs(v).max() > 1.5]
+    assert DRAWS / 5 < len(far) < DRAWS * 0.7
+    assert all((np.abs(v) > 10).sum() != 1 for v in far)
+    assert any((v.max(1) < -100).any() for v in far)
+    assert any((v.min(1) > 100).any() for v in far)
+
+
 def test_boxes_of_those_that_allow_no_zero_hold_none() -> None:
     for form in ("rows", "slabs"):
         for seed in range(DRAWS):
@@ -217,6 +230,6 @@ def test_they_are_made_on_host_and_device() -> None:
     for values in on_both(record, "exceptions-alike", 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
         assert values.min() >= 0
         assert values.max() > 1
-    for kind in ("rows", "slabs"):
+    for kind in ("rows-within", "slabs-within"):
         for values in on_both(record, kind, 1, Buffer("w", ("d0", "d1")), d0=300, d1=200):
             assert np.abs(values).max() <= 1
