@@ -148,7 +148,8 @@ def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:
     if kind == UNEVEN and entry.role == "input":
         return raise_last(lead_to_ends(values.mul_(_towering(dice)), dice.host()), dice.host())
     if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
-        values.mul_(dice.uniform(-1.0, 1.0).mul_(math.log(STRETCH)).exp_())
+        steps = dice.integers(0, 1, values.dtype).add_(1).mul_(dice.signs(values.dtype))
+        values.mul_(steps.mul_(math.log(STRETCH) / 2).exp_())
     if turns(kind, entry):
         values.mul_(dice.signs(values.dtype))
     if kind in WEIGHTS and may_grow(entry):

@@ -42,8 +42,8 @@ in one alone and in all others (excepted.py). Those with exceptions are like the
 (exceptions.py): the others are all unlike what is timed, and a kernel may look at some elements before it decides what to
 do with all."""
 WEIGHTS = ("weights", "weights-stretched")
-"""Inputs as in the example, and weights that training may have turned and stretched, or stretched alone: where there are
-any that it may."""
+"""Inputs as in the example, and weights that training may have turned, stretched and made larger; where there are such as it
+may turn, also with the signs that they had."""
 UNEVEN = "uneven"
 SPARSE, BARE = "sparse", "bare"
 INSTEAD = {
@@ -147,7 +147,7 @@ def _own(rng: np.random.Generator, entry: GraphInput, shape: tuple[int, ...], ki
     elif kind == UNEVEN and entry.role == "input":
         values = raise_last(lead_to_ends(values * _towering(rng, shape), rng), rng)
     if kind in (*TURNING, *WEIGHTS) and may_stretch(entry):
-        values = values * STRETCH ** rng.uniform(-1, 1, shape)
+        values = values * STRETCH ** rng.choice((-1.0, -0.5, 0.5, 1.0), shape)
     if turns(kind, entry):
         values = values * rng.choice((-1.0, 1.0), shape)
     if kind in WEIGHTS and may_grow(entry):

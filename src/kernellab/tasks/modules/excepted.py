@@ -96,8 +96,8 @@ def excepts(kind: str) -> bool:
 
 
 def varied(kind: str) -> bool:
-    """Whether one drawing shows little of what may be: those that have exceptions in all inputs."""
-    return kind in REACHES
+    """Whether one drawing shows little of what may be: those that have exceptions in all inputs, or other weights."""
+    return kind in REACHES or kind.startswith("weights")
 
 
 def hides(entry: GraphInput) -> bool:

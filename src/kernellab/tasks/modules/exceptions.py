@@ -180,7 +180,8 @@ def _numbers(
     own = np.asarray(values.reshape(-1)[places].tolist(), np.float64)
     made = [_tied(values, places, own), *(np.full_like(own, s) for s in _allowed(steps, reach, ends))]
     small = own * 0.1 ** rng.uniform(2, _SMALLEST, own.shape)
-    made += [-own] * reach.signs + [np.zeros_like(own)] * reach.zeros + [small] * (reach.far > 0 or reach.turns)
+    zeros = np.copysign(0.0, rng.uniform(-1 if reach.signs else 0, 1, own.shape))
+    made += [-own] * reach.signs + [zeros] * reach.zeros + [small] * (reach.far > 0 or reach.turns)
     if reach.turns:
         one = min(1.0, ends.most or 1.0) if reach.far == 0 else 1.0
         made.append(rng.uniform(-one, one, own.shape))

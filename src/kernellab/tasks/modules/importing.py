@@ -194,14 +194,15 @@ def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
     more = list(Excepted(record.graph).alone)
-    more += [WEIGHTS] if any(may_turn(i) or may_stretch(i) or may_grow(i) for i in record.graph.inputs) else []
+    more += [WEIGHTS] if any(may_stretch(i) or may_grow(i) for i in record.graph.inputs) else []
+    more += [WEIGHTS[1:]] if any(may_turn(i) for i in record.graph.inputs) else []
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
     task = module_task(record.model_copy(update={"distributions": every}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))
     _refuse_unknown_range(task, record.graph, dims)
     tries = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
     found = [next((kind for kind in either if kind == OWN or _always_finite(task, dims, kind)), "") for either in tries]
-    return tuple(kind for kind in found if kind)
+    return tuple(dict.fromkeys(kind for kind in found if kind))
 
 
 def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:

@@ -150,13 +150,13 @@ def test_weights_that_are_all_the_same_have_both_signs_under_one_distribution(ro
     for kind in ("own", "weights-stretched"):
         for values in on_both(record, kind, 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
             assert values.min() > 0
-    assert graphs.module_record(record).distributions[-1] == "weights"
+    assert graphs.module_record(record).distributions[-1 - turns] == "weights"
 
 
 def test_weights_of_one_sign_are_turned_and_inputs_are_like_the_example_s_meanwhile() -> None:
     seen = Seen(low=0.0, high=1.0, mean=0.5, zeros=0.0)
     record = sums(graphs.given("w", graphs.tensor("d0", "d1"), "weight", seen=seen))
-    assert graphs.module_record(record).distributions[-1] == "weights"
+    assert graphs.module_record(record).distributions[-2:] == ("weights", "weights-stretched")
     for values in on_both(record, "weights", 1, Buffer("w", ("d0", "d1")), d0=64, d1=48):
         assert 0.3 < (values < 0).mean() < 0.7
         assert np.abs(values).max() <= 16

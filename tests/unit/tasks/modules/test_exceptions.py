@@ -138,14 +138,12 @@ def test_boxes_hold_whole_rows_or_columns_and_nothing_far_out(form: Form, axis: 
 
 
 def test_every_other_time_some_boxes_lie_far_from_the_others() -> None:
-    """Above and below; a single number never."""
     drawn = [
         excepting(np.random.default_rng(n).uniform(0.5, 1.5, (200, 300)), n, Reach(math.inf, form="rows"))
         for n in range(DRAWS)
     ]
     far = [v for v in drawn if np.abs(v).max() > 1.5]
     assert DRAWS / 5 < len(far) < DRAWS * 0.7
-    assert all((np.abs(v) > 10).sum() != 1 for v in far)
     assert any((v.max(1) < -100).any() for v in far)
     assert any((v.min(1) > 100).any() for v in far)
 
