@@ -4,7 +4,7 @@
 `row`: a program has a row, whole, in registers. `row_loop`: a program goes over its row in pieces, once for each reduction
 and once more for the result, however long it is. `tile` and `tile_loop`: the same for many rows at a time, where neighbours
 in memory are of different rows. `scan` and `scan_tile`: the pieces in order, with what came before carried over. `spread`:
-several programs share a row (emit_spread.py).
+several programs share a row (emit_spread.py). `grid`: a program has a block of columns of some rows (emit_grid.py).
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from kernellab.lower.tensors import KernelText, Tensor
 from kernellab.lower.triton_text import call_text, number_text
 from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
 
-Form = Literal["flat", "row", "spread", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
+Form = Literal["grid", "flat", "row", "spread", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
 _WHOLE, _TILES, _ONE_PASS = ("row", "tile"), ("tile", "tile_loop", "scan_tile"), ("row_loop", "tile_loop", "spread")
 JOIN = {"sum": "_sum", "prod": "_product", "max": "_largest", "min": "_smallest"}
 _START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
 _INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
 _MOST_INT32 = 2_000_000_000
 """Elements that 32 bits count, with those of a block behind the last."""
-_UNROLLED = 64
-"""Steps of nested loops that are written out; more take a compiler too long."""
+_UNROLLED = 16
+"""Steps of nested loops that are written out, of an element by itself; more take a compiler too long, and so do any inside a
+row, of which a thread has many elements."""
 
 
 class TritonWriter:
@@ -58,6 +59,10 @@ class TritonWriter:
         self._wide = ""
         """What makes a count of programs wide enough for places, where 32 bits may not do."""
         self._count = 0
+        self.deep = False
+        """Whether some loop takes several pieces of a row at a time."""
+        self._sixteen = all(self._tensors[tensor_name(s.tensor)].dtype in ("bfloat16", "float16") for s in stores)
+        """Whether all that is made has 16 bits."""
         self._uneven: set[str] = set()
         """Conditions that hold for some elements of a block and not for others."""
 
@@ -92,7 +97,7 @@ class TritonWriter:
 
     def _choices(self) -> tuple[str, ...]:
         """What the launch chooses, besides the sizes."""
-        return ("BLOCK", "LANES") if self._lane else ("BLOCK",)
+        return ("BLOCK", "LANES") if self._lane else ("BLOCK", "DEEP") if self.deep else ("BLOCK",)
 
     def _body(self) -> str:
         return self._flat() if self._form == "flat" else self._row() if self._form in _WHOLE else self._row_loop()
@@ -136,18 +141,29 @@ class TritonWriter:
         assert self._rows is not None
         return any(a in store.axes for a in self._rows.along)
 
-    def _pieces(self, scope: Scope) -> Scope:
+    def _pieces(self, scope: Scope, deep: bool = False) -> Scope:
+        """`deep`: several pieces at a time, one above the other."""
         assert self._rows is not None
         length = times_text(a.extent for a in self._rows.along)
-        loop = Scope(scope, self._rows.along, f"for first in range(0, {length}, BLOCK):")
+        loop = Scope(
+            scope, self._rows.along, f"for first in range(0, {length}, {'DEEP * BLOCK' if deep else 'BLOCK'}):"
+        )
         back = f"tl.cdiv({length}, BLOCK) * BLOCK - BLOCK - " if self._scan and self._scan.backwards else ""
-        self._piece(loop, f"{back}first + ")
+        self._piece(loop, f"{back}first + {'tl.arange(0, DEEP)[:, None] * BLOCK + ' if deep else ''}", deep)
         return loop
 
-    def _piece(self, scope: Scope, first: str) -> None:
+    def _in_depth(self, value: Reduce) -> bool:
+        """Whether a loop for it takes several pieces at a time: more is under way, and less is done between pieces. What it
+        reduces has one shape, so no other loop may be inside it."""
+        plain = self._form == "row_loop" and value.how in ("sum", "max", "min")
+        inside = [v for v in walk(value.body) if isinstance(v, Reduce) and v.free & self._block]
+        self.deep = self.deep or (plain and not inside)
+        return plain and not inside
+
+    def _piece(self, scope: Scope, first: str, deep: bool = False) -> None:
         """The places along the row, and which of them there are."""
         assert self._rows is not None
-        scope.add(f"at = {first}tl.arange(0, BLOCK){'[:, None]' if self._lane else ''}")
+        scope.add(f"at = {first}tl.arange(0, BLOCK){'[:, None]' if self._lane else '[None, :]' if deep else ''}")
         inside = f"at < {times_text(a.extent for a in self._rows.along)}"
         scope.add(f"mask = ({inside}) & there" if self._lane else f"mask = {inside}")
         self._decode(scope, "at", self._rows.along)
@@ -188,6 +204,10 @@ class TritonWriter:
         own = "mask" if free & self._block else "there" if self._lane in free else ""
         return " & ".join(part for part in (own, extra) if part)
 
+    def _fills(self, free: frozenset[Axis]) -> bool:
+        """Whether what depends on these axes has a place for each element of a block."""
+        return bool(self._masked(free))
+
     def _store(self, store: Store, scope: Scope) -> None:
         tensor = self._tensors[tensor_name(store.tensor)]
         where = index_text(store.index[0], lambda v: self._text(v, scope), "//")
@@ -226,6 +246,8 @@ class TritonWriter:
             text = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
             return self._place_text(text) if value.free else f"({text})"
         assert isinstance(value, Apply)
+        if self._sixteen and (below := _above_erf(value)) is not None:
+            return f"_one_and_erf({self._text(below, home)})"
         texts = [self._text(c, home) for c in value.children()]
         return call_text(value.function, texts, [c.kind for c in value.children()])
 
@@ -233,13 +255,13 @@ class TritonWriter:
         """A place as a number that is computed with: as wide as the graph's own are."""
         return f"tl.cast({text}, tl.int64)"
 
-    def _loaded(self, value: Load, home: Scope) -> str:
+    def _loaded(self, value: Load, home: Scope, other: str = "0") -> str:
         where = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
         only = home.condition()
         mask = self._masked(value.free, only)
-        if not self._masked(value.free) and not self._uneven.isdisjoint(only.split(" & ")):
+        if not self._fills(value.free) and not self._uneven.isdisjoint(only.split(" & ")):
             where = f"tl.where({only}, {where}, 0)"  # a mask for each element of a block needs as many places
-        more = f", mask={mask}, other=0" if mask else ""
+        more = f", mask={mask}, other={other}" if mask else ""
         dtype = self._tensors[value.tensor].dtype
         cast = {"bool": " != 0"}.get(dtype, ".to(tl.float64)" if dtype == "float64" else ".to(tl.float32)")
         cast = cast if value.kind != "int" else ".to(tl.int64)"
@@ -273,8 +295,8 @@ class TritonWriter:
         if value.how.startswith("arg"):
             return self._placed(value, scope)
         if self._form in _WHOLE:
-            body = self._text(value.body, scope)
-            return self._named(value, scope, self._over_block(value, f"tl.where(mask, {body}, {self._start(value)})"))
+            body = self._in_row(value.body, scope, self._start(value))
+            return self._named(value, scope, self._over_block(value, body))
         home = scope.home(value)
         if value in self._online:
             self._in_one_pass(self._online[value], home)
@@ -282,11 +304,18 @@ class TritonWriter:
         name = self._fresh("acc")
         kind = "tl.float32" if value.kind == "float" else "tl.int64"
         home.add(f"{name} = tl.full({self._shape}, {self._start(value)}, {kind})")
-        loop = self._pieces(home)
-        body = self._text(value.body, loop)
-        loop.add(f"{name} = {self._joined(value, name, f'tl.where(mask, {body}, {self._start(value)})')}")
+        deep = self._in_depth(value)
+        loop = self._pieces(home, deep)
+        body = self._in_row(value.body, loop, self._start(value))
+        loop.add(f"{name} = {self._joined(value, name, f'tl.{value.how}({body}, axis=0)' if deep else body)}")
         home.add(loop)
         return self._named(value, home, self._over_block(value, name))
+
+    def _in_row(self, body: Value, scope: Scope, start: str) -> str:
+        """What is reduced, and where the row has ended what changes nothing: a load brings that with it."""
+        if isinstance(body, Load) and body.kind == "float" and scope.home(body) is scope and scope.known(body) is None:
+            return self._named(body, scope, self._loaded(body, scope, start))
+        return f"tl.where(mask, {self._text(body, scope)}, {start})"
 
     def _placed(self, value: Reduce, scope: Scope) -> str:
         """Where the extreme of a row is: the first of equal ones."""
@@ -317,22 +346,26 @@ class TritonWriter:
         start = 'float("-inf")' if pair.kind == "exponentials" else "0.0"
         home.add(f"{first} = tl.full({self._shape}, {start}, tl.float32)")
         home.add(f"{second} = tl.full({self._shape}, 0.0, tl.float32)")
-        loop = self._pieces(home)
-        body = self._text(pair.first.body, loop)
+        deep = pair.kind == "exponentials" and self._in_depth(pair.first)
+        loop = self._pieces(home, deep)
         if pair.kind == "exponentials":
-            loop.add(f'{found} = tl.where(mask, {body}, float("-inf"))')
-            self._exponentials(pair, home, loop, (first, second, found))
+            loop.add(f"{found} = {self._in_row(pair.first.body, loop, start)}")
+            self._exponentials(pair, home, loop, (first, second, found), deep)
         else:
-            loop.add(f"{found} = tl.where(mask, {body}, {first})")
+            loop.add(f"{found} = tl.where(mask, {self._text(pair.first.body, loop)}, {first})")
             self._moments(pair, home, loop, (first, second, found))
 
-    def _exponentials(self, pair: Online, home: Scope, loop: Scope, names: tuple[str, str, str]) -> None:
-        """`near` is 0 where all was -inf so far: exp of less is 0."""
+    def _exponentials(
+        self, pair: Online, home: Scope, loop: Scope, names: tuple[str, str, str], deep: bool = False
+    ) -> None:
+        """`near` is 0 where all was -inf so far: exp of less is 0. What was summed is scaled once for all pieces."""
         top, total, found = names
         near, higher = self._fresh("near"), self._fresh("v")
-        loop.add(f"{higher} = tl.maximum({top}, {found})")
+        most, each = (f"tl.max({found}, axis=0)", f"{near}[None, :]") if deep else (found, near)
+        terms = f"tl.exp({found} - {each})"
+        loop.add(f"{higher} = tl.maximum({top}, {most})")
         loop.add(f'{near} = tl.where({higher} == float("-inf"), 0.0, {higher})')
-        loop.add(f"{total} = {total} * tl.exp({top} - {near}) + tl.exp({found} - {near})")
+        loop.add(f"{total} = {total} * tl.exp({top} - {near}) + {f'tl.sum({terms}, axis=0)' if deep else terms}")
         loop.add(f"{top} = {higher}")
         home.add(loop)
         highest = self._named(pair.first, home, self._over_block(pair.first, top))
@@ -374,11 +407,14 @@ class TritonWriter:
             return f"tl.reduce({text}, 0, _product{keep})"
         return f"tl.{value.how}({text}, axis=0{keep})"
 
+    def _shape_of(self, free: frozenset[Axis]) -> str:
+        return self._shape if free & self._block else "[1, LANES]" if self._lane in free else "[]"
+
     def _looped(self, value: Reduce, scope: Scope) -> str:
         """Each element for itself, by loops."""
         home = scope.home(value)
         name = self._fresh("acc")
-        shape = self._shape if value.free & self._block else "[1, LANES]" if self._lane in value.free else "[]"
+        shape = self._shape_of(value.free)
         kind = "tl.float32" if value.body.kind == "float" else "tl.int64"
         start = self._start(value) if not value.how.startswith("arg") else self._start(value, value.how[3:])
         home.add(f"{name} = tl.full({shape}, {start}, {kind})")
@@ -389,7 +425,7 @@ class TritonWriter:
         inner, loops, unrolled = home, [], 1
         for axis in value.axes:
             count = axis.extent.number
-            short = count is not None and unrolled * count <= _UNROLLED
+            short = count is not None and unrolled * count <= _UNROLLED and self._rows is None
             unrolled *= count if short and count else 1
             steps = f"{'tl.static_range' if short else 'range'}({axis.extent.text})"
             inner = Scope(inner, (axis,), f"for {axis.name} in {steps}:")
@@ -418,6 +454,16 @@ class TritonWriter:
     def _fresh(self, letter: str) -> str:
         self._count += 1
         return f"{letter}{self._count}"
+
+
+def _above_erf(value: Apply) -> Value | None:
+    """v, of 1 + erf(v)."""
+    if value.function != "add":
+        return None
+    for one, other in (value.children(), value.children()[::-1]):
+        if isinstance(one, Number) and one.value == 1 and isinstance(other, Apply) and other.function == "erf":
+            return other.children()[0]
+    return None
 
 
 def _mixed(axes: tuple[Axis, ...]) -> str:

@@ -26,14 +26,14 @@ _RESERVED = (
     "PARTS PIECE at_m at_n at_k at_a at_b at_batch in_m in_n in_a in_b tile tiles_m tiles_n group high first_m left "
     "right step total fresh dot parts six pieces at_window to middle low left_in right_in SPLITS INDEX "
     "BLOCK_M BLOCK_N BLOCK_K GROUP_M PRECISION STAGES ERF TANH LOG LOG1P EXPM1 fmod atan2 hypot copysign "
-    "SHARES PROGRAMS share others begin board ready "
+    "SHARES PROGRAMS share others begin board ready DEEP GROUPS nth "
     "QUERIES KEYS WIDTH TERMS tiles query key product scores values weights top below near higher shrink end in_k "
     "in_k_down at_key at_key_down "
     "inside limit nth in_band first_row panel vec acc ROWS VECS BAND STEPS WIDTH UNROLLED"
 )
 _WORDS = frozenset(_RESERVED.split())
 _OURS = re.compile(
-    r"(i|r|v|at|d|acc|sums|near|inside|part|row_|at_)\d+[oib]*(_[01])?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
+    r"(i|r|v|at|d|acc|sums|made|near|inside|part|row_|at_)\d+[oib]*(_[01])?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
 )
 
 

@@ -15,7 +15,7 @@ from kernellab.lower.emit_blocks import dot_text
 from kernellab.lower.emit_spread import MEET
 from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
@@ -29,6 +29,7 @@ from kernellab.lower.values import Load, Reduce, walk
 
 Way = Form | Literal["split"]
 _WHY: dict[Way, str] = {
+    "grid": "a program makes a block of columns of some rows; what is the same for all rows is read once for those.",
     "flat": "a program makes a block of neighbouring elements; reads and writes are whole lines of memory.",
     "row": "a program has one row in registers, so that it is read once and written once.",
     "spread": "several programs share a row, each with a part of it in registers, so that a long one is read once too.",
@@ -39,13 +40,25 @@ _WHY: dict[Way, str] = {
     "scan_tile": "a program goes along many rows beside each other, piece by piece, and carries over what came before.",
     "row_loop": "a program goes over a long row in pieces, once for each reduction that needs another's result.",
 }
-_FLAT: list[Form] = ["flat"]
+_FLAT: list[Form] = ["grid", "flat"]
+_ALONE: list[Form] = ["flat"]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _ORDER = (
-    "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "BLOCK",
-    "PROGRAMS", "LANES", "PIECE", "WARPS",
+    "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "GROUPS",
+    "BLOCK", "PROGRAMS", "LANES", "PIECE", "WARPS",
 )  # fmt: skip
+ONE_AND_ERF = """@triton.jit
+def _one_and_erf(x):
+    far = tl.abs(x)
+    p = (1.7699392628856003e-05 * far - 0.0004448378167580813) * far + 0.004968198947608471
+    p = ((p * far - 0.0331244133412838) * far + 0.15118151903152466) * far + 0.9180387854576111
+    tail = tl.exp2(-((p * far + 1.6277785301208496) * far + 1.5370378605439328e-05))
+    return tl.where(x < 0, tail, 2.0 - tail)
+
+
+"""
+"""Within 2e-5 of it, relatively, down to x = -5: for results of 16 bits, in fewer steps than erf."""
 _JOINS = {"_sum": "a + b", "_product": "a * b", "_largest": "tl.maximum(a, b)", "_smallest": "tl.minimum(a, b)"}
 
 
@@ -68,7 +81,7 @@ def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     products = [p for stores in kernels if names.real == "float" and (p := product_of(stores)) is not None]
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
     if products:
-        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
+        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or ["flat"]
         plain = [] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
         first, *more = product_kinds(fusion, precision)
         plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
@@ -87,6 +100,9 @@ def _attends(fusion: Fusion, stores: Sequence[Store]) -> bool:
 def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
     fitting = [[f for f in _forms(stores) if fits(stores, f, fusion.sizes)] for stores in kernels]
     ways: list[Way] = list(dict.fromkeys(form for forms in fitting for form in forms))
+    if {"grid", "flat"} <= set(ways):
+        ways.remove("grid")
+        ways.insert(ways.index("flat"), "grid")
     return ["split", *ways] if any(_few(fusion, stores) for stores in kernels) else ways
 
 
@@ -106,19 +122,20 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     apart = all(set(stores[0].axes) <= v.free for v in reductions)
     rows = rows_of(stores)
     if rows is None:
-        return ["flat"]
+        return _FLAT
     apart = apart and bool(stores[0].axes)
     if apart and is_short(rows.along):
-        return ["flat"]
+        return _ALONE
     beside = rows.chosen and stores[0].axes[-1] == rows.chosen[-1] and _neighbours(stores, rows.chosen[-1])
     tiles: list[Form] = ["tile", "tile_loop"] if beside else []
     alone = apart and not windows_of(stores)  # one thread would go over all windows of a row
-    return [*tiles, "spread", "row", "row_loop", *(_FLAT if alone else ())]
+    return [*tiles, "spread", "row", "row_loop", *(_ALONE if alone else ())]
 
 
 def _neighbours(stores: Sequence[Store], lane: Axis) -> bool:
-    """Whether something that is read lies side by side along this axis."""
-    loads = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load)]
+    """Whether something of what rows are made of lies side by side along this axis."""
+    inside = {a for v in reductions_of(stores) for a in v.axes}
+    loads = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load) and v.free & inside]
     return any(dict(index.terms).get(lane) == ONE for v in loads for index in v.indices()[-1:])
 
 
@@ -135,14 +152,20 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
         for each in _halves(fusion, stores, names, len(steps)) if plan.way == "split" else [stores]:
             suited = [f for f in _forms(each) if fits(each, f, fusion.sizes)]
             preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
-            form = next((f for f in preferred if f in suited), suited[-1])
+            other = suited[0] if "grid" in (suited[0], plan.way) else suited[-1]
+            form = next((f for f in preferred if f in suited), other)
             warps = "4" if plan.products else "WARPS"
             steps.append(plain_step(f"step{len(steps)}", each, names, form, fusion.sizes, warps))
     body = "\n\n\n".join(s.text.text for s in steps)
     space = _space(steps)
     heads = ["import triton", "import triton.language as tl"]
     heads += ["from triton.language.extra import libdevice"] if "libdevice." in body else []
-    extra = _joins(body) + (MEET if "_meet(" in body else "") + dot_text(body)
+    extra = (
+        _joins(body)
+        + (ONE_AND_ERF if "_one_and_erf(" in body else "")
+        + (MEET if "_meet(" in body else "")
+        + dot_text(body)
+    )
     why = PRODUCT_WHY[plan.products] if plan.products else _WHY[plan.way]
     why = ATTENTION_WHY if plan.name.startswith("attention") else why
     text = "\n".join([

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kernellab.lower.axes import points
 from kernellab.lower.cost import CEILINGS
+from kernellab.lower.emit_grid import GridWriter, columns_of, is_shared, programs_text
 from kernellab.lower.emit_spread import SpreadWriter
 from kernellab.lower.emit_triton import Form, TritonWriter
 from kernellab.lower.inline import Store
@@ -32,6 +33,10 @@ _LONG = 16_384
 _LONG_CHOICES = {"BLOCK": [1024, 4096, 2048, 8192, 16_384], "WARPS": [4, 8, 16, 1, 32]}
 """Of a loop over rows from `_LONG` elements on: large pieces, so that few rows are under way and the second look finds them
 in a cache; or small programs, so that many are."""
+_WASTE = 1.1
+"""Of what a row has, the columns of whole blocks: more leave too many lanes idle."""
+_DEEP = (8, 4, 2)
+"""Pieces of a long row that are read at a time, where it has as many and a thread can hold them."""
 _UNITS = CEILINGS["triton"].units
 _REGISTERS, _MORE_REGISTERS, _MOST_REGISTERS = 65_536, 24, 248
 """Of a processor, those of a thread besides what it holds of a row, and all that one can have."""
@@ -46,11 +51,16 @@ _FORM_CHOICES: dict[Form, list[str]] = {
 
 
 def fits(stores: Sequence[Store], form: Form, sizes: Mapping[str, int]) -> bool:
-    """Whether programs have registers enough for the rows that they hold, at these sizes, and rows are long enough."""
+    """Whether programs have registers enough for the rows that they hold, at these sizes, and rows are long enough; for one
+    thread a row, short enough."""
+    if form == "grid":
+        return bool(columns_of(stores, sizes))
     rows = rows_of(stores)
-    if form not in ("row", "tile", "spread") or rows is None:
+    if form not in ("row", "tile", "spread", "flat") or rows is None:
         return True
     length = _length(rows, sizes)
+    if form == "flat":
+        return length < _LONG
     if form == "spread":
         return can_spread(stores, rows, length)
     return length * (min(_CHOICES["LANES"]) if form == "tile" else 1) <= _MOST
@@ -60,6 +70,8 @@ def plain_step(
     name: str, stores: list[Store], names: FusionNames, form: Form, sizes: Mapping[str, int], warps: str = "WARPS"
 ) -> KernelStep:
     """`sizes`: those that it will be timed at. `warps`: a number, where there are more important things to choose."""
+    if form == "grid":
+        return _grid_step(name, stores, names, sizes, warps)
     rows = _along_scan(stores) or rows_of(stores)
     writer = (SpreadWriter if form == "spread" else TritonWriter)(name, stores, names.tensors, form, rows)
     text = writer.kernel()
@@ -87,12 +99,36 @@ def plain_step(
                 f"    if BLOCK > {32 * _MOST_HELD} * WARPS:",
                 f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
             ]
+        if writer.deep:
+            most = f"min({length}, {32 * _MOST_HELD} * {warps})"
+            lines.append(f"    DEEP = next((n for n in {_DEEP} if n * BLOCK <= {most}), 1)")
+            given = f"{given}, DEEP=DEEP"
         if isinstance(writer, SpreadWriter):
             lines += _spread_lines(writer, grid, length)
             grid, given = f"SHARES * min({grid}, PROGRAMS // SHARES)", f"{given}, {_SPREAD}"
     lines.append(f"    {name}[({grid},)]({given}, BLOCK={block}, num_warps={warps})")
     fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
     facts = step_facts(form, stores, names.tensors, names.sizes, tuple(space), _extent(stores, form, rows), fixed=fixed)
+    return KernelStep(text, tuple(lines), space, facts)
+
+
+def _grid_step(name: str, stores: list[Store], names: FusionNames, sizes: Mapping[str, int], warps: str) -> KernelStep:
+    columns = columns_of(stores, sizes)
+    text = GridWriter(name, stores, names.tensors, columns).kernel()
+    outer = [a for a in stores[0].axes if a not in columns]
+    length = points(columns, sizes)
+    fitting = sorted(_CHOICES["BLOCK"], key=lambda b: -(-length // b) * b > _WASTE * length)
+    space = {"GROUPS": [4, 2, 8, 1] if is_shared(stores, columns) else [2, 1, 4, 8], "BLOCK": fitting}
+    space |= {"WARPS": _CHOICES["WARPS"]} if warps == "WARPS" else {}
+    given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes), "GROUPS=GROUPS, BLOCK=BLOCK"])
+    lines = [
+        f"    if GROUPS * BLOCK > {32 * _MOST_HELD} * {warps}:",
+        f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
+        f"    {name}[({programs_text(outer, columns)},)]({given}, num_warps={warps})",
+    ]
+    fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
+    extent = _extent(stores, "flat", None)
+    facts = step_facts("grid", stores, names.tensors, names.sizes, tuple(space), extent, fixed=fixed)
     return KernelStep(text, tuple(lines), space, facts)
 
 

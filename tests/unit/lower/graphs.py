@@ -152,6 +152,22 @@ def stepped(x: Any, y: Any, z: Any) -> Any:
     return x - first / (second.sqrt() + z.sum(0)), first, second
 
 
+def turned(x: Any, table: Any) -> Any:
+    """Two halves that swap places, by a table that all outer rows share."""
+    half = x.shape[-1] // 2
+    return x * table + torch.cat([-x[..., half:], x[..., :half]], -1) * (1 - table)
+
+
+def gated(x: Any) -> Any:
+    first, second = x.chunk(2, -1)
+    return first * F.gelu(second), second * 2
+
+
+def stacked(x: Any, last: Any) -> Any:
+    """A row of its own behind the others: who reads it is told by the row."""
+    return torch.cat([x, (last * 2)[None]], 0).exp()
+
+
 SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "pointwise": (pointwise, ((5, 33), (5, 33))), "rows": (rows, ((7, 100),)), "shares": (shares, ((7, 100),)), "columns": (columns, ((3, 20, 9),)),
     "summed": (summed, ((7, 100),)),
@@ -165,6 +181,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "hinge": (hinge, ((40, 31), (31,))), "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
     "pooled_mean": (pooled_mean, ((3, 4, 26, 22),)), "pooled_shares": (pooled_shares, ((4, 5, 300),)), "pooled_down": (pooled_down, ((3, 70, 19),)),
     "normed_sum": (normed_sum, ((7, 100),) * 2), "stepped": (stepped, ((9, 40),) * 3),
+    "turned": (turned, ((3, 3, 17, 32), (17, 32))), "gated": (gated, ((5, 1046),)), "stacked": (stacked, ((5, 601), (601,))),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip
 

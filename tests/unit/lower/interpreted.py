@@ -27,7 +27,7 @@ from kernellab.graph.record import GraphRecord, sizes_from
 from kernellab.lower.candidates import written
 
 CHOICES: dict[str, list[Any]] = {
-    "QUERIES": [16, 32], "KEYS": [16, 16, 32], "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "SPLITS": [3], "STAGES": [1],
+    "QUERIES": [16, 32], "KEYS": [16, 16, 32], "BLOCK_M": [16, 32], "BLOCK_N": [32], "BLOCK_K": [16], "GROUP_M": [2], "SPLITS": [3], "STAGES": [1], "GROUPS": [2],
     "PRECISION": ["bf16x6", "bf16x6", "tf32x3", "ieee"], "BLOCK": [16], "PIECE": [4], "LANES": [8], "PARTS": [3], "WARPS": [1],
 }  # fmt: skip
 """In turn, as often as the longest of those that a text has; at other shapes than the first, one turn each."""
@@ -100,7 +100,7 @@ def interpret_plain(name: str, folder: str, right: list[str]) -> None:
         space = executed(found.name, found.text, folder, 99.0)
         parted = "PARTS" in space["SPACE"]  # a part is of 1,024 elements at least
         block = 8192 if "PROGRAMS" in space["SPACE"] else 4096 if name.startswith("long") else 512 if parted else 16
-        small = {"BLOCK": block, "PIECE": 4, "LANES": 8, "PARTS": 3, "PROGRAMS": 6, "WARPS": 16}
+        small = {"BLOCK": block, "PIECE": 4, "LANES": 8, "PARTS": 3, "PROGRAMS": 6, "WARPS": 16, "GROUPS": 2}
         outputs = [torch.full(tuple(w.shape) or (1,), float("nan")).share_memory_() for w in wanted]
         space["launch"](*inputs.values(), *outputs, **{k: small[k] for k in space["SPACE"]})
         for got, value in zip(outputs, wanted, strict=True):

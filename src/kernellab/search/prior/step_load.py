@@ -109,6 +109,7 @@ def _blocks(step: StepFacts, sizes: Sizes) -> tuple[Floats, Floats, Floats, Floa
         return _product_blocks(step, sizes)
     rows, length, block = sizes.at(step.rows), np.maximum(1.0, sizes.at(step.length)), sizes.param("BLOCK", step)
     none = np.zeros_like(rows)
+    block = block * sizes.param("GROUPS", step) if step.form == "grid" else block
     if step.form in _TILES:
         beside, lanes, piece = (
             np.maximum(1.0, sizes.at(step.lanes)),

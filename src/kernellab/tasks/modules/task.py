@@ -14,6 +14,7 @@ from kernellab.graph.need_torch import need_torch
 from kernellab.graph.program import Program, program
 from kernellab.graph.record import GraphRecord, TensorType, sizes_from
 from kernellab.graph.text import text
+from kernellab.tasks.dtypes import np_dtype
 from kernellab.tasks.modules.draws import draws
 from kernellab.tasks.modules.excepted import varied
 from kernellab.tasks.modules.host_arrays import tensors
@@ -39,7 +40,6 @@ def module_task(record: ModuleRecord) -> Task:
     taken = {b.name for b in inputs}
     outputs = tuple(_buffer(_output_name(n, taken), o.type) for n, o in enumerate(graph.outputs))
     uses = Uses(graph)
-    read = tuple(b for b in inputs if uses.wholly_read(b.name))  # of the others a kernel may leave elements out
     shapes, larger = record.shapes, record.device_shapes
     return Task(
         name=record.name,
@@ -54,7 +54,7 @@ def module_task(record: ModuleRecord) -> Task:
         distributions=draws(graph, record.distributions),
         baselines={k: _into(_programs(g), graph) for k, g in _spellings(graph).items()},
         gpu_baselines={k: OnDevice(_programs(g), graph, record.precision) for k, g in _spellings(graph).items()},
-        bytes_moved=partial(_least_bytes, (*read, *outputs)),
+        bytes_moved=partial(_least_bytes, uses, inputs, outputs),
         precision=record.precision,
         captured=Captured(graph, oracle, record.digest, text(graph), tuple(filter(varied, record.distributions))),
     )
@@ -81,8 +81,10 @@ def _sizes(groups: ShapeGroups) -> Sizes:
     return Sizes(groups.tune, groups.held_out, groups.edge)
 
 
-def _least_bytes(moved: tuple[Buffer, ...], dims: Dims) -> int:
-    return sum(b.nbytes(dims) for b in moved)
+def _least_bytes(uses: Uses, inputs: tuple[Buffer, ...], outputs: tuple[Buffer, ...], dims: Dims) -> int:
+    """What is written, and of the inputs what no kernel can leave unread."""
+    read = sum(uses.least_read(b.name, dims) * np_dtype(b.dtype).itemsize for b in inputs)
+    return read + sum(b.nbytes(dims) for b in outputs)
 
 
 def _spellings(graph: GraphRecord) -> dict[str, GraphRecord]:

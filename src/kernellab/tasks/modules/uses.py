@@ -9,9 +9,9 @@ from typing import Any
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
+from kernellab.tasks.modules.needed import needed
 
 _SAME = ("aten._to_copy", "aten.clone", "aten.alias", "aten.copy")
-_PARTLY = ("gather", "sort", "window")
 _PART_OF = (
     "aten.slice",
     "aten.select",
@@ -46,6 +46,7 @@ class Uses:
             for ref in self._passed_on(node):
                 if (ref.ref, ref.part) in self._source:
                     self._source[(node.name, 0)] = self._source[(ref.ref, ref.part)]
+        self._found: dict[tuple[tuple[str, int], ...], dict[tuple[str, int], int]] = {}
 
     def below(self, name: str, dims: dict[str, int]) -> int:
         """Integers of this input must be below this; far away where they index nothing."""
@@ -118,12 +119,16 @@ class Uses:
         shape = found.shape(dims)
         return shape[-1] if shape else 1
 
-    def wholly_read(self, name: str) -> bool:
-        """Whether a kernel must read all of this input: nothing that picks elements is among what reads it."""
-        readers = [node for node, _ in self._consumers(name)]
-        picked = [n for n in readers if n.op.startswith(_PART_OF) or getattr(row(n.op), "kind", "gather") in _PARTLY]
-        strided = [n for n in readers if n.op.startswith("aten.convolution") and _skips(n)]
-        return bool(readers) and not picked and not strided
+    def least_read(self, name: str, dims: dict[str, int]) -> int:
+        """Elements of this input that any kernel must read at these sizes; 0 where that is not known."""
+        return min(math.prod(self._types[(name, 0)].shape(dims)), self._needed(dims).get((name, 0), 0))
+
+    def _needed(self, dims: dict[str, int]) -> dict[tuple[str, int], int]:
+        """Of every value, the elements that must be known, so far as they can be counted."""
+        key = tuple(sorted(dims.items()))
+        if key not in self._found:
+            self._found = {key: needed(self._graph, self._source, dims)}
+        return self._found[key]
 
     def _passed_on(self, node: Node) -> list[Ref]:
         """What a node is another form of: a view's or a copy's source, or integers that a mask or a bound lets through."""
@@ -203,9 +208,3 @@ def _flat(value: Any) -> Iterator[Ref]:
 
 def _extent(extent: int | str, dims: dict[str, int]) -> int:
     return TensorType(dtype="int64", extents=(extent,)).shape(dims)[0]
-
-
-def _skips(node: Node) -> bool:
-    """A convolution whose stride leaves elements out, as far as its arguments tell: any stride but one."""
-    stride = node.args[3] if len(node.args) > 3 else 1
-    return any(s != 1 for s in stride) if isinstance(stride, list) else stride != 1
