@@ -105,13 +105,13 @@ class _Needed:
             amounts = node.args[1] if isinstance(node.args[1], list) else [node.args[1]]
             return all((self._number(a, -1) or 0) >= 0 for a in amounts)
         skips = node.op.startswith("aten.convolution") and place == 0 and key in self._given
-        return not (skips and _strided(node))
+        return not (skips and strided(node))
 
     def _read_windows(self, node: Node, key: Key) -> None:
         """Of a convolution with a stride of one, where a piece of its result is needed: all that lies below the piece."""
         padding, dilation, transposed = node.args[4:7]
         weight, made = node.args[1], self._parts[(node.name, 0)]
-        if transposed or _strided(node) or not isinstance(weight, Ref):
+        if transposed or strided(node) or not isinstance(weight, Ref):
             return
         for dim, ranges in list(made.items()):
             place = dim - 2
@@ -200,7 +200,7 @@ def _nth(given: Any, place: int) -> Any:
     return given[min(place, len(given) - 1)] if isinstance(given, list) else given
 
 
-def _strided(node: Node) -> bool:
+def strided(node: Node) -> bool:
     """A convolution whose stride leaves elements out, as far as its arguments tell: any stride but one."""
     stride = node.args[3] if len(node.args) > 3 else 1
     return any(s != 1 for s in stride) if isinstance(stride, list) else stride != 1

@@ -45,10 +45,11 @@ class Origin(Record):
 
 
 class ModuleRecord(Record):
-    """`shapes` are those of processors, `device_shapes` those of GPUs, which are the example's own."""
+    """`shapes` are those of processors, `device_shapes` those of GPUs, which are the example's own. Since the second version
+    the bytes that a kernel must read are counted through slices: earlier ledgers hold the floors that their own had."""
 
     format: Literal["kernellab-module"] = "kernellab-module"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
     name: str
     graph: GraphRecord
     precision: Precision
@@ -63,7 +64,8 @@ class ModuleRecord(Record):
         came from."""
         seen = [i.seen.model_dump(exclude_defaults=True) if i.seen else None for i in self.graph.inputs]
         written = [self.graph.written.digest] if self.graph.written else []
-        return digest([self.graph.digest, self.precision, list(self.distributions), seen, *written])
+        later = [self.version] if self.version > 1 else []
+        return digest([self.graph.digest, self.precision, list(self.distributions), seen, *written, *later])
 
     def text(self) -> bytes:
         return canonical_json(self.model_dump(mode="json")) + b"\n"

@@ -21,7 +21,7 @@ from kernellab.tasks.modules.host_arrays import tensors
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord, ShapeGroups
 from kernellab.tasks.modules.uses import Uses
-from kernellab.tasks.spec import ON_GPU, Buffer, Captured, Dims, Sizes, Task
+from kernellab.tasks.spec import ON_GPU, Buffer, Captured, Dims, Sizes, Task, elements
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def module_task(record: ModuleRecord) -> Task:
         distributions=draws(graph, record.distributions),
         baselines={k: _into(_programs(g), graph) for k, g in _spellings(graph).items()},
         gpu_baselines={k: OnDevice(_programs(g), graph, record.precision) for k, g in _spellings(graph).items()},
-        bytes_moved=partial(_least_bytes, uses, inputs, outputs),
+        bytes_moved=partial(_least_bytes, _least_read(uses, record.version), inputs, outputs),
         precision=record.precision,
         captured=Captured(graph, oracle, record.digest, text(graph), tuple(filter(varied, record.distributions))),
     )
@@ -81,10 +81,20 @@ def _sizes(groups: ShapeGroups) -> Sizes:
     return Sizes(groups.tune, groups.held_out, groups.edge)
 
 
-def _least_bytes(uses: Uses, inputs: tuple[Buffer, ...], outputs: tuple[Buffer, ...], dims: Dims) -> int:
-    """What is written, and of the inputs what no kernel can leave unread."""
-    read = sum(uses.least_read(b.name, dims) * np_dtype(b.dtype).itemsize for b in inputs)
-    return read + sum(b.nbytes(dims) for b in outputs)
+LeastRead = Callable[[Buffer, Dims], int]
+
+
+def _least_read(uses: Uses, version: int) -> LeastRead:
+    """Elements of an input that no kernel can leave unread, as this version of records counts them."""
+    if version > 1:
+        return lambda buffer, dims: uses.least_read(buffer.name, dims)
+    return lambda buffer, dims: elements([buffer], dims) if uses.wholly_read(buffer.name) else 0
+
+
+def _least_bytes(read: LeastRead, inputs: tuple[Buffer, ...], outputs: tuple[Buffer, ...], dims: Dims) -> int:
+    """What is written, and of the inputs what must be read."""
+    known = sum(read(b, dims) * np_dtype(b.dtype).itemsize for b in inputs)
+    return known + sum(b.nbytes(dims) for b in outputs)
 
 
 def _spellings(graph: GraphRecord) -> dict[str, GraphRecord]:

@@ -9,8 +9,9 @@ from typing import Any
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
-from kernellab.tasks.modules.needed import needed
+from kernellab.tasks.modules.needed import needed, strided
 
+_PARTLY = ("gather", "sort", "window")
 _SAME = ("aten._to_copy", "aten.clone", "aten.alias", "aten.copy")
 _PART_OF = (
     "aten.slice",
@@ -122,6 +123,16 @@ class Uses:
     def least_read(self, name: str, dims: dict[str, int]) -> int:
         """Elements of this input that any kernel must read at these sizes; 0 where that is not known."""
         return min(math.prod(self._types[(name, 0)].shape(dims)), self._needed(dims).get((name, 0), 0))
+
+    def wholly_read(self, name: str) -> bool:
+        """Whether nothing that picks elements reads this input: all that the first version of records counts."""
+        readers = [node for node, _ in self._consumers(name)]
+        picked = [n for n in readers if n.op.startswith(_PART_OF) or getattr(row(n.op), "kind", "gather") in _PARTLY]
+        return (
+            bool(readers)
+            and not picked
+            and not any(n.op.startswith("aten.convolution") and strided(n) for n in readers)
+        )
 
     def _needed(self, dims: dict[str, int]) -> dict[tuple[str, int], int]:
         """Of every value, the elements that must be known, so far as they can be counted."""
