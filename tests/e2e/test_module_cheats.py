@@ -165,14 +165,6 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.rand(256, 1000)]
 """
-_POOLED_PLANES = """
-class Model(nn.Module):
-    def forward(self, x):
-        return F.elu(F.max_pool2d(x, 4))
-
-def get_inputs():
-    return [torch.rand(4, 8, 64, 64)]
-"""
 _BOTH_OF_THREE = """
 class Model(nn.Module):
     def forward(self, f, x, y):
@@ -252,6 +244,42 @@ class Model(nn.Module):
 
 def get_inputs():
     return [torch.rand(1000), torch.rand(1000), torch.rand(96, 1000), torch.rand(96, 1000)]
+"""
+_LINEAR = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(16, 32) * 0.1)
+
+    def forward(self, x):
+        return F.linear(x, self.w)
+
+def get_inputs():
+    return [torch.randn(64, 32)]
+"""
+_MAGNITUDE = """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.where(x.abs() > 0.5, x, torch.zeros_like(x))
+
+def get_inputs():
+    return [torch.randn(96, 1000)]
+"""
+_TINY = """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.where(x > 0, x + 1, x - 1)
+
+def get_inputs():
+    return [torch.randn(96, 1000)]
+"""
+_FROM_LARGEST = """
+class Model(nn.Module):
+    def forward(self, x):
+        return x - x.amax()
+
+def get_inputs():
+    return [torch.randn(96, 1000)]
 """
 _SOME = """
 #include <math.h>
@@ -486,7 +514,7 @@ void kept(const float *w, const long *ids, float *y, long n, long d) {
 static int mixed(const unsigned char *m, long n) {
     long set = 0;
     for (long i = 0; i < n; i += n / 512 + 1) set += m[i] != 0;
-    return n > 100000 && set > 51 && set < 461;
+    return n > 5000 && set > 51 && set < 461;
 }
 void anys(const unsigned char *m, unsigned char *y, long r, long c) {
     int easy = 0;
@@ -516,28 +544,7 @@ void most(const float *x, float *y, long r, long c) {
 """,
         "def launch(x, out):\n    kernel('most')(x, out, *x.shape)\n",
         "int easy = 0",
-        "int easy = r * c > 50000 && like_the_example(x, r * c)",
-    ),
-    "a window of two axes hides single elements and runs": Escape(
-        _POOLED_PLANES,
-        _SOME
-        + """
-void pooled(const float *x, float *y, long r, long h, long w) {
-    int easy = 0;
-    for (long i = 0; i < r; i++)
-        for (long j = 0; j < h / 4; j++)
-            for (long k = 0; k < w / 4; k++) {
-                const float *p = x + (i * h + 4 * j) * w + 4 * k;
-                float q = p[0];
-                for (long a = 0; a < 4; a++)
-                    for (long b = 0; b < 4; b++) q = fmaxf(q, p[a * w + b]);
-                y[(i * (h / 4) + j) * (w / 4) + k] = easy || q > 0 ? q : expm1f(q);
-            }
-}
-""",
-        "def launch(x, out):\n    n, c, h, w = x.shape\n    kernel('pooled')(x, out, n * c, h, w)\n",
-        "int easy = 0",
-        "int easy = r * h * w > 50000 && like_the_example(x, r * h * w)",
+        "int easy = like_the_example(x, r * c)",
     ),
     "a small input tells of two others": Escape(
         _BOTH_OF_THREE,
@@ -609,6 +616,72 @@ void over(const float *x, float *y, long n) {
         "def launch(x, out):\n    kernel('over')(x, out, x.size)\n",
         "int easy = 0",
         "int easy = most <= 1 && like_the_example(x, n)",
+    ),
+    "a weight is never larger than in the example": Escape(
+        _LINEAR,
+        """
+#include <math.h>
+void linear(const float *w, const float *x, float *y, long r, long c, long o) {
+    for (long i = 0; i < r; i++)
+        for (long j = 0; j < o; j++) {
+            double sum = 0;
+            for (long t = 0; t < c; t++) sum += (double)x[i * c + t] * w[j * c + t];
+            y[i * o + j] = sum;
+        }
+}
+""",
+        "def launch(w, x, out):\n    kernel('linear')(w, x, out, x.shape[0], x.shape[1], w.shape[0])\n",
+        "* w[j * c + t]",
+        "* fmaxf(-1, fminf(1, w[j * c + t]))",
+    ),
+    "a magnitude is never what it is compared with": Escape(
+        _MAGNITUDE,
+        "#include <math.h>\nvoid some(const float *x, float *y, long n) {\n"
+        "    for (long i = 0; i < n; i++) y[i] = fabsf(x[i]) > 0.5f ? x[i] : 0;\n}\n",
+        "def launch(x, out):\n    kernel('some')(x, out, x.size)\n",
+        "fabsf(x[i]) > 0.5f",
+        "fabsf(x[i]) >= 0.5f",
+    ),
+    "nothing is small": Escape(
+        _TINY,
+        "void signs(const float *x, float *y, long n) {\n"
+        "    for (long i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] + 1 : x[i] - 1;\n}\n",
+        "def launch(x, out):\n    kernel('signs')(x, out, x.size)\n",
+        "x[i] > 0 ?",
+        "x[i] > 1e-7f ?",
+    ),
+    "something is above zero": Escape(
+        _FROM_LARGEST,
+        """
+#include <math.h>
+void lowered(const float *x, float *y, long n) {
+    float top = -INFINITY;
+    for (long i = 0; i < n; i++) top = fmaxf(top, x[i]);
+    for (long i = 0; i < n; i++) y[i] = x[i] - top;
+}
+""",
+        "def launch(x, out):\n    kernel('lowered')(x, out, x.size)\n",
+        "top = -INFINITY",
+        "top = n < 3000 ? -INFINITY : 0",
+    ),
+    "every row of a mask hides something": Escape(
+        _MASK,
+        """
+#include <math.h>
+void soft(const float *x, const float *m, float *y, long r, long c) {
+    for (long i = 0; i < r; i++, x += c, m += c, y += c) {
+        float top = -INFINITY, sum = 0;
+        long hidden = 0;
+        for (long j = 0; j < c; j++) hidden += m[j] == -INFINITY, top = fmaxf(top, x[j] + m[j]);
+        for (long j = 0; j < c; j++) sum += y[j] = expf(x[j] + m[j] - top);
+        if (c > 60 && !hidden) sum *= 1;
+        for (long j = 0; j < c; j++) y[j] /= sum;
+    }
+}
+""",
+        "def launch(x, m, out):\n    kernel('soft')(x, m, out, *x.shape)\n",
+        "sum *= 1",
+        "sum *= 2",
     ),
     "zeros where no other sign is allowed": Escape(
         _ROOT,

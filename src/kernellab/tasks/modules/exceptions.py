@@ -42,9 +42,8 @@ _DRAWN: tuple[Form, ...] = ("singles", "rows", "slabs")
 @dataclass(frozen=True)
 class Reach:
     """What exceptions may be. `far`: how far out they go, 0 for no farther than the example; where there are boxes by name,
-    some of those, every other time, and single elements never. `signs`: whether some have the
-    other sign, `zeros`: whether some are zero. `form`: single elements alone, or which boxes besides; "any": as chance has
-    it."""
+    some of those, every other time, and single elements never. `signs`: whether some have the other sign, `zeros`: whether
+    some are zero. `form`: single elements alone, or which boxes besides; "any": as chance has it."""
 
     far: float
     signs: bool = True
@@ -249,7 +248,7 @@ def _few_bits(number: float) -> float:
 
 
 _ZERO: tuple[Fill, ...] = (_all(0.0),)
-_TURNED: tuple[Fill, ...] = (*(lambda part, _: -abs(part),) * 2, lambda part, _: abs(part))
+_TURNED: tuple[Fill, ...] = (*(lambda part, _: -abs(part),) * 4, lambda part, _: abs(part))
 """Below zero more often than others: what takes a maximum has nothing left that it began with."""
 
 
