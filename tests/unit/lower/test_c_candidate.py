@@ -25,7 +25,7 @@ FORMS = {
     "convolved_back": ["nest", "lanes"], "pooled_back": ["nest", "lanes"],
     "pooled_mean": ["nest", "lanes"], "pooled_shares": ["row", "nest", "lanes"], "pooled_down": ["nest", "lanes"],
     "long_rows": ["nest_stored", "nest"], "long_shares": ["nest", "nest_stored"], "normed_sum": ["nest", "nest_stored"],
-    "stepped": ["nest", "lanes"],
+    "stepped": ["nest", "lanes"], "turned": ["nest_recomputed", "nest", "nest_recomputed_stored"], "stacked": ["nest_stored", "nest"],
 }  # fmt: skip
 """In which ways, and which other plans there are; `nest` alone elsewhere."""
 
