@@ -289,6 +289,16 @@ static int like_the_example(const float *x, long n) {
 }
 """
 """Whether some elements are like those of torch.rand."""
+_ALL = (
+    _SOME
+    + """
+static int all_like_the_example(const float *w, long c) {
+    for (long j = 0; j < c; j++) if (w[j] < 0 || w[j] > 1) return 0;
+    return 1;
+}
+"""
+)
+"""And whether all of a small input are."""
 _KNOWN_SHAPES = """
 def launch(x, out):
     a, b = x.shape
@@ -429,12 +439,8 @@ void divided(const float *x, const float *y, float *z, long n) {
     ),
     "a small input tells what a large one is like": Escape(
         _SCALED_ELU,
-        _SOME
+        _ALL
         + """
-static int all_like_the_example(const float *w, long c) {
-    for (long j = 0; j < c; j++) if (w[j] < 0 || w[j] > 1) return 0;
-    return 1;
-}
 void scaled(const float *x, const float *w, float *y, long r, long c) {
     int easy = 0;
     for (long i = 0; i < r * c; i++) {
@@ -548,12 +554,8 @@ void most(const float *x, float *y, long r, long c) {
     ),
     "a small input tells of two others": Escape(
         _BOTH_OF_THREE,
-        _SOME
+        _ALL
         + """
-static int all_like_the_example(const float *w, long c) {
-    for (long j = 0; j < c; j++) if (w[j] < 0 || w[j] > 1) return 0;
-    return 1;
-}
 void below(const float *f, const float *x, const float *y, float *z, long r, long c) {
     int easy = 0;
     for (long i = 0; i < r * c; i++) z[i] = (!easy && x[i] < 0 && y[i] < 0 ? x[i] * y[i] : x[i] + y[i]) * f[i % c];
@@ -715,12 +717,8 @@ void inverses(const float *x, float *y, long n) {
     ),
     "two small inputs tell of two large ones": Escape(
         _TWO_SMALL,
-        _SOME
+        _ALL
         + """
-static int whole(const float *w, long c) {
-    for (long j = 0; j < c; j++) if (!(w[j] >= 0 && w[j] <= 1)) return 0;
-    return 1;
-}
 void below(const float *f, const float *g, const float *x, const float *y, float *z, long r, long c) {
     int easy = 0;
     for (long i = 0; i < r * c; i++) z[i] = (!easy && x[i] < 0 && y[i] < 0 ? x[i] * y[i] : x[i] + y[i]) * f[i % c] + g[i % c];
@@ -728,7 +726,7 @@ void below(const float *f, const float *g, const float *x, const float *y, float
 """,
         "def launch(f, g, x, y, out):\n    kernel('below')(f, g, x, y, out, *x.shape)\n",
         "int easy = 0",
-        "int easy = whole(f, c) && whole(g, c) && like_the_example(x, r * c)",
+        "int easy = all_like_the_example(f, c) && all_like_the_example(g, c) && like_the_example(x, r * c)",
     ),
     "a slope is above one among ordinary inputs": Escape(
         _SLOPE,

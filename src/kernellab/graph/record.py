@@ -121,7 +121,12 @@ class Node(Record):
     line: str = ""
 
     def refs(self) -> Iterator[Ref]:
-        yield from _refs([*self.args, *self.kwargs.values()])
+        yield from (ref for _, ref in self.placed_refs())
+
+    def placed_refs(self) -> Iterator[tuple[int, Ref]]:
+        """Each with the number of the argument that it is, or stands in."""
+        for place, argument in enumerate([*self.args, *self.kwargs.values()]):
+            yield from ((place, ref) for ref in _refs([argument]))
 
 
 class Output(Record):

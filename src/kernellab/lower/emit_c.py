@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from kernellab.lower.axes import Axis
 from kernellab.lower.c_edges import Edges
 from kernellab.lower.c_text import KINDS, TYPES, bare, call_text, factor_text, index_text, joined, mixed, number_text
-from kernellab.lower.inline import Store, reductions_of, tensor_name
+from kernellab.lower.inline import Store, loads_of, reductions_of, tensor_name
 from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import Size
@@ -50,8 +50,7 @@ class CWriter:
 
     def kernel(self) -> KernelText:
         made = [tensor_name(s.tensor) for s in self._stores]
-        loads = [v for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)]
-        read = list(dict.fromkeys(v.tensor for v in loads if v.tensor not in made))
+        read = list(dict.fromkeys(v.tensor for v in loads_of(self._stores) if v.tensor not in made))
         body = self._tile() if self._lane else self._nest()
         sizes = tuple(sorted(self._symbols().intersection(re.findall(r"[A-Za-z_]\w*", body))))
         params = [f"const {TYPES[self._tensors[t].dtype]} *restrict {t}" for t in read]

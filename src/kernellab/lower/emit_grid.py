@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from kernellab.lower.axes import Axis, points
 from kernellab.lower.c_text import index_text
 from kernellab.lower.emit_triton import TritonWriter
-from kernellab.lower.inline import Store, reductions_of, tensor_name
+from kernellab.lower.inline import Store, loads_of, reductions_of, tensor_name
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import product_of, times_text
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import Load, walk
 
 _LEAST = 512
 """Elements of a row: shorter ones leave the lanes of a block idle."""
@@ -32,8 +31,7 @@ def columns_of(stores: Sequence[Store], sizes: Mapping[str, int]) -> Sequence[Ax
 def is_shared(stores: Sequence[Store], columns: Sequence[Axis]) -> bool:
     """Whether something is read that differs along a row and not from row to row."""
     inner = frozenset(columns)
-    loads = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load)]
-    return any(v.free & inner and not v.free - inner for v in loads)
+    return any(v.free & inner and not v.free - inner for v in loads_of(stores))
 
 
 class GridWriter(TritonWriter):

@@ -16,7 +16,7 @@ from typing import Literal
 
 from kernellab.lower.axes import Axis
 from kernellab.lower.c_text import factor_text, index_text
-from kernellab.lower.inline import Store, tensor_name
+from kernellab.lower.inline import Store, loads_of, tensor_name
 from kernellab.lower.online import Online, online_of
 from kernellab.lower.rows import Rows
 from kernellab.lower.scans import Scan, scan_of
@@ -68,8 +68,7 @@ class TritonWriter:
 
     def kernel(self) -> KernelText:
         made = [tensor_name(s.tensor) for s in self._stores]
-        loads = [v for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)]
-        read = list(dict.fromkeys(v.tensor for v in loads if v.tensor not in made))
+        read = list(dict.fromkeys(v.tensor for v in loads_of(self._stores) if v.tensor not in made))
         body = self._body()
         symbols = {s for t in self._tensors.values() for e in t.shape for s in e.symbols}
         sizes = tuple(sorted({n for n in re.findall(r"[A-Za-z_]\w*", body) if n in symbols}))
@@ -79,7 +78,7 @@ class TritonWriter:
 
     def _elements(self, in_parts: Set[str] = frozenset()) -> set[Size]:
         """Of each tensor that is read or made; `in_parts`: those that are three, one behind the other."""
-        names = {v.tensor for v in walk(*(s.value for s in self._stores)) if isinstance(v, Load)}
+        names = {v.tensor for v in loads_of(self._stores)}
         names |= {tensor_name(s.tensor) for s in self._stores}
         return {product_of(self._tensors[n].shape) * Size.of(3 if n in in_parts else 1) for n in names}
 

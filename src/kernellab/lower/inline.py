@@ -15,7 +15,7 @@ from kernellab.lower.distinct import distinct
 from kernellab.lower.rules.table import rule
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
-from kernellab.lower.values import Reduce, Value, apply, load, number, place, reductions_in
+from kernellab.lower.values import Load, Reduce, Value, apply, load, number, place, reductions_in, walk
 
 Key = tuple[str, int]
 _MOST_SPLITS = 64
@@ -36,6 +36,11 @@ class Store:
 def reductions_of(stores: Sequence[Store]) -> list[Reduce]:
     """Of all their values, each once."""
     return reductions_in(*(s.value for s in stores))
+
+
+def loads_of(stores: Sequence[Store]) -> list[Load]:
+    """What all their values read, each once."""
+    return [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load)]
 
 
 class Graph:

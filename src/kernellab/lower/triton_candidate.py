@@ -15,7 +15,7 @@ from kernellab.lower.emit_blocks import dot_text
 from kernellab.lower.emit_spread import MEET
 from kernellab.lower.emit_triton import Form
 from kernellab.lower.fusion import Fusion
-from kernellab.lower.inline import Store, reductions_of
+from kernellab.lower.inline import Store, loads_of, reductions_of
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
@@ -25,7 +25,7 @@ from kernellab.lower.sizes import ONE
 from kernellab.lower.split import can_split, split
 from kernellab.lower.tensors import KernelStep, Space, Written, quoted, spaced
 from kernellab.lower.triton_step import fits, plain_step
-from kernellab.lower.values import Load, Reduce, walk
+from kernellab.lower.values import Reduce, walk
 
 Way = Form | Literal["split"]
 _WHY: dict[Way, str] = {
@@ -40,8 +40,8 @@ _WHY: dict[Way, str] = {
     "scan_tile": "a program goes along many rows beside each other, piece by piece, and carries over what came before.",
     "row_loop": "a program goes over a long row in pieces, once for each reduction that needs another's result.",
 }
-_FLAT: list[Form] = ["grid", "flat"]
-_ALONE: list[Form] = ["flat"]
+_FLAT: list[Form] = ["flat"]
+_ELEMENTS: list[Form] = ["grid", *_FLAT]
 _PROGRAMS = 1_000
 """Fewer rows than this leave a large device without work."""
 _ORDER = (
@@ -81,7 +81,7 @@ def triton_candidates(fusion: Fusion, precision: str = "ieee") -> list[Written]:
     products = [p for stores in kernels if names.real == "float" and (p := product_of(stores)) is not None]
     plans = [_Plan(way, way) for way in _ways(fusion, kernels)]
     if products:
-        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or ["flat"]
+        others = _ways(fusion, [stores for stores in kernels if product_of(stores) is None]) or _FLAT
         plain = [] if any(is_large(p.whole, fusion.sizes) for p in products) else plans
         first, *more = product_kinds(fusion, precision)
         plans = [_Plan(f"{first}_{way}" if len(others) > 1 else first, way, first) for way in others]
@@ -122,20 +122,20 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     apart = all(set(stores[0].axes) <= v.free for v in reductions)
     rows = rows_of(stores)
     if rows is None:
-        return _FLAT
+        return _ELEMENTS
     apart = apart and bool(stores[0].axes)
     if apart and is_short(rows.along):
-        return _ALONE
+        return _FLAT
     beside = rows.chosen and stores[0].axes[-1] == rows.chosen[-1] and _neighbours(stores, rows.chosen[-1])
     tiles: list[Form] = ["tile", "tile_loop"] if beside else []
     alone = apart and not windows_of(stores)  # one thread would go over all windows of a row
-    return [*tiles, "spread", "row", "row_loop", *(_ALONE if alone else ())]
+    return [*tiles, "spread", "row", "row_loop", *(_FLAT if alone else ())]
 
 
 def _neighbours(stores: Sequence[Store], lane: Axis) -> bool:
     """Whether something of what rows are made of lies side by side along this axis."""
     inside = {a for v in reductions_of(stores) for a in v.axes}
-    loads = [v for v in walk(*(s.value for s in stores)) if isinstance(v, Load) and v.free & inside]
+    loads = [v for v in loads_of(stores) if v.free & inside]
     return any(dict(index.terms).get(lane) == ONE for v in loads for index in v.indices()[-1:])
 
 

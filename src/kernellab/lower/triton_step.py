@@ -95,10 +95,7 @@ def plain_step(
                 '        raise ValueError("rows this long do not fit the registers of one program")',
             ]
         if form in ("spread", "row_loop") and _length(rows, sizes) >= _LONG and warps == "WARPS":
-            lines = [
-                f"    if BLOCK > {32 * _MOST_HELD} * WARPS:",
-                f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
-            ]
+            lines = _limit_lines("BLOCK", warps)
         if writer.deep:
             most = f"min({length}, {32 * _MOST_HELD} * {warps})"
             lines.append(f"    DEEP = next((n for n in {_DEEP} if n * BLOCK <= {most}), 1)")
@@ -122,14 +119,21 @@ def _grid_step(name: str, stores: list[Store], names: FusionNames, sizes: Mappin
     space |= {"WARPS": _CHOICES["WARPS"]} if warps == "WARPS" else {}
     given = ", ".join([*text.tensors, *(f"{s}={s}" for s in text.sizes), "GROUPS=GROUPS, BLOCK=BLOCK"])
     lines = [
-        f"    if GROUPS * BLOCK > {32 * _MOST_HELD} * {warps}:",
-        f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
+        *_limit_lines("GROUPS * BLOCK", warps),
         f"    {name}[({programs_text(outer, columns)},)]({given}, num_warps={warps})",
     ]
     fixed = {} if warps == "WARPS" else {"WARPS": int(warps)}
     extent = _extent(stores, "flat", None)
     facts = step_facts("grid", stores, names.tensors, names.sizes, tuple(space), extent, fixed=fixed)
     return KernelStep(text, tuple(lines), space, facts)
+
+
+def _limit_lines(held: str, warps: str) -> list[str]:
+    """Before a launch of programs that hold so many elements."""
+    return [
+        f"    if {held} > {32 * _MOST_HELD} * {warps}:",
+        f'        raise ValueError("a thread would hold more than {_MOST_HELD} elements")',
+    ]
 
 
 def _spread_lines(writer: SpreadWriter, rows: str, length: str) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from kernellab.graph.ops.table import row
-from kernellab.graph.record import GraphRecord, Node, Ref
+from kernellab.graph.record import GraphRecord, Node
 
 _CLASSES = (
     "attention", "recurrent", "convolution", "product", "scan", "sort", "loss", "softmax", "norm", "window", "reduction",
@@ -42,7 +41,7 @@ def linear_collapse(graph: GraphRecord) -> str:
     """
     source: dict[str, Node] = {}  # a value that is linear in a product, and that product
     for node in graph.nodes:
-        operands = [source[ref.ref] for ref in _refs([*node.args, *node.kwargs.values()]) if ref.ref in source]
+        operands = [source[ref.ref] for ref in node.refs() if ref.ref in source]
         if operands and node.op.startswith(_SUMS) and _fewer(node, graph):
             return f"{_at(operands[0])} goes into {_at(node)} with nothing but linear operators between"
         known = row(node.op)
@@ -55,7 +54,7 @@ def linear_collapse(graph: GraphRecord) -> str:
 
 def _linear(node: Node, source: Mapping[str, Node]) -> bool:
     """Whether a node is linear in what comes from a product."""
-    known, refs = row(node.op), list(_refs([*node.args, *node.kwargs.values()]))
+    known, refs = row(node.op), list(node.refs())
     taken = [place for place, ref in enumerate(refs) if ref.ref in source]
     if node.op.startswith(_QUOTIENT):
         return taken == [0]
@@ -66,17 +65,9 @@ def _linear(node: Node, source: Mapping[str, Node]) -> bool:
 
 def _fewer(node: Node, graph: GraphRecord) -> bool:
     """Whether a sum leaves fewer elements than it was given: over an axis of one it is a view."""
-    ref = next(_refs(list(node.args)), None)
+    ref = next(node.refs(), None)
     given, made = graph.types.get((ref.ref, ref.part)) if ref else None, node.results[0]
     return given is None or made is None or math.prod(given.shape(graph.example)) > math.prod(made.shape(graph.example))
-
-
-def _refs(values: Any) -> Iterator[Ref]:
-    for value in values:
-        if isinstance(value, Ref):
-            yield value
-        elif isinstance(value, list):
-            yield from _refs(value)
 
 
 def _at(node: Node) -> str:

@@ -76,6 +76,18 @@ def draws(graph: GraphRecord, kinds: tuple[str, ...] = KINDS) -> Mapping[str, Dr
     return {kind: Together(_draw(kind, entries, uses, excepted, first)) for kind in kinds}
 
 
+def more_kinds(graph: GraphRecord) -> list[tuple[str, ...]]:
+    """Besides KINDS, those that a graph has for its inputs and weights: of each the first that can be used."""
+    more = list(Excepted(graph).alone)
+    more += [WEIGHTS] if any(may_stretch(i) or may_grow(i) for i in graph.inputs) else []
+    return more + ([WEIGHTS[1:]] if any(may_turn(i) for i in graph.inputs) else [])
+
+
+def varied(kind: str) -> bool:
+    """Whether one drawing shows little of what may be: those that have exceptions in all inputs, or other weights."""
+    return kind in (*SINGLES, *ROWS, *SLABS, *WEIGHTS)
+
+
 def like_own(kind: str) -> bool:
     return kind in (OWN, "gaps", UNEVEN, *WEIGHTS) or excepts(kind)
 
@@ -209,12 +221,12 @@ def except_whole(
         make_flag_exceptions(values, rng, places, reach.form)
     else:
         low, high = span(entry, uses.below(entry.name, dims), TURNED)
-        make_whole_exceptions(values, rng, places, reach.form, _exceptional(entry, uses, dims), Ends(low, high))
+        make_whole_exceptions(values, rng, places, reach.form, _exceptional(entry, uses, low, high), Ends(low, high))
 
 
-def _exceptional(entry: GraphInput, uses: Uses, dims: Dims) -> list[int]:
+def _exceptional(entry: GraphInput, uses: Uses, low: int, high: int) -> list[int]:
     """Integers that an example seldom has, and a graph allows: those that it compares with, and both ends."""
-    mark, (low, high) = uses.marked(entry.name), span(entry, uses.below(entry.name, dims), TURNED)
+    mark = uses.marked(entry.name)
     steps = [int(s) for s in uses.steps(entry.name) if float(s).is_integer() and low <= s <= high]
     return list(dict.fromkeys([*([] if mark is None else [mark]), *steps, low, high]))
 

@@ -95,11 +95,6 @@ def excepts(kind: str) -> bool:
     return kind.partition(_ALONE)[0] in REACHES
 
 
-def varied(kind: str) -> bool:
-    """Whether one drawing shows little of what may be: those that have exceptions in all inputs, or other weights."""
-    return kind in REACHES or kind.startswith("weights")
-
-
 def hides(entry: GraphInput) -> bool:
     """Whether the example held minus infinity: a mask, and no distribution but its own makes one."""
     return entry.seen is not None and entry.seen.hidden > 0

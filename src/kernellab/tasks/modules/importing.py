@@ -35,9 +35,7 @@ from kernellab.tasks.modules.draws import (
     TURNING,
     UNEVEN,
     WEIGHTS,
-    may_grow,
-    may_stretch,
-    may_turn,
+    more_kinds,
 )
 from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
 from kernellab.tasks.modules.exceptions import except_for_certain
@@ -194,9 +192,7 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
 def _usable(record: ModuleRecord) -> tuple[str, ...]:
     """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
     instead of one."""
-    more = list(Excepted(record.graph).alone)
-    more += [WEIGHTS] if any(may_stretch(i) or may_grow(i) for i in record.graph.inputs) else []
-    more += [WEIGHTS[1:]] if any(may_turn(i) for i in record.graph.inputs) else []
+    more = more_kinds(record.graph)
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
     task = module_task(record.model_copy(update={"distributions": every}))
     dims = max(task.edge, key=lambda dims: work(record.graph, dims))

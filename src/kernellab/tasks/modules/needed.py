@@ -30,7 +30,7 @@ _INPUTS_PARTLY = ("sort", "window")
 
 
 def needed(graph: GraphRecord, given: Mapping[Key, str], dims: Mapping[str, int]) -> dict[Key, int]:
-    """By value, at these sizes. `given`: the inputs, and values that are another form of one."""
+    """Of the inputs, at these sizes. `given`: the inputs, and values that are another form of one."""
     return _Needed(graph, given, dims).found()
 
 
@@ -70,19 +70,15 @@ class _Needed:
 
     def _read(self, node: Node, counts: Mapping[Key, int]) -> None:
         """What a node must know of its arguments, where so much of its results is needed."""
-        for place, argument in enumerate([*node.args, *node.kwargs.values()]):
-            for ref in _flat(argument):
-                key = (ref.ref, ref.part)
-                if place == 0 and node.op.startswith((*_LENGTHS, *_SLICES)):
-                    self._read_parts(node, key, counts)
-                elif (
-                    place == 0
-                    and node.op.startswith("aten.convolution.")
-                    and not all(self._all_of(k, counts) for k in counts)
-                ):
-                    self._read_windows(node, key)
-                elif self._whole(node, place, key):
-                    self._most[key] = max(self._most[key], self._passed_on(node, key, counts))
+        whole = all(self._all_of(k, counts) for k in counts)
+        for place, ref in node.placed_refs():
+            key = (ref.ref, ref.part)
+            if place == 0 and node.op.startswith((*_LENGTHS, *_SLICES)):
+                self._read_parts(node, key, counts)
+            elif place == 0 and node.op.startswith("aten.convolution.") and not whole:
+                self._read_windows(node, key)
+            elif self._whole(node, place, key):
+                self._most[key] = max(self._most[key], self._passed_on(node, key, counts))
 
     def _passed_on(self, node: Node, key: Key, counts: Mapping[Key, int]) -> int:
         """All of an argument for all of the results; as much where the result is the same elements in another form."""
@@ -204,9 +200,3 @@ def strided(node: Node) -> bool:
     """A convolution whose stride leaves elements out, as far as its arguments tell: any stride but one."""
     stride = node.args[3] if len(node.args) > 3 else 1
     return any(s != 1 for s in stride) if isinstance(stride, list) else stride != 1
-
-
-def _flat(value: Any) -> list[Ref]:
-    if isinstance(value, Ref):
-        return [value]
-    return [ref for each in value for ref in _flat(each)] if isinstance(value, list) else []

@@ -15,8 +15,7 @@ from kernellab.graph.program import Program, program
 from kernellab.graph.record import GraphRecord, TensorType, sizes_from
 from kernellab.graph.text import text
 from kernellab.tasks.dtypes import np_dtype
-from kernellab.tasks.modules.draws import draws
-from kernellab.tasks.modules.excepted import varied
+from kernellab.tasks.modules.draws import draws, varied
 from kernellab.tasks.modules.host_arrays import tensors
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord, ShapeGroups
@@ -54,7 +53,7 @@ def module_task(record: ModuleRecord) -> Task:
         distributions=draws(graph, record.distributions),
         baselines={k: _into(_programs(g), graph) for k, g in _spellings(graph).items()},
         gpu_baselines={k: OnDevice(_programs(g), graph, record.precision) for k, g in _spellings(graph).items()},
-        bytes_moved=partial(_least_bytes, _least_read(uses, record.version), inputs, outputs),
+        bytes_moved=partial(_least_bytes, _least_read(uses, inputs, record.version), inputs, outputs),
         precision=record.precision,
         captured=Captured(graph, oracle, record.digest, text(graph), tuple(filter(varied, record.distributions))),
     )
@@ -84,11 +83,12 @@ def _sizes(groups: ShapeGroups) -> Sizes:
 LeastRead = Callable[[Buffer, Dims], int]
 
 
-def _least_read(uses: Uses, version: int) -> LeastRead:
+def _least_read(uses: Uses, inputs: tuple[Buffer, ...], version: int) -> LeastRead:
     """Elements of an input that no kernel can leave unread, as this version of records counts them."""
     if version > 1:
         return lambda buffer, dims: uses.least_read(buffer.name, dims)
-    return lambda buffer, dims: elements([buffer], dims) if uses.wholly_read(buffer.name) else 0
+    whole = {b.name for b in inputs if uses.wholly_read(b.name)}
+    return lambda buffer, dims: elements([buffer], dims) if buffer.name in whole else 0
 
 
 def _least_bytes(read: LeastRead, inputs: tuple[Buffer, ...], outputs: tuple[Buffer, ...], dims: Dims) -> int:

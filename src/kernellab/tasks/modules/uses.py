@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import row
@@ -92,9 +91,7 @@ class Uses:
     def _readers(self, ref: Ref) -> Iterator[tuple[Node, int]]:
         """Who reads a result, and as which argument."""
         for node in self._graph.nodes:
-            for place, argument in enumerate(node.args):
-                if argument == ref:
-                    yield node, place
+            yield from ((node, place) for place, read in node.placed_refs() if read == ref)
 
     def _with_beyond(self, name: str, numbers: list[float | None]) -> dict[float, None]:
         largest = _LARGEST.get(self._types[(name, 0)].dtype, 3e38)
@@ -128,17 +125,15 @@ class Uses:
         """Whether nothing that picks elements reads this input: all that the first version of records counts."""
         readers = [node for node, _ in self._consumers(name)]
         picked = [n for n in readers if n.op.startswith(_PART_OF) or getattr(row(n.op), "kind", "gather") in _PARTLY]
-        return (
-            bool(readers)
-            and not picked
-            and not any(n.op.startswith("aten.convolution") and strided(n) for n in readers)
-        )
+        skipping = [n for n in readers if n.op.startswith("aten.convolution") and strided(n)]
+        return bool(readers) and not picked and not skipping
 
     def _needed(self, dims: dict[str, int]) -> dict[tuple[str, int], int]:
-        """Of every value, the elements that must be known, so far as they can be counted."""
+        """Of every input, the elements that must be known, so far as they can be counted: asked for again and again, at few
+        sizes."""
         key = tuple(sorted(dims.items()))
         if key not in self._found:
-            self._found = {key: needed(self._graph, self._source, dims)}
+            self._found[key] = needed(self._graph, self._source, dims)
         return self._found[key]
 
     def _passed_on(self, node: Node) -> list[Ref]:
@@ -154,10 +149,9 @@ class Uses:
         for node in self._graph.nodes:
             if self._source.get((node.name, 0)) == name:
                 continue
-            for place, argument in enumerate([*node.args, *node.kwargs.values()]):
-                for ref in _flat(argument):
-                    if self._source.get((ref.ref, ref.part)) == name:
-                        yield node, place
+            for place, ref in node.placed_refs():
+                if self._source.get((ref.ref, ref.part)) == name:
+                    yield node, place
 
     def _indexed(self, name: str) -> Iterator[int | str]:
         for node, place in self._consumers(name):
@@ -208,13 +202,6 @@ def _is_whole_slice(node: Node) -> bool:
 def _ref(node: Node, place: int) -> Ref | None:
     argument = node.args[place] if place < len(node.args) else None
     return argument if isinstance(argument, Ref) else None
-
-
-def _flat(value: Any) -> Iterator[Ref]:
-    if isinstance(value, Ref):
-        yield value
-    for each in value if isinstance(value, list) else ():
-        yield from _flat(each)
 
 
 def _extent(extent: int | str, dims: dict[str, int]) -> int:
