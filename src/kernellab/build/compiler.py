@@ -53,6 +53,10 @@ class Compiler:
         """zig keeps its own cache inside the job's scratch, and asks no other compiler where the headers are."""
         return _zig_environment("zig", "zig-local") if self.self_exe else {}
 
+    def settings(self) -> dict[str, str]:
+        """The environment of a compilation outside the sandbox."""
+        return {**os.environ, **self.environment}
+
     def base_flags(self) -> list[str]:
         """Functions start a cache line: what surrounds a kernel (our stubs here, an export's launch there) then does
         not move its loops across one, which changed the same machine code's time by 1 %."""
@@ -102,13 +106,13 @@ def _aimed(compiler: Compiler, target: str) -> Compiler:
         raise UsageError(f"'{target[:40]}' names no processor", "as in x86-64-v2, armv8.2-a or generic")
     flag = "" if target == GENERIC else f"-march={target}"
     with tempfile.TemporaryDirectory(prefix="klab-cc-") as folder:
-        if flag and not _compiles(_plain(compiler), folder, [flag], compiler.environment):
+        if flag and not _compiles(plain_command(compiler), folder, [flag], compiler.environment):
             raise UsageError(f"{compiler.identity} does not build for '{target}'", "name an architecture that it knows")
     return replace(compiler, native=flag)
 
 
-def _plain(compiler: Compiler) -> list[str]:
-    """The command outside a build job's scratch folder."""
+def plain_command(compiler: Compiler) -> list[str]:
+    """Its command outside a build job's scratch folder."""
     return [compiler.self_exe, "cc"] if compiler.self_exe else list(compiler.command)
 
 

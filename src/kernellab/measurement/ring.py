@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from kernellab.measurement.base import SETS, Filling, Slots
+from kernellab.measurement.hands import each
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call
 from kernellab.tasks.inputs import draw_inputs
@@ -26,10 +29,14 @@ from kernellab.verdict.judge import check_outputs, guard_fault, poison_outputs
 from kernellab.verdict.numeric import Mismatch
 from kernellab.verdict.spot_check import Closeness
 
+T, R = TypeVar("T"), TypeVar("R")
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
 _LINE = 16  # floats in a cache line of 64 bytes: one read brings all of it in
+_PART = 4 << 20
+_SMALL = 128 << 10
+"""Bytes of a call: to share out fewer takes longer than to do it."""
 _LOOKED_AT = 1
 """Calls of a sample whose neighbours are looked at together, drawn in secret."""
 _SAMPLES = 2
@@ -67,7 +74,10 @@ class Ring(Slots):
     def __init__(self, task: Task, dims: Dims, slots: int, seed: bytes, flush_bytes: int, pool: bool = True) -> None:
         """Without a `pool` nothing can be filled or checked: for kernels of the laboratory's own."""
         super().__init__(task, dims, slots, seed)
-        self._junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
+        junk = np.ones(max(flush_bytes, 1 << 20) // 4, np.float32)
+        self._junk = np.array_split(junk, max(1, junk.nbytes // _PART))
+        moved = sum(b.nbytes(dims) for b in (*task.inputs, *task.outputs))
+        self._shared = moved > _SMALL
         self._distribution = next(iter(task.distributions))
         drawn = draw_inputs(task, dims, self._distribution, self._rng, plain=True)
         self._constant: list[Array | None] = [
@@ -83,7 +93,7 @@ class Ring(Slots):
         self._declare()
         for arena in (self.inputs, *self.sides):
             arena.open()
-        self._held = [-1] * len(self.calls)
+        self._held = dict.fromkeys(range(len(self.calls)), -1)
         for number in range(SETS if self._pool else 0):
             self._put(number, self._choose(number, self.slots))
         for call in [] if self._pool else self.calls:
@@ -106,8 +116,9 @@ class Ring(Slots):
         if other >= 0:
             entries[int(self._secret.integers(count))] = len(self._pool) + other
         self._put(number, entries)
-        calls = (self.calls[n] for n in self.set_calls(number, count))
-        return Filling(side, [poison_outputs(self.sides[side], call) for call in calls], dict(enumerate(entries)))
+        calls = [self.calls[n] for n in self.set_calls(number, count)]
+        patterns = self._each(lambda call: poison_outputs(self.sides[side], call), calls)
+        return Filling(side, patterns, dict(enumerate(entries)))
 
     def _choose(self, number: int, count: int) -> list[int]:
         """So many entries, in secret: none of those that lie anywhere in the set."""
@@ -117,12 +128,15 @@ class Ring(Slots):
         return left[:count]
 
     def _put(self, number: int, entries: list[int]) -> None:
-        for n, entry in zip(self.set_calls(number, len(entries)), entries, strict=True):
-            self._write(self.calls[n], self._answer(entry).inputs)
-            self._held[n] = entry
+        places = list(zip(self.set_calls(number, len(entries)), entries, strict=True))
+        self._each(lambda place: self._write(self.calls[place[0]], self._answer(place[1]).inputs), places)
+        self._held.update(places)
 
     def flush(self) -> None:
-        float(self._junk[::_LINE].max())
+        each(lambda junk: float(junk[::_LINE].max()), self._junk)
+
+    def _each(self, work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
+        return each(work, pieces) if self._shared else [work(piece) for piece in pieces]
 
     def check(self, number: int, filling: Filling) -> tuple[Mismatch | None, int]:
         slots = list(filling.entries)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from kernellab.build.base import Built, Part
+from kernellab.build.own import own_object
 from kernellab.build.plan import BufferArg, FloatArg, IntArg, ScratchArg
 from kernellab.core.hardware import cpu_model
-from kernellab.core.ids import canonical_json
 from kernellab.core.records import Trust
+from kernellab.run import nest
 from kernellab.run.arena import Arena
 from kernellab.run.base import SLOWNESS, Call, Memory, Region
 from kernellab.run.cuda_process import files_of
@@ -25,6 +27,7 @@ from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import NAMESPACED
 
 PRELOAD = ("kernellab.run.nest",)
+_NEST = Path(nest.__file__).with_name("nest.c")
 _LOG_BYTES = 1 << 20
 _CODE_FD = 7  # of a job's descriptors, the last
 _LOAD_S = 10.0
@@ -87,17 +90,18 @@ def start(
         file_size=_LOG_BYTES,
         files=32,
         processes=_PROCESSES + 2 * threads,
-        scratch=sum(map(len, built.codes)) + (1 << 20),
+        scratch=sum(map(len, built.codes)) + (2 << 20),
     )
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reader = inputs.reader()
-    files = _files(built.codes)
-    told = {**_setup(built, calls, threads), "libraries": list(files), "namespaced": sandbox.tier in NAMESPACED}
-    with theirs, files_of(canonical_json(told), b"".join(built.codes)) as (setup, code):
+    codes = [*built.codes, own_object(_NEST)]
+    names = [*(f"candidate-{number}.so" for number in range(len(built.codes))), nest.OBJECT]
+    told = _table(built, calls, threads, sandbox.tier in NAMESPACED)
+    with theirs, files_of(told, b"".join(codes)) as (table, code):
         try:
-            given = [setup, theirs.fileno(), reader, outputs.fd, code]
+            given = [table, theirs.fileno(), reader, outputs.fd, code]
             job = sandbox.spawn("kernellab.run.nest:main", "nest", limits, given, threads=threads, cpus=cpus,
-                                files=files)  # fmt: skip
+                                files=_files(names, codes))  # fmt: skip
         except BaseException:
             ours.close()
             raise
@@ -156,47 +160,43 @@ def connect(
                 os.close(fd)
 
 
-def _files(codes: Sequence[bytes]) -> dict[str, tuple[int, int, int]]:
+def _files(names: Sequence[str], codes: Sequence[bytes]) -> dict[str, tuple[int, int, int]]:
     """Each machine code as a file of its own, all of them from one descriptor: few travel to a job."""
     files, at = {}, 0
-    for number, code in enumerate(codes):
-        files[f"candidate-{number}.so"] = (_CODE_FD, at, len(code))
+    for name, code in zip(names, codes, strict=True):
+        files[name] = (_CODE_FD, at, len(code))
         at += len(code)
     return files
 
 
-def _setup(built: Built, calls: Sequence[Call], threads: int) -> dict[str, Any]:
-    numbers: dict[tuple[str, int], int] = {}
-    buffers: list[list[Any]] = []
+def _table(built: Built, calls: Sequence[Call], threads: int, namespaced: bool) -> bytes:
+    numbers: dict[tuple[bool, int], int] = {}
+    regions: list[tuple[bool, Sequence[int]]] = []
 
-    def number(kind: str, region: Region) -> int:
-        key = (kind, region.start)
+    def number(written: bool, region: Region) -> int:
+        key = (written, region.start)
         if key not in numbers:
-            numbers[key] = len(buffers)
-            buffers.append([kind, region.wire()])
+            numbers[key] = len(regions)
+            regions.append((written, region.wire()))
         return numbers[key]
 
     bound = [
-        {
-            "plan": built.number(call.dims),
-            "buffers": [*(number("in", r) for r in call.inputs), *(number("out", r) for r in call.outputs)],
-        }
+        (built.number(call.dims), [*(number(False, r) for r in call.inputs), *(number(True, r) for r in call.outputs)])
         for call in calls
     ]
-    plans = [_plan(part) | {"library": built.codes.index(part.code)} for part in built.parts]
-    return {"threads": threads, "buffers": buffers, "calls": bound, "plans": plans}
+    plans = [_steps(part, built.codes.index(part.code)) for part in built.parts]
+    return nest.table(threads, namespaced, len(built.codes), regions, plans, bound)
 
 
-def _plan(part: Part) -> dict[str, Any]:
-    def argument(arg: BufferArg | ScratchArg | IntArg | FloatArg) -> list[Any]:
-        return [arg.kind, arg.value if isinstance(arg, (IntArg, FloatArg)) else arg.index]
-
+def _steps(part: Part, library: int) -> nest.Steps:
     steps = [
-        {
-            "stub": part.stubs[step.signature],
-            "grid": [*(step.grid or []), 1, 1, 1][:3],
-            "args": [argument(a) for a in step.args],
-        }
+        nest.Step(
+            stub=part.stubs[step.signature],
+            pointers=[(int(a.kind == "scratch"), a.index) for a in step.args if isinstance(a, (BufferArg, ScratchArg))],
+            integers=[a.value for a in step.args if isinstance(a, IntArg)],
+            floats=[struct.unpack("<q", struct.pack("<d", a.value))[0] for a in step.args if isinstance(a, FloatArg)],
+            grid=[*(step.grid or []), 1, 1, 1][:3],
+        )
         for step in part.plan.steps
     ]
-    return {"scratch": part.plan.scratch, "steps": steps}
+    return nest.Steps(library, part.plan.scratch, steps)

@@ -22,8 +22,9 @@ from kernellab.core.ids import canonical_json
 from kernellab.graph.any_device import any_device
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import SOLUTION, Request, choose, import_file, make, make_module, told
-from kernellab.run.child import FAILED, LOADED, READ, WRITE, Mapped, map_region, touch
 from kernellab.run.host_caches import use_built
+from kernellab.run.mapped import READ, WRITE, Mapped, map_region, touch
+from kernellab.run.nest import FAILED, LOADED
 from kernellab.run.serve import serve
 from kernellab.sandbox import limits
 

@@ -20,7 +20,7 @@ import numpy as np
 from kernellab.core.printable import printable
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call, Region, Sample, WorkerFault
-from kernellab.run.child import FAILED, LOADED
+from kernellab.run.nest import FAILED, LOADED
 from kernellab.run.worker import ClockedProcess
 from kernellab.sandbox.job import Job
 from kernellab.tasks.spec import Array

@@ -1,77 +1,90 @@
-"""The confined process that forks a child for every sample. Its own code is the laboratory's; it never loads a candidate.
+"""What the laboratory and a sample's process say to each other, and the table that tells the process its buffers and calls.
 
-A child is a copy of this process, so whatever this process keeps, a candidate could read: it keeps no count, no number
-of an earlier child, nothing that differs from one fork to the next. With a pid namespace of its own each child is
-process 1 of an empty world, and has a number here that the laboratory drew.
-Covered: a child inherits nothing of the children before it. Not covered: without namespaces (tier T2) process numbers
-are the machine's own, and tell roughly how many processes were started meanwhile.
+run/nest.c, loaded here, does the rest: it forks a child for every sample. Its own code is the laboratory's; it never loads a
+candidate, and no Python runs in a child.
 """
 
 from __future__ import annotations
 
-import array
 import ctypes
-import json
 import os
-import socket
 import struct
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kernellab.run.child import live
 from kernellab.sandbox import libc, seccomp
 from kernellab.sandbox.syscalls import AUDIT_ARCH, machine, number
 
 FORK, REAP, TELL = b"fork", b"reap", b"tell"
-_SIGCHLD = 17
-# With the interpreter's lock held throughout: the copy must not find it taken by a thread that it does not have.
-_syscall = ctypes.PyDLL(None, use_errno=True).syscall
-_syscall.restype = ctypes.c_long
+BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
+SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
+LEFTOVERS = 0xFFFF_FFFF
+"""The number of a call that fills every output, guards apart, with leftovers."""
+OBJECT = "nest.so"
+_HEAD = "<7q"
+_NUMBERS = ("clone", "clone3", "capset", "close_range")
+_WHO = 0x5EED_1DE5
+"""Stands in a child's filter for its own number, which it has when it is born."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One foreign call. `pointers`: (1, scratch buffer) or (0, the call's own buffer); `floats` as bits."""
+
+    stub: str
+    pointers: Sequence[tuple[int, int]]
+    integers: Sequence[int]
+    floats: Sequence[int]
+    grid: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a plan does, with which library, and with how many bytes of scratch memory in each of its buffers."""
+
+    library: int
+    scratch: Sequence[int]
+    steps: Sequence[Step]
+
+
+def table(
+    threads: int,
+    namespaced: bool,
+    libraries: int,
+    regions: Sequence[tuple[bool, Sequence[int]]],
+    plans: Sequence[Steps],
+    calls: Sequence[tuple[int, Sequence[int]]],
+) -> bytes:
+    """Whole numbers of 64 bits, then the names of stubs; `regions`: whether it is written to, and where it lies."""
+    words: list[int] = []
+    names = b""
+    for written, wire in regions:
+        words += [int(written), *wire]
+    for plan in plans:
+        words += [plan.library, len(plan.scratch), *plan.scratch, len(plan.steps)]
+        for step in plan.steps:
+            words += [len(names), len(step.pointers), *(n for pointer in step.pointers for n in pointer)]
+            words += [len(step.integers), *step.integers, len(step.floats), *step.floats, *step.grid]
+            names += step.stub.encode() + b"\0"
+    for plan_number, buffers in calls:
+        words += [plan_number, len(buffers), *buffers]
+    counts = (libraries, len(regions), len(plans), len(calls))
+    head = struct.pack(_HEAD, threads, namespaced, *counts, len(words) + struct.calcsize(_HEAD) // 8)
+    return head + struct.pack(f"<{len(words)}q", *words) + names + b"\0"
 
 
 def main(fds: list[int]) -> int:
-    """Sandbox entry: set-up, control, inputs (read-only), outputs, machine code (already in the current folder)."""
-    setup_fd, control_fd, inputs, outputs, *_ = fds
-    setup: dict[str, Any] = json.loads(os.pread(setup_fd, os.fstat(setup_fd).st_size, 0))
-    os.environ["OMP_NUM_THREADS"] = str(setup["threads"])
-    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, control_fd)
+    """Sandbox entry: table, control, inputs (read-only), outputs, machine code (already in the current folder)."""
+    table_fd, control, inputs, outputs, *_ = fds
+    told = os.pread(table_fd, os.fstat(table_fd).st_size, 0)
+    (threads,) = struct.unpack_from("<q", told)
+    os.environ["OMP_NUM_THREADS"] = str(threads)
     confined = libc.prctl(libc.PR_GET_SECCOMP) == 2 and machine() in AUDIT_ARCH
-    program = _filter(setup["threads"] > 1, setup["namespaced"]) if confined else bytes
-    while True:
-        data, ancillary, _, _ = control.recvmsg(8, socket.CMSG_SPACE(8))
-        if data in (REAP, TELL):
-            status = os.waitpid(-1, 0)[1]
-            if data == TELL:
-                control.send(struct.pack("<i", status))
-        elif data.startswith(FORK):
-            channel, log = array.array("i", ancillary[0][2][:8])
-            if _fork(setup["namespaced"], *struct.unpack_from("<i", data, len(FORK))) == 0:
-                live(setup, program, (channel, log), inputs, outputs)
-            os.close(channel)
-            os.close(log)
-        else:
-            return 0
-
-
-def _filter(threads: bool, namespaced: bool) -> Callable[[], bytes]:
-    """Names the process it is for: made beforehand where all have the same number, else by each child."""
-    made = seccomp.run_filter(threads)
-    return (lambda: made) if namespaced else (lambda: seccomp.run_filter(threads))
-
-
-def _fork(namespaced: bool, wanted: int) -> int:
-    """Like fork(2), into a pid namespace of its own where that is possible; the child takes the `wanted` number here.
-
-    Nothing of libc or Python is told: in its namespace the child has the very number that its parent has in its own.
-    """
-    flags = libc.CLONE_NEWPID if namespaced else 0
-    ids = (ctypes.c_int * 2)(1, wanted)
-    chosen = (ctypes.addressof(ids), 2) if namespaced else (0, 0)
-    request = struct.pack("=11Q", flags, 0, 0, 0, _SIGCHLD, 0, 0, 0, *chosen, 0)
-    pid = int(_syscall(ctypes.c_long(number("clone3")), request, ctypes.c_long(len(request))))
-    if pid < 0:  # an older kernel, or a container that knows clone only
-        pid = int(_syscall(ctypes.c_long(number("clone")), ctypes.c_long(flags | _SIGCHLD), *[ctypes.c_long(0)] * 4))
-    if pid < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"fork: {os.strerror(code)}")
-    return pid
+    rules = seccomp.run_filter(threads > 1, _WHO) if confined else b""
+    program = ctypes.create_string_buffer(rules, len(rules) + 8)
+    who = max(0, rules.find(struct.pack("=I", _WHO)))
+    # The interpreter's lock is held throughout: a copy must not find it taken by a thread that it does not have.
+    nest = ctypes.PyDLL(os.path.abspath(OBJECT), mode=os.RTLD_NOW | os.RTLD_LOCAL).nest
+    known = (ctypes.c_long * len(_NUMBERS))(*map(number, _NUMBERS))
+    kept = ctypes.create_string_buffer(told, len(told))
+    return int(nest(kept, known, program, len(rules), ctypes.byref(program, who), control, inputs, outputs))

@@ -1,6 +1,6 @@
 """One sample, one process: every command of the laboratory runs in a fresh copy of a process that never saw a candidate.
 
-The copies are forked by run/nest.py, in the sandbox; this side makes each one's channel, learns its number from the
+The copies are forked by run/nest.c, in the sandbox; this side makes each one's channel, learns its number from the
 kernel (the credentials of its first message), commands and clocks it (run/worker.py), looks at its static memory and
 kills it. A timed sample's process is stopped when it has replied and killed only before the next one is made, so that
 its end disturbs nobody's sample.
@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 from kernellab.core.printable import printable
 from kernellab.run import statics
 from kernellab.run.base import Sample, WorkerFault
-from kernellab.run.child import AS_IT_IS, BORN, FAILED, LEFTOVERS, LOADED, SCRUBBED
-from kernellab.run.nest import FORK, REAP, TELL
+from kernellab.run.nest import AS_IT_IS, BORN, FAILED, FORK, LEFTOVERS, LOADED, REAP, SCRUBBED, TELL
 from kernellab.run.worker import ClockedProcess, describe
 from kernellab.sandbox.freeze import freeze
 from kernellab.sandbox.job import Job

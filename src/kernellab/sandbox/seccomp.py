@@ -107,14 +107,14 @@ def _prologue() -> bytes:
     return program
 
 
-def run_filter(threads: bool) -> bytes:
-    """Everything that is not needed to compute is refused."""
+def run_filter(threads: bool, process: int | None = None) -> bytes:
+    """Everything that is not needed to compute is refused. `process`: who installs it, where that is not this one."""
     program = _prologue()
     for name in _RUN:
         program += _on(name, _op(_RET, _ALLOW))
     # abort() may signal this process, nobody else, and with nothing that goes on or comes back
     aborts = _load_arg(2) + _op(_JEQ, signal.SIGABRT, 0, 1) + _op(_RET, _ALLOW) + _errno(errno.EPERM)
-    itself = _load_arg(0) + _op(_JEQ, os.getpid(), 1, 0) + _errno(errno.EPERM)
+    itself = _load_arg(0) + _op(_JEQ, os.getpid() if process is None else process, 1, 0) + _errno(errno.EPERM)
     program += _on("tgkill", itself + aborts)
     # reading a limit is fine, setting one is not
     program += _on("prlimit64", _null(2) + _op(_RET, _ALLOW) + _errno(errno.EPERM))
