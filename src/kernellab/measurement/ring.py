@@ -29,7 +29,8 @@ from kernellab.verdict.judge import check_outputs, guard_fault, poison_outputs
 from kernellab.verdict.numeric import Mismatch
 from kernellab.verdict.spot_check import Closeness
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 _MAX_SLOTS = 512
 _MAX_BYTES = 1 << 30
 _POOL_BYTES = 768 << 20
