@@ -147,7 +147,8 @@ static void block_exp(const float *x, const float *lw, float *w, long n, float z
         EACH(UNROLL) e[u] = vmax(load(part + u * LANES) - vtop, low);
         exp_scaled(e, vround, &c);
         EACH(UNROLL) store(part + u * LANES, e[u]);
-        for (int k = 0; k < LANES * UNROLL; k++) if (j + k < n) w[j + k] = part[k]; else part[k] = 0;
+        for (long k = 0; k < n - j; k++) w[j + k] = part[k];
+        for (long k = n - j; k < LANES * UNROLL; k++) part[k] = 0;
         EACH(UNROLL) { vf v = load(part + u * LANES); s[u] += v; q[u] += v * v; }
     }
     EACH(UNROLL) { sums += s[u]; squares += q[u]; }

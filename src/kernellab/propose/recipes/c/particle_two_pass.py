@@ -140,7 +140,8 @@ static inline __attribute__((always_inline)) void block_exp(const float *x, cons
         EACH(UNROLL) e[u] = vmax(load(part + u * LANES) - vtop, low);
         exp_scaled(e, vround, &c);
         EACH(UNROLL) store(part + u * LANES, e[u]);
-        for (int k = 0; k < LANES * UNROLL; k++) if (j + k >= n) part[k] = 0; else if (w) w[j + k] = part[k] * scale;
+        for (long k = 0; w && k < n - j; k++) w[j + k] = part[k] * scale;
+        for (long k = n - j; k < LANES * UNROLL; k++) part[k] = 0;
         EACH(UNROLL) { vf v = load(part + u * LANES); s[u] += v; q[u] += v * v; }
     }
     EACH(UNROLL) { sums += s[u]; squares += q[u]; }

@@ -126,7 +126,9 @@ static float block_exp(const float *x, float *y, long n, float shift) {
         EACH(UNROLL) e[u] = vmax(load(part + u * LANES) - vshift, low);
         exp_scaled(e, vround, &c);
         EACH(UNROLL) store(part + u * LANES, e[u]);
-        for (int k = 0; k < LANES * UNROLL; k++) if (j + k < n) y[j + k] = part[k]; else part[k] = 0;
+        /* not one loop with a condition: gcc 12 makes a masked store of it that faults behind the end (vextractf32x8) */
+        for (long k = 0; k < n - j; k++) y[j + k] = part[k];
+        for (long k = n - j; k < LANES * UNROLL; k++) part[k] = 0;
         EACH(UNROLL) acc[u] += load(part + u * LANES);
     }
     EACH(UNROLL) total += acc[u];

@@ -134,7 +134,8 @@ static float NAME(const float *x, float *y, long n, float shift, float low, floa
         EACH(UNROLL) { vf v = load(part + u * LANES); e[u] = PREPARE; }                                          \
         exp_scaled(e, vround, &c);                                                                               \
         EACH(UNROLL) store(part + u * LANES, e[u]);                                                              \
-        for (int k = 0; k < LANES * UNROLL; k++) if (j + k < n) y[j + k] = part[k]; else part[k] = 0;            \
+        for (long k = 0; k < n - j; k++) y[j + k] = part[k];                                                     \
+        for (long k = n - j; k < LANES * UNROLL; k++) part[k] = 0;                                               \
         EACH(UNROLL) acc[u] += load(part + u * LANES);                                                           \
     }                                                                                                            \
     EACH(UNROLL) total += acc[u];                                                                                \
