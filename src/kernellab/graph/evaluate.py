@@ -41,9 +41,21 @@ def evaluate(
     def read(ref: Ref) -> Any:
         return values[(ref.ref, ref.part)]
 
-    for node in record.nodes:
+    last, kept = last_use(record), {o.ref.ref for o in record.outputs}
+    for number, node in enumerate(record.nodes):
         values.update({(node.name, i): r for i, r in enumerate(machine.results(node, read))})
+        for key in [k for k in values if last.get(k[0], -1) <= number and k[0] not in kept]:
+            del values[key]
     return [values[(o.ref.ref, o.ref.part)] for o in record.outputs]
+
+
+def last_use(record: GraphRecord) -> dict[str, int]:
+    """The number of the last node that reads a value; its own, where none does."""
+    found: dict[str, int] = {}
+    for number, node in enumerate(record.nodes):
+        found |= {ref.ref: number for ref in node.refs()}
+        found.setdefault(node.name, number)
+    return found
 
 
 class Machine:

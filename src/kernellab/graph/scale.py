@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from kernellab.graph.blocks import BLOCK, FEWEST
-from kernellab.graph.evaluate import Machine, Operands, evaluate
+from kernellab.graph.evaluate import Machine, Operands, evaluate, last_use
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled
 from kernellab.graph.ops.table import row
@@ -180,7 +180,7 @@ def propagate(
     machine = Machine(record, inputs)
     pairs = {key: _input_pair(value) for key, value in machine.start().items()}
     unscaled: dict[str, str] = {}
-    last, eps, narrowed = _last_use(record), max(inner_eps(record), unit), narrowing(record)
+    last, eps, narrowed = last_use(record), max(inner_eps(record), unit), narrowing(record)
     for number, node in enumerate(record.nodes):
         made = _scaled(machine, node, pairs, eps)
         if node.name in narrowed:
@@ -239,13 +239,18 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
         open_ = result.double() * 0 if scale is None else scale
         open_ = open_.clamp(max=1.0) if result.dtype == (open_ > 0).dtype else open_  # a boolean has no further to go
         return Pair(result, open_.expand(result.shape), terms, not bool(open_.any()), choice)
-    magnitude = result.abs()
-    scale = magnitude if scale is None else scale.expand(result.shape)
-    scale = scale.where(~scale.isnan(), magnitude)
-    if not answer.exact:
-        scale = scale.clamp(min=_FLUSHED).where(result != 0, scale)
-    scale = scale.where(result.isfinite(), scale.new_zeros(()))
-    return Pair(result, scale, terms, answer.exact, choice, answer.whole)
+    return Pair(result, _own_scale(result, scale, answer.exact), terms, answer.exact, choice, answer.whole)
+
+
+def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
+    """Its magnitude where a rule says nothing; no smaller than what may be flushed, unless exact; 0 where it is not finite.
+    In place, since these are the largest arrays of all."""
+    held = result.abs() if scale is None else scale.expand(result.shape).clone()
+    if bool((unknown := held.isnan()).any()):
+        held = held.where(~unknown, result.abs())
+    if not exact:
+        held.masked_fill_((held < _FLUSHED) & (result != 0), _FLUSHED)
+    return held.masked_fill_(~result.isfinite(), 0.0)
 
 
 def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled: dict[str, str], eps: float) -> Judged:
@@ -286,14 +291,6 @@ def _last_bit(judged: Judged) -> Any:
 
 def _kept(record: GraphRecord) -> set[str]:
     return {o.ref.ref for o in record.outputs}
-
-
-def _last_use(record: GraphRecord) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for number, node in enumerate(record.nodes):
-        found |= {ref.ref: number for ref in node.refs()}
-        found.setdefault(node.name, number)
-    return found
 
 
 def _path(record: GraphRecord, ref: Ref) -> set[str]:

@@ -93,17 +93,20 @@ def monotone(call: Call) -> Scaled:
 
 def _moved(call: Call, pairs: list[Pair], kinks: bool) -> Tensor:
     """|y|, or how much y moves when the arguments move by their reach, in units of that reach."""
-    result = call.result
-    total = result.abs() * 0
+    result, total = call.result, None
     for pair in pairs:
         if kinks and pair.exact:
             continue
         step = pair.budget * call.eps
-        up = call.apply(lambda p, pair=pair, step=step: p.value + step * p.scale if p is pair else p.value)[0]  # type: ignore[misc]
-        down = call.apply(lambda p, pair=pair, step=step: p.value - step * p.scale if p is pair else p.value)[0]  # type: ignore[misc]
-        far = (up - result).abs().nan_to_num(0.0, math.inf).maximum((result - down).abs().nan_to_num(0.0, math.inf))
-        total = total + far / step
-    return total.maximum(result.abs())
+        far, down = (
+            (call.apply(lambda p, pair=pair, by=by: (by * p.scale).add_(p.value) if p is pair else p.value)[0] - result)
+            .abs_()
+            .nan_to_num_(0.0, math.inf)
+            for by in (step, -step)
+        )  # type: ignore[misc]
+        far = call.torch.maximum(far, down, out=far).div_(step)
+        total = far if total is None else total.add_(far)
+    return result.abs() if total is None else total.maximum(result.abs())
 
 
 def far(call: Call, value: Pair | float) -> Any:

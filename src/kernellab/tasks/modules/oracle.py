@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from kernellab.core.errors import EnvironmentFault
 from kernellab.core.targets import torch_name
 from kernellab.graph.evaluate import evaluate
 from kernellab.graph.need_torch import need_torch
@@ -129,6 +130,9 @@ class _Guarded:
             _honest_float32(torch)
             try:
                 return self._case.compare(outputs)
+            except torch.OutOfMemoryError:
+                raise EnvironmentFault("the answers of a module in float64 do not fit into the device's memory at this shape",
+                                       "take a smaller one with --shape, or free the device") from None  # fmt: skip
             finally:
                 self._settle(torch)
 
