@@ -131,7 +131,7 @@ class _Guarded:
             try:
                 return self._case.compare(outputs)
             except torch.OutOfMemoryError:
-                raise EnvironmentFault("the answers of a module in float64 do not fit into the device's memory at this shape",
+                raise EnvironmentFault("at this shape the answers in float64 do not fit into the device's memory",
                                        "take a smaller one with --shape, or free the device") from None  # fmt: skip
             finally:
                 self._settle(torch)
