@@ -98,15 +98,16 @@ def _moved(call: Call, pairs: list[Pair], kinks: bool) -> Tensor:
         if kinks and pair.exact:
             continue
         step = pair.budget * call.eps
-        far, down = (
-            (call.apply(lambda p, pair=pair, by=by: (by * p.scale).add_(p.value) if p is pair else p.value)[0] - result)
-            .abs_()
-            .nan_to_num_(0.0, math.inf)
-            for by in (step, -step)
-        )  # type: ignore[misc]
+        far, down = _off(call, pair, step), _off(call, pair, -step)
         far = call.torch.maximum(far, down, out=far).div_(step)
         total = far if total is None else total.add_(far)
     return result.abs() if total is None else total.maximum(result.abs())
+
+
+def _off(call: Call, moved: Pair, by: float) -> Tensor:
+    """How much the result moves when this argument does, by so much of its scale."""
+    there = call.apply(lambda p: (by * p.scale).add_(p.value) if p is moved else p.value)[0]
+    return (there - call.result).abs_().nan_to_num_(0.0, math.inf)
 
 
 def far(call: Call, value: Pair | float) -> Any:
