@@ -39,6 +39,9 @@ class ScriptedRunner:
         seconds, preempted = next(self._script)
         return Sample(seconds * len(calls), preempted)
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        return False
+
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 

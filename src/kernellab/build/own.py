@@ -17,7 +17,7 @@ from kernellab.core.errors import EnvironmentFault
 from kernellab.core.ids import digest
 from kernellab.sandbox.syscalls import machine
 
-_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-g0", "-fvisibility=hidden", "-Wl,--build-id=none")
+_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-g0", "-fvisibility=hidden", "-Wl,--build-id=none", "-s")
 _PATIENCE_S = 120.0
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernellab.run.base import Call, Memory
+from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.spec import Dims, Task
 from kernellab.verdict.numeric import Mismatch
 
@@ -51,6 +52,28 @@ class Slots(ABC):
     def toss(self, chance: float = 0.5) -> bool:
         """Whether something that nobody can foresee happens now."""
         return bool(self._secret.random() < chance)
+
+    def moment(self, most: float) -> float:
+        """Some time before `most`, in secret."""
+        return float(self._secret.random()) * most
+
+    @property
+    def tells_order(self) -> bool:
+        """Whether poison can be told from every answer: in numbers of floating point it is none."""
+        return all(is_float(b.dtype) for b in self.task.outputs)
+
+    def in_order(self, number: int, filling: Filling) -> bool:
+        """Of a sample that was stopped in the middle: whether the outputs of its first calls are written, of one more
+        perhaps a part, and of those behind it nothing."""
+        outputs, ended = self.sides[filling.side], False
+        calls = (self.calls[n] for n in self.set_calls(number, len(filling.patterns)))
+        for call, patterns in zip(calls, filling.patterns, strict=True):
+            pairs = zip(call.outputs, patterns, strict=True)
+            held = [np.count_nonzero(outputs.read(r).view(f"u{np.dtype(r.dtype).itemsize}") == p) for r, p in pairs]
+            if ended and held != [region.count for region in call.outputs]:
+                return False
+            ended = ended or any(held)
+        return True
 
     def _declare(self) -> None:
         """Lay out every slot; both sides are laid out alike."""

@@ -40,7 +40,8 @@ Stopped = Literal["raced", "narrow", "budget"]
 @dataclass
 class Arm:
     """A worker, which outputs it writes (0: the candidate's, 1: the other's), and how many calls make a sample. A trusted
-    arm (a baseline) needs cold inputs, but no new ones and no checks. `coming`: the set that its worker has begun on."""
+    arm (a baseline) needs cold inputs, but no new ones and no checks. `coming`: the set that its worker has begun on.
+    `lasts_s`: what its last sample took."""
 
     name: str
     worker: Runner
@@ -49,6 +50,7 @@ class Arm:
     calls: int = 1
     checked: int = 0
     coming: int | None = None
+    lasts_s: float = 0.0
 
 
 @dataclass
@@ -211,16 +213,30 @@ class Bench:
         return pairs, "budget"
 
     def _look_out(self, arm: Arm) -> None:
-        """Run the first call of a filled set alone: one that also did the later ones' work would be timed for nothing."""
+        """A call that also did the later ones' work would be timed for nothing. So run the first of a filled set alone, or
+        begin all of them, as in any sample, and stop in the middle: that cannot be told from a sample."""
         if arm.trusted or arm.calls < 2:
             return
         number = self._set(arm)
         self._prepare(arm, number)
         filling = self.ring.fill(number, arm.calls, arm.side)
-        self._clock(arm, self.ring.set_calls(number, 1))
-        if not self.ring.untouched(number, filling):
-            reason = "one call also wrote the outputs of calls that had not been made yet"
+        self.ring.flush()
+        lasts_s = arm.lasts_s or self._sample_s
+        after_s = self.ring.moment(2 * lasts_s)  # as often as not it is not stopped
+        if self.ring.tells_order and after_s < lasts_s and self._interrupt(arm, number, after_s):
+            kept, when = self.ring.in_order(number, filling), "stopped in the middle of a sample, it had written"
+        else:
+            self._clock(arm, self.ring.set_calls(number, 1))
+            kept, when = self.ring.untouched(number, filling), "one call also wrote"
+        if not kept:
+            reason = f"{when} the outputs of calls that had not been made yet"
             raise Unfit(Rejected(cause="hidden-work", reason=reason, case="timed call"), arm)
+
+    def _interrupt(self, arm: Arm, number: int, after_s: float) -> bool:
+        try:
+            return arm.worker.interrupt(self.ring.set_calls(number, arm.calls), after_s)
+        except WorkerFault as fault:
+            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
 
     def _rehearse(self, arm: Arm, other: int = -1, check: bool = True) -> Sample:
         """A sample as the timed ones, that nobody counts. `other`: with inputs of another distribution in one of its calls;
@@ -389,9 +405,12 @@ class Bench:
 
     def _clock(self, arm: Arm, calls: list[int]) -> Sample:
         try:
-            return arm.worker.run(calls, self._timeout_s, counted=True)
+            sample = arm.worker.run(calls, self._timeout_s, counted=True)
         except WorkerFault as fault:
             raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
+        if len(calls) == arm.calls:
+            arm.lasts_s = sample.seconds
+        return sample
 
 
 def _blame(unfit: Unfit, candidate: Arm) -> Rejected | Busy:

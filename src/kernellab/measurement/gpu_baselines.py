@@ -146,6 +146,9 @@ class BaselineRunner:
         reply = self._process.ask(request, timeout_s, when="during a call")
         return Sample(float(reply["seconds"]), throttled or self._device.gauges.throttled())
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        return False
+
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 

@@ -37,6 +37,7 @@ def each(work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
     try:
         take()
     finally:
+        left.clear()
         if not helper.cancel():
             helper.result()
     return [done[number] for number in range(len(pieces))]

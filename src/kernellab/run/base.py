@@ -120,6 +120,10 @@ class Runner(Protocol):
         Where that includes an uncounted call: its seconds. Else 0.
         """
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        """Begin the numbered calls as for a sample and stop for good after so long. False: calls here are launches of the
+        laboratory's own, one after the other."""
+
     def pin(self, cpu: int) -> None:
         """Run on this processor from now on, where that means something."""
 

@@ -161,6 +161,9 @@ class CudaRunner:
         """What the laboratory's own clock saw beyond the device's: a device clock that was tampered with would show."""
         return {"outside_clock_us": round(1e6 * statistics.median(self.outside_s))} if self.outside_s else {}
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        return False
+
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False
 

@@ -67,6 +67,9 @@ class HostSamples:
         self._loaded(self._start([0], True))
         return self
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        return False
+
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         self._start(calls, scrub)
         return True

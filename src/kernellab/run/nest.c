@@ -253,6 +253,7 @@ static void live(int log, int inputs, int outputs) {
             count++;
         }
         map_all(order, count, inputs, outputs, memcmp(message, "scrubbed", 8) == 0);
+        memset(message, 0, got); /* what is loaded need not know what it is wanted for */
         give_away();
         load();
         for (long k = 0; k < count; k++)

@@ -222,6 +222,15 @@ class Samples:
             self._retire(_PREPARED)
         return found
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        """Have a process begin these calls as in any sample, and stop it after so long. It is not used again."""
+        sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
+        self._still(sample)
+        sample.used = True
+        sample.line.interrupt(calls, after_s)
+        self.busy_s += after_s
+        return True
+
     def remarks(self) -> dict[str, int | str]:
         return {"static_memory": "could not be read: this machine does not let one process look into another"} if (
             self._unseen

@@ -91,6 +91,16 @@ class ClockedProcess:
         """Stop before the first command."""
         self._stop("being loaded")
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> None:
+        """Give a command and stop the process after so long, wherever it is by then: for good."""
+        self.process.resume()
+        with contextlib.suppress(OSError):  # a process that is gone shows when it is stopped
+            os.write(self._commands, os.urandom(8) + struct.pack(f"<{len(calls)}I", *calls))
+        time.sleep(after_s)
+        self._stop("being interrupted")
+        if self.process.status is not None:
+            self._broken(b"", True, 0.0, "during a call")
+
     def _stop(self, since: str) -> None:
         used, asked = cpu_s(self.process.pid), time.monotonic()
         if not self.process.stop():
@@ -236,6 +246,9 @@ class Worker:
         return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
 
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
+        return False
+
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
         return False
 
     def prepare(self, calls: Sequence[int], timeout_s: float) -> float:

@@ -90,6 +90,9 @@ class ScriptedRunner:
     def ready(self) -> ScriptedRunner:
         return self
 
+    def interrupt(self, calls: Sequence[int], after_s: float) -> bool:
+        return False
+
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         self._events.append(("begin", self._name, list(calls)))
         return self._begins

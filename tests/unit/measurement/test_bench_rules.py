@@ -163,8 +163,8 @@ def test_a_call_made_alone_is_the_first_of_a_filled_set_and_the_rest_must_be_unt
     first.calls = 2
     bench(slots).compare(first, second, 1)
     at = slots.events.index(("untouched", 1))
-    assert slots.events[at - 3 : at + 1] == [
-        ("prepare", "ours", [16, 17]), ("fill", 1, 2, 0, -1), ("run", "ours", [16]), ("untouched", 1)
+    assert slots.events[at - 4 : at + 1] == [
+        ("prepare", "ours", [16, 17]), ("fill", 1, 2, 0, -1), ("flush",), ("run", "ours", [16]), ("untouched", 1)
     ]  # fmt: skip
     slots.hidden = True
     with pytest.raises(Unfit) as unfit:

@@ -351,3 +351,33 @@ def test_a_timed_call_is_held_to_the_means_of_neighbours() -> None:
         fault, _ = it.check(0, filling)
     assert fault is not None
     assert "apart from what a row has in common" in fault.reason
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("", True),
+        ("+", True),
+        ("##", True),
+        ("##+", True),
+        ("####", True),
+        (".#", False),
+        ("+#", False),
+        ("#.+", False),
+        ("++", False),
+    ],
+)
+def test_a_sample_that_was_stopped_has_written_its_first_calls_one_more_in_part_and_no_other(
+    written: str, kept: bool
+) -> None:
+    with ring() as it:
+        filling = it.fill(0, 4, 1)
+        for call, share in zip(it.calls, written, strict=False):
+            it.sides[1].array(call.outputs[0])[: {"#": 1024, "+": 700, ".": 0}[share]] = 2.0
+        assert it.in_order(0, filling) is kept
+        assert it.tells_order
+
+
+def test_order_is_not_told_by_outputs_that_may_equal_their_poison() -> None:
+    with ring(task=make(outputs=(Buffer("y", ("N",), "int64"),), exact=True)) as it:
+        assert not it.tells_order

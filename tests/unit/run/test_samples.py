@@ -376,3 +376,22 @@ def test_a_worker_that_lost_the_processor_says_so(started: Any) -> None:
 def test_a_worker_that_had_the_processor_to_itself_says_nothing(started: Any) -> None:
     with started(SPIN % 1000, tuple(os.sched_getaffinity(0))) as worker:
         assert not all(worker.run([0], 10.0, counted=True).preempted for _ in range(20))
+
+
+def test_a_sample_is_stopped_in_the_middle_for_good(started: Callable[..., Any]) -> None:
+    slow = "void k(const float *x, float *y, long n) { y[0] = 1; for (volatile long i = 0; i < (1L << 40); i++); y[1] = 1; }"
+    with started(slow) as worker:
+        worker.outputs_for_test[:] = 7
+        assert worker.interrupt([0], 0.05)
+        pid = newest(worker)
+        assert states(pid) == {"T"}
+        assert worker.outputs_for_test[:2].tolist() == [1, 7]
+        worker._retire()
+        while states(pid) - {"Z"}:
+            pass
+
+
+def test_a_sample_that_ends_itself_before_it_is_stopped_is_a_crash(started: Callable[..., Any]) -> None:
+    leaves = "#include <stdlib.h>\nvoid k(const float *x, float *y, long n) { exit(3); }"
+    with started(leaves) as worker, pytest.raises(WorkerFault, match="exit code 3"):
+        worker.interrupt([0], 0.2)
