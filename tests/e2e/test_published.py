@@ -52,7 +52,9 @@ def test_a_published_study_gets_its_verdict_again(name: str, verdict: str, klab:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", ["lab-cpu", "h200-lab", "h200-lab-later"])
+@pytest.mark.parametrize(
+    "name", ["lab-cpu", "h200-lab", "h200-lab-later", "h200-lab-sample", "h200-lab-more", "h200-lab-products"]
+)
 def test_a_published_suite_passes_its_audit_and_is_what_the_page_says(name: str, klab: Klab, tmp_path: Path) -> None:
     folder, section = ROOT / "runs" / name, tmp_path / "section.md"
     assert klab("audit", folder).code == 0

@@ -96,7 +96,7 @@ def summary(score: SuiteScore) -> list[str]:
             "baseline stands in; the interval is that of both ends together"
         )
     if score.left:
-        lines.append(f"{score.left} tasks are left: 'klab resume {score.folder}' goes on with them")
+        lines.append(f"{score.left} tasks are left: 'klab resume', with its folder, goes on with them")
     if any(r.reduced for r in score.rows):
         lines.append(
             "(reduced): the problem was run at smaller sizes than its own, which are too large for this device"
