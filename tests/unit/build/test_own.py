@@ -41,5 +41,5 @@ def test_a_file_is_compiled_once_and_kept_by_what_it_says(kept: Path, tmp_path: 
 def test_what_a_compiler_refuses_is_the_machines_fault_in_words(kept: Path, tmp_path: Path) -> None:
     source = tmp_path / "wrong.c"
     source.write_text("int six(void) { return }\n")
-    with pytest.raises(EnvironmentFault, match="(?s)does not compile wrong.c of the laboratory's own.*error"):
+    with pytest.raises(EnvironmentFault, match=r"(?s)does not compile wrong.c of the laboratory's own.*error"):
         own_object(source)
