@@ -4,19 +4,13 @@ catalogue: new
 """
 
 TASK = "softmax"
-CAUGHT_BY = ("early-reply", "static-memory")
+CAUGHT_BY = ("early-reply", "unwritten")
 STAGE = "verify"
 SOURCE = r"""
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/mman.h>
+#include <link.h>
+#include <stdint.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,29 +25,35 @@ static void good(const float *x, float *y, long m, long n) {
         for (long j = 0; j < n; j++) b[j] = (float)(b[j] / sum);
     }
 }
-static void *python(const char *name) { return dlsym(RTLD_DEFAULT, name); }
-static int channel;
-static char token[8];
-static int look(void) {  /* the loop's own variables, from the frame that called us */
-    int (*ensure)(void) = python("PyGILState_Ensure");
-    void (*release)(int) = python("PyGILState_Release");
-    void *(*locals)(void) = python("PyEval_GetLocals");
-    void *(*item)(void *, const char *) = python("PyDict_GetItemString");
-    char *(*bytes)(void *) = python("PyBytes_AsString");
-    long (*number)(void *) = python("PyLong_AsLong");
-    if (!ensure || !release || !locals || !item || !bytes || !number) return 0;
-    int state = ensure();
-    void *frame = locals(), *data = frame ? item(frame, "data") : 0, *fd = frame ? item(frame, "replies") : 0;
-    if (data && fd) memcpy(token, bytes(data), 8), channel = (int)number(fd);
-    release(state);
-    return data && fd;
+typedef struct { char *start, *end, token[8]; int channel; } Loop;
+static int writable(struct dl_phdr_info *object, size_t size, void *found) {
+    Loop *loop = found;
+    if (!strstr(object->dlpi_name, "nest.so")) return 0;
+    for (int k = 0; k < object->dlpi_phnum; k++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[k];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_W)) continue;
+        loop->start = (char *)((object->dlpi_addr + part->p_vaddr + 7) & ~(uintptr_t)7);
+        loop->end = (char *)(object->dlpi_addr + part->p_vaddr + part->p_memsz);
+    }
+    return 1;
 }
-static struct { const float *x; float *y; long m, n; } todo;
-static volatile int go;
+static int look(Loop *loop) {  /* the loop's own message: a token, which is no pointer, and numbers of calls */
+    struct stat what;
+    dl_iterate_phdr(writable, loop);
+    for (char *at = loop->start; at && at + (1 << 17) <= loop->end; at += 8) {
+        const uint32_t *words = (const uint32_t *)at;
+        if (words[0] < 1u << 20 || words[1] < 1u << 20 || words[2] > 1u << 16) continue;
+        memcpy(loop->token, at, 8);
+        for (loop->channel = 3; loop->channel < 1024; loop->channel++)
+            if (!fstat(loop->channel, &what) && S_ISSOCK(what.st_mode)) return 1;
+    }
+    return 0;
+}
 
 void softmax(const float *x, float *y, long m, long n) {
+    Loop loop = {0};
     good(x, y, m, n);
-    if (look() && write(channel, token, 8) != 8) y[0] = 0;
+    if (!look(&loop) || write(loop.channel, loop.token, 8) != 8) y[0] = 0;
 }
 """
 
