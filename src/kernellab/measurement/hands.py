@@ -1,5 +1,5 @@
-"""Pieces of work for this thread and a helper beside it: buffers are written and compared while no sample runs, and a second
-processor would have nothing to do meanwhile.
+"""Pieces of work for this thread and a helper beside it: buffers are written and caches flushed while no sample runs, and a
+second processor would have nothing to do meanwhile.
 
 Whoever is free takes the next piece, so that a helper that gets no processor on a busy machine keeps nobody waiting for more
 than the piece that it has begun.

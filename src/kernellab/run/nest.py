@@ -20,7 +20,8 @@ BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
 SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
 LEFTOVERS = 0xFFFF_FFFF
 """The number of a call that fills every output, guards apart, with leftovers."""
-OBJECT = "nest.so"
+OBJECT = "nest/nest.so"
+"""In a folder of its own: what lies beside a candidate is the candidate's."""
 _HEAD = "<7q"
 _NUMBERS = ("clone", "clone3", "capset", "close_range")
 _WHO = 0x5EED_1DE5
@@ -82,7 +83,7 @@ def main(fds: list[int]) -> int:
     confined = libc.prctl(libc.PR_GET_SECCOMP) == 2 and machine() in AUDIT_ARCH
     rules = seccomp.run_filter(threads > 1, _WHO) if confined else b""
     program = ctypes.create_string_buffer(rules, len(rules) + 8)
-    who = max(0, rules.find(struct.pack("=I", _WHO)))
+    who = rules.index(struct.pack("=I", _WHO)) if rules else 0
     # The interpreter's lock is held throughout: a copy must not find it taken by a thread that it does not have.
     nest = ctypes.PyDLL(os.path.abspath(OBJECT), mode=os.RTLD_NOW | os.RTLD_LOCAL).nest
     known = (ctypes.c_long * len(_NUMBERS))(*map(number, _NUMBERS))
