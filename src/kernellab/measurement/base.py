@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernellab.run.base import Call, Memory
+from kernellab.run.base import Call, Memory, Region
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.spec import Dims, Task
 from kernellab.verdict.numeric import Mismatch
@@ -23,6 +23,12 @@ class Filling:
     side: int
     patterns: list[list[int]] = field(default_factory=list)
     entries: dict[int, int] = field(default_factory=dict)
+
+
+def poisoned(memory: Memory, region: Region, pattern: int) -> int:
+    """How many elements of an output still hold its poison."""
+    bits = memory.read(region).view(f"u{np.dtype(region.dtype).itemsize}")
+    return int(np.count_nonzero(bits == pattern))
 
 
 class Slots(ABC):
@@ -68,8 +74,7 @@ class Slots(ABC):
         outputs, ended = self.sides[filling.side], False
         calls = (self.calls[n] for n in self.set_calls(number, len(filling.patterns)))
         for call, patterns in zip(calls, filling.patterns, strict=True):
-            pairs = zip(call.outputs, patterns, strict=True)
-            held = [np.count_nonzero(outputs.read(r).view(f"u{np.dtype(r.dtype).itemsize}") == p) for r, p in pairs]
+            held = [poisoned(outputs, *pair) for pair in zip(call.outputs, patterns, strict=True)]
             if ended and held != [region.count for region in call.outputs]:
                 return False
             ended = ended or any(held)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
@@ -91,6 +92,15 @@ class Unfit(Exception):
         self.rejected = rejected
         self.arm = arm
         self.excess = excess
+
+
+@contextmanager
+def _blaming(arm: Arm, case: str) -> Iterator[None]:
+    """What its worker does wrong meanwhile is the arm's."""
+    try:
+        yield
+    except WorkerFault as fault:
+        raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case=case), arm) from None
 
 
 class Bench:
@@ -233,10 +243,8 @@ class Bench:
             raise Unfit(Rejected(cause="hidden-work", reason=reason, case="timed call"), arm)
 
     def _interrupt(self, arm: Arm, number: int, after_s: float) -> bool:
-        try:
+        with _blaming(arm, "timed call"):
             return arm.worker.interrupt(self.ring.set_calls(number, arm.calls), after_s)
-        except WorkerFault as fault:
-            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
 
     def _rehearse(self, arm: Arm, other: int = -1, check: bool = True) -> Sample:
         """A sample as the timed ones, that nobody counts. `other`: with inputs of another distribution in one of its calls;
@@ -398,16 +406,12 @@ class Bench:
         return checked
 
     def _prepare(self, arm: Arm, number: int) -> float:
-        try:
+        with _blaming(arm, "before a timed call"):
             return arm.worker.prepare(self.ring.set_calls(number, arm.calls), self._timeout_s)
-        except WorkerFault as fault:
-            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="before a timed call"), arm) from None
 
     def _clock(self, arm: Arm, calls: list[int]) -> Sample:
-        try:
+        with _blaming(arm, "timed call"):
             sample = arm.worker.run(calls, self._timeout_s, counted=True)
-        except WorkerFault as fault:
-            raise Unfit(Rejected(cause=fault.cause, reason=fault.reason, case="timed call"), arm) from None
         if len(calls) == arm.calls:
             arm.lasts_s = sample.seconds
         return sample

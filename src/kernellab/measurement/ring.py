@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kernellab.measurement.base import SETS, Filling, Slots
+from kernellab.measurement.base import SETS, Filling, Slots, poisoned
 from kernellab.measurement.hands import each
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call
@@ -161,7 +161,7 @@ class Ring(Slots):
         outputs = self.sides[filling.side]
         for slot, patterns in list(enumerate(filling.patterns))[1:]:
             for region, pattern in zip(self.calls[number * self.slots + slot].outputs, patterns, strict=True):
-                if not np.all(outputs.array(region).view(f"u{np.dtype(region.dtype).itemsize}") == pattern):
+                if poisoned(outputs, region, pattern) != region.count:
                     return False
         return True
 
