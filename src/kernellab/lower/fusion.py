@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kernellab.graph.record import GraphRecord
-from kernellab.lower.inline import Graph, Inliner, Key, Store
+from kernellab.lower.axes import points
+from kernellab.lower.inline import Graph, Inliner, Key, Store, reductions_of
+from kernellab.lower.rows import SHORT, windows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.site import NotLowered
 from kernellab.lower.values import Value
@@ -155,9 +157,10 @@ class Planner:
         inliner = Inliner(self.graph, cuts)
         stores = tuple(inliner.stores([key]))
         times, scanned = self._model(stores, self.sizes), scan_of(stores) is not None
-        met, inside = inliner.written(), []
+        met, inside, alone = inliner.written(), [], _unlike(stores, self.sizes)
         for node, value in met:
-            if node not in cuts and not scanned and self.graph.nodes[node[0]].op.split(".")[1] in _SCANS:
+            ordered = not scanned and self.graph.nodes[node[0]].op.split(".")[1] in _SCANS
+            if node not in cuts and (ordered or value in alone):
                 inside.append((node, value, 0.0, math.inf))
             elif node not in cuts and value in times:
                 cost = cost_of(value, self.sizes)
@@ -169,6 +172,19 @@ class Planner:
 
     def elements(self, node: Key) -> int:
         return math.prod(e.at(self.sizes) for e in self.graph.shape(node))
+
+
+def _unlike(stores: Sequence[Store], sizes: Mapping[str, int]) -> set[Value]:
+    """Long sums of unlike things that meet in a kernel, but for the largest result: no loop would make them together, and
+    one thread would go over each."""
+    if windows_of(stores):
+        return set()
+    long = [v for v in reductions_of(stores) if points(v.axes, sizes) > SHORT]
+    inside = {a for v in long for a in v.axes}
+    if len({tuple(a.extent for a in v.axes) for v in long}) < 2 or any(v.free & inside for v in long):
+        return set()
+    kept = max(long, key=lambda v: points(v.free, sizes))
+    return {v for v in long if v is not kept}
 
 
 def _deep(record: GraphRecord) -> frozenset[Key]:

@@ -19,6 +19,8 @@ from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.record import GraphRecord, Output, Ref, sizes_from  # noqa: E402
 from kernellab.lower.distinct import distinct  # noqa: E402
 from kernellab.lower.fusion import fuse  # noqa: E402
+from kernellab.lower.inline import reductions_of  # noqa: E402
+from kernellab.lower.product import is_product  # noqa: E402
 from kernellab.lower.rows import rows_of  # noqa: E402
 from kernellab.lower.site import NotLowered  # noqa: E402
 from kernellab.lower.sizes import Size  # noqa: E402
@@ -259,3 +261,29 @@ def test_outputs_that_come_twice_or_are_inputs_are_written_for_themselves() -> N
     agree(given, evaluated)
     plain = captured(lambda x: x + 1, torch.rand(4))
     assert distinct(plain) is plain
+
+
+@pytest.mark.heavy
+def test_long_sums_of_unlike_things_are_kernels_of_their_own() -> None:
+    """The norm of several gradients: in one kernel one thread would add them all up, and their squares were stored for it."""
+
+    def norm(a: Any, b: Any, c: Any) -> Any:
+        whole = torch.sqrt((a**2).sum() + (b**2).sum() + (c**2).sum())
+        return a / whole, b / whole, c / whole
+
+    record = captured(norm, torch.rand(40, 33), torch.rand(17, 90), torch.rand(300))
+    for model in (evaluated, evaluated_apart):
+        agree(record, model)
+        fusion = fuse(record, record.example, model)
+        sums = [stores for stores in fusion.kernels if reductions_of(stores)]
+        assert all(len(reductions_of(stores)) == 1 for stores in sums)
+        assert all(not s.axes for stores in sums for s in stores)
+        assert len(fusion.kernels) == 6
+
+
+@pytest.mark.heavy
+def test_what_stands_behind_a_product_stays_there_beside_another_sum() -> None:
+    record = captured(lambda x, w, y: x @ w + y.sum(), torch.rand(64, 128), torch.rand(128, 96), torch.rand(700))
+    agree(record, evaluated)
+    (product,) = [s for stores in fuse(record, record.example).kernels for s in stores if len(s.axes) == 2]
+    assert is_product(reductions_of([product])[0])

@@ -130,7 +130,7 @@ class _Dice:
 
 def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kind: str) -> Any:
     name = "uint8" if entry.type.dtype == "bool" else entry.type.dtype
-    (low, high), mark = span(entry, uses.below(entry.name, dims), kind), uses.marked(entry.name)
+    (low, high), mark = span(entry, uses, dims, kind), uses.marked(entry.name)
     values = dice.integers(low, high, getattr(dice.torch, name))
     if kind in TURNING and mark is not None:
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)

@@ -185,7 +185,7 @@ def _whole(
     dims: Dims,
     kind: str,
 ) -> Array:
-    low, high = span(entry, uses.below(entry.name, dims), kind)
+    low, high = span(entry, uses, dims, kind)
     values = rng.integers(low, high, shape, dtype=buffer.dtype, endpoint=True)
     mark = uses.marked(entry.name)
     if kind in TURNING and mark is not None:
@@ -195,12 +195,16 @@ def _whole(
     return values
 
 
-def span(entry: GraphInput, below: int, kind: str) -> tuple[int, int]:
-    """The least and the largest integer: the example's, below what they index; without an example small ones. Under one
-    distribution an index may be any that there is: an example seldom has them all."""
+def span(entry: GraphInput, uses: Uses, dims: Dims, kind: str) -> tuple[int, int]:
+    """The least and the largest integer: the example's, below what they index; without an example small ones. Lengths are
+    any that there are, for an example is small. Under one distribution an index may be any too: an example seldom has them
+    all."""
+    below, counted = uses.below(entry.name, dims), uses.counted(entry.name, dims)
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
     if entry.type.dtype == "bool":
         low, high = 0, 1
+    elif counted is not None and low >= 0:
+        low, high = min(low, 1, counted), counted
     elif kind in TURNING and below < NO_LIMIT:
         low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
@@ -220,7 +224,7 @@ def except_whole(
     if entry.type.dtype == "bool":
         make_flag_exceptions(values, rng, places, reach.form)
     else:
-        low, high = span(entry, uses.below(entry.name, dims), TURNED)
+        low, high = span(entry, uses, dims, TURNED)
         make_whole_exceptions(values, rng, places, reach.form, _exceptional(entry, uses, low, high), Ends(low, high))
 
 

@@ -147,7 +147,7 @@ def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -
     larger = wishes.shapes or (like.device_shapes if like else derive(graph, _ON_DEVICE) if graph.symbols else shapes)
     origin = Origin(suite=problem.suite, problem=problem.name, source=source_of(problem, graph, wishes))
     record = ModuleRecord(
-        version=2, name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes,
+        version=3, name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes,
         device_shapes=larger, origin=origin,
     )  # fmt: skip
     return record.model_copy(update={"distributions": _usable(record)})

@@ -29,14 +29,22 @@ _INPUTS_PARTLY = ("sort", "window")
 """Of what the graph has from outside: behind an operation, what they leave out is rarely left out of the inputs."""
 
 
-def needed(graph: GraphRecord, given: Mapping[Key, str], dims: Mapping[str, int]) -> dict[Key, int]:
-    """Of the inputs, at these sizes. `given`: the inputs, and values that are another form of one."""
-    return _Needed(graph, given, dims).found()
+def needed(
+    graph: GraphRecord,
+    given: Mapping[Key, str],
+    dims: Mapping[str, int],
+    over: frozenset[tuple[str, int]] = frozenset(),
+) -> dict[Key, int]:
+    """Of the inputs, at these sizes. `given`: the inputs, and values that are another form of one; `over`: arguments that
+    may go unread (gaps.py)."""
+    return _Needed(graph, given, dims, over).found()
 
 
 class _Needed:
-    def __init__(self, graph: GraphRecord, given: Mapping[Key, str], dims: Mapping[str, int]) -> None:
-        self._graph, self._given, self._dims = graph, given, dims
+    def __init__(
+        self, graph: GraphRecord, given: Mapping[Key, str], dims: Mapping[str, int], over: frozenset[tuple[str, int]]
+    ) -> None:
+        self._graph, self._given, self._dims, self._over = graph, given, dims, over
         self._most: dict[Key, int] = defaultdict(int)
         self._parts: dict[Key, dict[int, list[range]]] = defaultdict(lambda: defaultdict(list))
         self._types = graph.types
@@ -73,6 +81,8 @@ class _Needed:
         whole = all(self._all_of(k, counts) for k in counts)
         for place, ref in node.placed_refs():
             key = (ref.ref, ref.part)
+            if (node.name, place) in self._over:
+                continue
             if place == 0 and node.op.startswith((*_LENGTHS, *_SLICES)):
                 self._read_parts(node, key, counts)
             elif place == 0 and node.op.startswith("aten.convolution.") and not whole:

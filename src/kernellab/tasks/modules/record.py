@@ -46,10 +46,11 @@ class Origin(Record):
 
 class ModuleRecord(Record):
     """`shapes` are those of processors, `device_shapes` those of GPUs, which are the example's own. Since the second version
-    the bytes that a kernel must read are counted through slices: earlier ledgers hold the floors that their own had."""
+    the bytes that a kernel must read are counted through slices, since the third without what masks leave out: earlier
+    ledgers hold the floors that their own had."""
 
     format: Literal["kernellab-module"] = "kernellab-module"
-    version: Literal[1, 2] = 1
+    version: Literal[1, 2, 3] = 1
     name: str
     graph: GraphRecord
     precision: Precision

@@ -38,7 +38,7 @@ def module_task(record: ModuleRecord) -> Task:
     inputs = tuple(_buffer(i.name, i.type, i.role != "input") for i in graph.inputs)
     taken = {b.name for b in inputs}
     outputs = tuple(_buffer(_output_name(n, taken), o.type) for n, o in enumerate(graph.outputs))
-    uses = Uses(graph)
+    uses = Uses(graph, masked=record.version > 2)
     shapes, larger = record.shapes, record.device_shapes
     return Task(
         name=record.name,

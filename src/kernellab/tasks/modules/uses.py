@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Iterator
 
 from kernellab.graph.idle import BOUNDS
-from kernellab.graph.ops.table import row
+from kernellab.graph.ops.table import is_view, row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
+from kernellab.tasks.modules.gaps import passed_over
 from kernellab.tasks.modules.needed import needed, strided
 
 _PARTLY = ("gather", "sort", "window")
@@ -21,6 +22,7 @@ _PART_OF = (
     "aten.diagonal",
     "aten.constant_pad_nd",
 )
+_ENDS = ("lt", "le", "gt", "ge")
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "threshold")
 _ROUNDED = ("round", "floor", "ceil", "trunc", "frac")
 _HALVES = (0.5, 1.5, 2.5, -0.5, 1.0, -1.0)
@@ -37,9 +39,12 @@ _ALL = (1 << 63) - 1
 class Uses:
     """Looks through views and casts: an input and its views are one thing here."""
 
-    def __init__(self, graph: GraphRecord) -> None:
+    def __init__(self, graph: GraphRecord, masked: bool = True) -> None:
+        """`masked`: what masks leave out need not be read; the first versions of records count it."""
         self._graph = graph
         self._types = graph.types
+        self._over = passed_over(graph) if masked else frozenset()
+        self._nodes = {n.name: n for n in graph.nodes}
         self._makers = {n.name: n for n in graph.nodes if n.op.startswith(("aten.scalar_tensor", "aten.full."))}
         self._source: dict[tuple[str, int], str] = {(i.name, 0): i.name for i in graph.inputs}
         for node in graph.nodes:
@@ -51,6 +56,29 @@ class Uses:
     def below(self, name: str, dims: dict[str, int]) -> int:
         """Integers of this input must be below this; far away where they index nothing."""
         return min([_extent(e, dims) for e in self._indexed(name)], default=NO_LIMIT)
+
+    def counted(self, name: str, dims: dict[str, int]) -> int | None:
+        """How many places there are that integers of this input are compared with: lengths are no more than that."""
+        found = [
+            _extent(extent, dims)
+            for node, place in self._consumers(name)
+            if node.op.split(".")[1] in _ENDS
+            and place < 2
+            and (extent := self._places(_ref(node, 1 - place))) is not None
+        ]
+        return min(found, default=None)
+
+    def _places(self, ref: Ref | None) -> int | str | None:
+        """The extent of what is every place along a dim, or a view of that."""
+        while ref is not None:
+            node = self._nodes.get(ref.ref)
+            if node is None:
+                return None
+            if node.op.startswith("aten.arange."):
+                made = node.results[0]
+                return made.extents[0] if made is not None else None
+            ref = _ref(node, 0) if is_view(node.op) or node.op.startswith(_SAME) else None
+        return None
 
     def marked(self, name: str) -> int | None:
         """An integer that the graph asks for by name, as losses do for what they leave out."""
@@ -133,7 +161,7 @@ class Uses:
         sizes."""
         key = tuple(sorted(dims.items()))
         if key not in self._found:
-            self._found[key] = needed(self._graph, self._source, dims)
+            self._found[key] = needed(self._graph, self._source, dims, self._over)
         return self._found[key]
 
     def _passed_on(self, node: Node) -> list[Ref]:
