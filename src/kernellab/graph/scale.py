@@ -198,7 +198,10 @@ def _input_pair(value: Any) -> Pair:
     """Data are exact; their scale is their magnitude, and nothing where they are not finite."""
     if not value.is_floating_point():
         return Pair(value, value.double() * 0, exact=True)
-    return Pair(value, value.abs().where(value.isfinite(), value.new_zeros(())), exact=True)
+    size = value.abs()
+    return Pair(
+        value, size if _below(size, math.inf) else size.where(value.isfinite(), value.new_zeros(())), exact=True
+    )
 
 
 def _rule(node: Node) -> Any:
@@ -244,13 +247,28 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
 
 def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
     """Its magnitude where a rule says nothing; no smaller than what may be flushed, unless exact; 0 where it is not finite.
-    In place, since these are the largest arrays of all."""
+    In place, since these are the largest arrays of all; and as it is, where nothing of it has to change."""
+    if exact and scale is not None and scale.shape == result.shape and _below(scale, math.inf) and _finite(result):
+        return scale
     held = result.abs() if scale is None else scale.expand(result.shape).clone()
     if bool((unknown := held.isnan()).any()):
         held = held.where(~unknown, result.abs())
     if not exact:
         held.masked_fill_((held < _FLUSHED) & (result != 0), _FLUSHED)
     return held.masked_fill_(~result.isfinite(), 0.0)
+
+
+def _below(values: Any, most: float) -> bool:
+    """Whether all of them are, and numbers; read once, where a mask would be as large as they are."""
+    return bool(values.max() < most) if values.numel() else True
+
+
+def _finite(values: Any) -> bool:
+    """Of a type that has infinities."""
+    if not values.numel():
+        return True
+    low, high = values.aminmax()
+    return bool((low > -math.inf) & (high < math.inf))
 
 
 def _judged(pair: Pair, output: Output, honest: Any, missing: set[str], unscaled: dict[str, str], eps: float) -> Judged:

@@ -24,17 +24,18 @@ _ALIGNED = 1024
 
 
 def can_split(stores: Sequence[Store]) -> bool:
-    """One reduction of floats, to one element a row."""
+    """One reduction of floats, to one element a row, whatever becomes of it."""
     rows = rows_of(stores)
     reductions = reductions_of(stores)
-    if rows is None or scan_of(stores) is not None or len(stores) != 1 or len(reductions) != 1:
+    alike = all(store.axes == stores[0].axes for store in stores)
+    if rows is None or scan_of(stores) is not None or not alike or len(reductions) != 1:
         return False
     return not {*rows.along} & {*stores[0].axes} and reductions.pop().kind == "float"
 
 
-def split(store: Store, name: str, sizes: Mapping[str, int]) -> tuple[Store, Store, Tensor]:
+def split(stores: Sequence[Store], name: str, sizes: Mapping[str, int]) -> tuple[Store, list[Store], Tensor]:
     """What makes the parts, what joins them, and the tensor between. Parts are of the longest axis, the first of equals."""
-    (whole,) = reductions_of([store])
+    (whole,), beside = reductions_of(stores), stores[0].axes
     along = max(whole.axes, key=lambda a: (a.extent.at(sizes), -whole.axes.index(a)))
     each, parts = (_ALIGNED, f"{_ALIGNED} * PARTS") if along == whole.axes[-1] else (1, "PARTS")
     chunk = Size.of(f"({along.extent.text} + {parts} - 1) // ({parts})") * Size.of(each)
@@ -43,14 +44,14 @@ def split(store: Store, name: str, sizes: Mapping[str, int]) -> tuple[Store, Sto
     body = rebuilt(whole.body, Placed(along, spot))
     body = guard(((spot, along.extent),), body, number(NEUTRAL[whole.how]))
     row = Index()
-    for axis, stride in zip(store.axes, _strides(store.axes), strict=True):
+    for axis, stride in zip(beside, _strides(beside), strict=True):
         row = row + Index.of(axis).times(stride)
     where = row.times(PARTS) + Index.of(part)
-    tensor = Tensor(name, "float32", (*(a.extent for a in store.axes), PARTS))
+    tensor = Tensor(name, "float32", (*(a.extent for a in beside), PARTS))
     axes = tuple(inner if a == along else a for a in whole.axes)
-    made = Store((name, 0), (where,), reduce(whole.how, axes, body), (*store.axes, part))
+    made = Store((name, 0), (where,), reduce(whole.how, axes, body), (*beside, part))
     joined = reduce(whole.how, (part,), load(name, (where,), "float"))
-    return made, replace(store, value=rebuilt(store.value, Instead(whole, joined))), tensor
+    return made, [replace(s, value=rebuilt(s.value, Instead(whole, joined))) for s in stores], tensor
 
 
 def _strides(axes: Sequence[Axis]) -> list[Size]:

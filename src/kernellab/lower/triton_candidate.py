@@ -187,9 +187,9 @@ def _joins(body: str) -> str:
 def _halves(fusion: Fusion, stores: list[Store], names: FusionNames, number: int) -> list[list[Store]]:
     if not _few(fusion, stores):
         return [stores]
-    first, second, between = split(stores[0], f"part{number}", fusion.sizes)
+    first, second, between = split(stores, f"part{number}", fusion.sizes)
     names.add(between)
-    return [[first], [second]]
+    return [[first], second]
 
 
 def _space(steps: Sequence[KernelStep]) -> Space:

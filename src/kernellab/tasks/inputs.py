@@ -18,6 +18,7 @@ from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task, Together
 
 _FEW = 4
 _SPARSE = 5
+_NONE: Mapping[str, Array] = MappingProxyType({})
 
 
 _MOST_HEAVY = 80.0
@@ -124,12 +125,13 @@ STANDARD: Mapping[str, Draw] = MappingProxyType(
 
 
 def draw_inputs(
-    task: Task, dims: Dims, distribution: str, rng: np.random.Generator, plain: bool = False
+    task: Task, dims: Dims, distribution: str, rng: np.random.Generator, plain: bool = False,
+    kept: Mapping[str, Array] = _NONE,
 ) -> list[Array]:  # fmt: skip
     """One fresh set of inputs, in the task's order, contiguous and of the declared shape and dtype.
 
     `plain`: with nothing planted: for timed calls, whose inputs are new in every element, and for cases in which a kernel
-    must not find the planted values that it is right with alone.
+    must not find the planted values that it is right with alone. `kept`: what is not drawn but taken, by name.
     """
     draw = task.distributions[distribution]
     draw = _PLAIN.get(draw, draw) if plain else draw
@@ -137,7 +139,8 @@ def draw_inputs(
         draw = draw.at(int(rng.integers(MANY)))
     arrays = []
     for buffer in task.inputs:
-        array = np.ascontiguousarray(draw(rng, buffer, dims), dtype=buffer.dtype)
+        drawn = kept[buffer.name] if buffer.name in kept else draw(rng, buffer, dims)
+        array = np.ascontiguousarray(drawn, dtype=buffer.dtype)
         if array.shape != buffer.shape(dims):
             raise ValueError(
                 f"distribution '{distribution}' drew {array.shape} for '{buffer.name}', declared {buffer.shape(dims)}"

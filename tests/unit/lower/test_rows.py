@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernellab.lower.axes import Axis, Index, linear
-from kernellab.lower.inline import Store
+from kernellab.lower.inline import Store, reductions_of
 from kernellab.lower.merge import flat
 from kernellab.lower.rows import rows_of
 from kernellab.lower.sizes import Size
@@ -49,12 +49,23 @@ def test_a_sum_over_everything_is_split_and_joined() -> None:
     whole = store("z", apply("mul", reduce("sum", (R,), x(ROW, R)), number(2.0)), ROW)
     (one,) = flat([whole], SHAPES)
     assert can_split([one])
-    first, second, between = split(one, "part", {"m": 5, "n": 7})
+    first, (second,), between = split([one], "part", {"m": 5, "n": 7})
     assert between.shape == (M, Size.of("PARTS"))
     assert [a.name for a in first.axes] == ["i", "part"]
     (joined,) = [v for v in walk(second.value) if isinstance(v, Reduce)]
     assert [a.name for a in joined.axes] == ["part"]
     assert not can_split(flat([softmax()], SHAPES))
+
+
+def test_two_results_of_one_sum_are_split_together() -> None:
+    total = reduce("sum", (R,), x(ROW, R))
+    halves = [store("w", apply("sqrt", total), ROW), store("z", apply("mul", total, number(2.0)), ROW)]
+    two = flat(halves, {**SHAPES, "w": (M,)})
+    assert can_split(two)
+    first, joined, between = split(two, "part", {"m": 5, "n": 7})
+    assert [s.tensor[0] for s in joined] == ["w", "z"]
+    assert len(reductions_of(joined)) == 1 and between.shape == (M, Size.of("PARTS"))
+    assert not can_split([two[0], store("y", x(ROW, COLUMN), ROW, COLUMN)])
 
 
 def test_neighbouring_axes_become_one_where_no_place_changes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernellab.graph.ops.pairs import Pair, Tensor
+from kernellab.graph.ops.pairs import Pair, Tensor, present
 
 _EPS, _TINY = 2.0**-23, 2.0**-1000
 _BITS, _BEFORE = 24, 5
@@ -181,6 +181,6 @@ def shares(share: Tensor, dims: Any) -> float:
 def matmul(a: Pair, b: Pair) -> Pair:
     """Half of each factor's scale times the other's magnitude."""
     size_a, size_b = a.value.abs(), b.value.abs()
-    used = (a.value != 0).double() @ (b.value != 0).double()
+    used = present(a.value) @ present(b.value)
     count = float(used.max()) if used.numel() else 0.0
     return Pair(a.value @ b.value, (a.scale @ size_b + size_a @ b.scale) / 2, max(_terms(a, b), count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernellab.graph.ops import algebra
-from kernellab.graph.ops.pairs import Call, Pair, Scaled
+from kernellab.graph.ops.pairs import Call, Pair, Scaled, present
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import bilinear
 from kernellab.graph.ops.shapes import addmm, cdist_shape, convolution, matmul
@@ -36,7 +36,7 @@ def trilinear(call: Call) -> Scaled:
     parts = [
         call.run([*sizes[:i], p.scale, *sizes[i + 1 :], *call.args[3:]], call.kwargs) for i, p in enumerate(factors)
     ]
-    terms = call.run([*((p.value != 0).double() for p in factors), *call.args[3:]], call.kwargs)
+    terms = call.run([*(present(p.value) for p in factors), *call.args[3:]], call.kwargs)
     return Scaled((sum(parts[1:], parts[0]) / 3,), float(terms.max()) if terms.numel() else 0.0)
 
 

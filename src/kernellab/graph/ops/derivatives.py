@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from kernellab.graph.ops.open_places import added
-from kernellab.graph.ops.pairs import Call, Pair, Scaled, Tensor
+from kernellab.graph.ops.pairs import Call, Pair, Scaled, Tensor, present
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import jump, linear
 
@@ -22,7 +22,7 @@ def convolution(call: Call) -> Scaled:
 
     one = run(grad.scale, x.value.abs(), weight.value.abs())
     other = run(grad.value.abs(), x.scale, weight.scale)
-    counts = run(*((p.value != 0).double() for p in (grad, x, weight)))
+    counts = run(*(present(p.value) for p in (grad, x, weight)))
     scales = [None if a is None else ((a + b) / 2).abs() for a, b in zip(one[:2], other[:2], strict=True)]
     terms = tuple(0.0 if c is None or not c.numel() else float(c.abs().max()) for c in counts)
     return Scaled((*scales, None if one[2] is None else one[2].abs()), terms)

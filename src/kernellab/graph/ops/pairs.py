@@ -143,6 +143,11 @@ def size(value: Any) -> Any:
     return value.value.abs() if value.is_float else value.value.double().abs()
 
 
+def present(values: Tensor) -> Tensor:
+    """1 for each element that is not zero, in float64."""
+    return values.clone().ne_(0) if values.is_floating_point() else (values != 0).double()
+
+
 def scale_of(value: Any) -> Any:
     """The scale of a pair; a number written in the code may be off by its own rounding."""
     return value.scale if isinstance(value, Pair) else abs(value)

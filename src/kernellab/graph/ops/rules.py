@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled, Tensor, scale_of, size, value_of
+from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled, Tensor, present, scale_of, size, value_of
 
 
 def same(call: Call) -> Scaled:
@@ -18,7 +18,12 @@ def same(call: Call) -> Scaled:
 
 
 def _as_scale(scale: Tensor, result: Tensor) -> Tensor:
-    return scale.double().abs() if result.is_floating_point() else result.double() * 0
+    return above_zero(scale.double()) if result.is_floating_point() else result.double() * 0
+
+
+def above_zero(scale: Tensor) -> Tensor:
+    """Its magnitude: itself, where it has no sign to lose."""
+    return scale if scale.numel() and bool(scale.min() >= 0) else scale.abs()
 
 
 def same_open(call: Call) -> Scaled:
@@ -52,7 +57,7 @@ def linear(weight: Callable[[Call], float] = lambda _: 1.0) -> Callable[[Call], 
 
 def counted(call: Call) -> float:
     """The largest number of terms other than zero that go into one element."""
-    terms = call.apply(lambda p: (p.value != 0).double())[0]
+    terms = call.apply(lambda p: present(p.value))[0]
     return float(terms.max()) if terms.numel() else 0.0
 
 
@@ -113,7 +118,9 @@ def _off(call: Call, moved: Pair, by: float) -> Tensor:
 def far(call: Call, value: Pair | float) -> Any:
     """A factor's magnitude, at least what an honest one may be off by: of a row of one value what is left without its mean
     is rounding, and so is the square of that."""
-    return size(value).maximum(call.reach(value)) if isinstance(value, Pair) and value.is_float else size(value)
+    if isinstance(value, Pair) and value.is_float and not value.exact:
+        return size(value).maximum(call.reach(value))
+    return size(value)
 
 
 def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call], Scaled]:
@@ -135,7 +142,7 @@ def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call
         through = (run(a.scale, far(call, b), zero) + run(far(call, a), b.scale, zero)) / 2
         if extra is not None:
             through = through + run(a.value * 0, b.value, extra.scale)
-        terms = run((a.value != 0).double(), (b.value != 0).double(), zero)
+        terms = run(present(a.value), present(b.value), zero)
         return Scaled((through.abs(),), float(terms.max()) if terms.numel() else 0.0)
 
     return rule

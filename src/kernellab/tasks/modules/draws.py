@@ -128,6 +128,12 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
     return draw
 
 
+def weighs_as_own(kind: str, entry: GraphInput) -> bool:
+    """A weight that this distribution draws as the first one does."""
+    special = kind in (*TURNING, *WEIGHTS) and (may_stretch(entry) or turns(kind, entry))
+    return entry.role == "weight" and entry.type.is_float and not special and not (kind in WEIGHTS and may_grow(entry))
+
+
 def may_turn(entry: GraphInput) -> bool:
     """A weight of one sign: training may turn some of it."""
     seen = entry.seen if entry.type.is_float else None

@@ -25,35 +25,19 @@ from kernellab.graph.record import GraphRecord, TensorType
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.inputs import draw_inputs
-from kernellab.tasks.modules.draws import (
-    ALL_KINDS,
-    BARE,
-    INSTEAD,
-    KINDS,
-    OWN,
-    SPARSE,
-    TURNING,
-    UNEVEN,
-    WEIGHTS,
-    more_kinds,
-)
-from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
-from kernellab.tasks.modules.exceptions import except_for_certain
+from kernellab.tasks.modules.draws import KINDS, OWN
 from kernellab.tasks.modules.record import ModuleRecord, Origin, ShapeGroups, Source
 from kernellab.tasks.modules.shapes import derive, valid, work
 from kernellab.tasks.modules.task import module_task
-from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.modules.usable import SEED, TORCHS_OWN, usable
 from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
-from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
+from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites.base import Problem
 from kernellab.tasks.suites.reduced import attempts
 
 _ON_DEVICE = 1 << 36
 _MOST_WITNESSED = 1 << 22
-_SEED, _DRAWS_PLANTED, _DRAWS_EXCEPTED = 20260, 8, 2
-_TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
-"""What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
 
 
 class Importer:
@@ -89,7 +73,7 @@ class Importer:
             record = record_of(graph, problem, wishes)
             request, room = _asked(problem, wishes).request, _witnessed_bytes(record)
             agree(record, partial(self.capturer.witness, request, room=room))
-        except _TORCHS_OWN as err:
+        except TORCHS_OWN as err:
             first = str(err).splitlines()[0] if str(err) else type(err).__name__
             raise TaskRefused(
                 f"{problem.name}: its graph does not run on drawn inputs: {first[:300]}",
@@ -128,7 +112,7 @@ def agree(record: ModuleRecord, witness: Callable[[list[str], list[Array]], list
     task = module_task(record)
     places = [i.source for i in record.graph.inputs]
     for dims in _witnessed(record):
-        inputs = _drawn(task, dims, OWN)
+        inputs = draw_inputs(task, dims, OWN, np.random.default_rng(SEED))
         given = [_wide(a, i.type) for a, i in zip(inputs, record.graph.inputs, strict=True)]
         _compare(task, dims, witness(places, given), inputs)
 
@@ -150,7 +134,7 @@ def record_of(graph: GraphRecord, problem: Problem, wishes: Wishes = AS_IT_IS) -
         version=3, name=name, graph=graph, precision=wishes.precision, distributions=KINDS, shapes=shapes,
         device_shapes=larger, origin=origin,
     )  # fmt: skip
-    return record.model_copy(update={"distributions": _usable(record)})
+    return record.model_copy(update={"distributions": usable(record)})
 
 
 def source_of(problem: Problem, graph: GraphRecord, wishes: Wishes = AS_IT_IS) -> Source | None:
@@ -187,75 +171,6 @@ def _check_shapes(graph: GraphRecord, shapes: ShapeGroups) -> None:
         if names and (set(dims) != names or not valid(graph, dims)):
             rules = ", ".join([*(f"{s.name} >= {s.low}" for s in graph.symbols), *graph.requires])
             raise TaskRefused(f"the module has no shape {dims_label(dims)}", f"its free sizes: {rules}")
-
-
-def _usable(record: ModuleRecord) -> tuple[str, ...]:
-    """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
-    instead of one."""
-    more = more_kinds(record.graph)
-    every = (*ALL_KINDS, *(kind for either in more for kind in either))
-    task = module_task(record.model_copy(update={"distributions": every}))
-    dims = max(task.edge, key=lambda dims: work(record.graph, dims))
-    _refuse_unknown_range(task, record.graph, dims)
-    tries = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
-    found = [next((kind for kind in either if kind == OWN or _always_finite(task, dims, kind)), "") for either in tries]
-    return tuple(dict.fromkeys(kind for kind in found if kind))
-
-
-def _refuse_unknown_range(task: Task, graph: GraphRecord, dims: Dims) -> None:
-    """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no task."""
-    unseen = [i.name for i in graph.inputs if i.role == "input" and i.type.is_float and i.seen is None]
-    if unseen and not _finite(task, dims, OWN, _drawn(task, dims, OWN)):
-        raise TaskRefused(
-            f"{task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of any size "
-            "and sign give outputs that are not finite",
-            "write its sizes as numbers at the top of the file, so that a smaller example can be made, or give one",
-        )
-
-
-def _always_finite(task: Task, dims: Dims, kind: str) -> bool:
-    """What is planted differs from draw to draw, and at small shapes all of an input may be."""
-    smallest = min(task.edge, key=task.least_bytes)
-    tries = [(dims, _SEED)]
-    tries += [(smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS, "offset")]
-    tries += [(dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
-    finite = all(_finite(task, shape, kind, _drawn(task, shape, kind, seed)) for shape, seed in tries)
-    finite = finite and (not excepts(kind) or _finite(task, dims, kind, _excepted(task, dims, kind)))
-    return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or _steady(task, dims, kind))
-
-
-def _steady(task: Task, dims: Dims, kind: str) -> bool:
-    """Whether no luck is needed to judge an honest kernel there. Where it is, inputs that nobody promised are no reason to
-    refuse the task."""
-    return not any(needs_luck(task, dims, e) for e in expect(task, dims, _drawn(task, dims, kind)))
-
-
-def _finite(task: Task, dims: Dims, kind: str, inputs: list[Array]) -> bool:
-    try:
-        values = [*run_reference(task, inputs), *run_trusted(task, inputs, dims)]
-    except _TORCHS_OWN:
-        if kind == OWN:
-            raise
-        if kind not in TURNING:
-            _finite(task, dims, OWN, _drawn(task, dims, OWN))  # what fails there too is told
-        return False  # it takes numbers of a range alone, or an index went through arithmetic on its way
-    return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
-
-
-def _drawn(task: Task, dims: Dims, kind: str, seed: int = _SEED) -> list[Array]:
-    return draw_inputs(task, dims, kind, np.random.default_rng(seed))
-
-
-def _excepted(task: Task, dims: Dims, kind: str) -> list[Array]:
-    """All that exceptions may be, however rarely, is there."""
-    rng, inputs = np.random.default_rng(_SEED), _drawn(task, dims, kind)
-    assert task.captured is not None
-    excepted, uses = Excepted(task.captured.graph), Uses(task.captured.graph)
-    for values, entry in zip(inputs, task.captured.graph.inputs, strict=True):
-        reach = excepted.reach(kind, entry) if is_float(values.dtype) else None
-        if reach is not None:
-            except_for_certain(values, rng, reach, ends_of(entry), uses.steps(entry.name))
-    return inputs
 
 
 def _witnessed(record: ModuleRecord) -> list[Dims]:

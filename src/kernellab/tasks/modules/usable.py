@@ -1,0 +1,134 @@
+"""Under which distributions a captured module can be tried: its outputs are finite, and no luck is needed to judge them.
+
+It is drawn, and looked at, at the largest edge shape, and where that says little at the smallest. Weights that are large
+everywhere are drawn once for each way of drawing them: between them and the inputs nothing is planted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernellab.core.errors import TaskRefused
+from kernellab.graph.record import GraphRecord
+from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.expected import Array
+from kernellab.tasks.inputs import draw_inputs
+from kernellab.tasks.modules.draws import (
+    ALL_KINDS,
+    BARE,
+    INSTEAD,
+    KINDS,
+    OWN,
+    SPARSE,
+    TURNING,
+    UNEVEN,
+    WEIGHTS,
+    more_kinds,
+    weighs_as_own,
+)
+from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
+from kernellab.tasks.modules.exceptions import except_for_certain
+from kernellab.tasks.modules.record import ModuleRecord
+from kernellab.tasks.modules.shapes import work
+from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
+from kernellab.tasks.spec import Dims, Task
+
+SEED = 20260
+_DRAWS_PLANTED, _DRAWS_EXCEPTED = 8, 2
+_LARGE = 1 << 20
+"""Elements of a weight that is not drawn anew for every try."""
+TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
+"""What torch raises where a graph does not fit the inputs that are drawn here; a graph may come from anybody."""
+
+
+def usable(record: ModuleRecord) -> tuple[str, ...]:
+    """The distributions under which the outputs are finite, in float64 and in the module's own types; or what there is
+    instead of one."""
+    more = more_kinds(record.graph)
+    every = (*ALL_KINDS, *(kind for either in more for kind in either))
+    tries = _Tries(record.graph, module_task(record.model_copy(update={"distributions": every})))
+    tries.refuse_unknown_range()
+    either_of = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
+    found = [next((kind for kind in kinds if kind == OWN or tries.good(kind)), "") for kinds in either_of]
+    return tuple(dict.fromkeys(kind for kind in found if kind))
+
+
+class _Tries:
+    def __init__(self, graph: GraphRecord, task: Task) -> None:
+        self._graph, self._task = graph, task
+        self._dims = max(task.edge, key=lambda dims: work(graph, dims))
+        self._smallest = min(task.edge, key=task.least_bytes)
+        self._weights: dict[tuple[str, str, tuple[int, ...]], Array] = {}
+
+    def refuse_unknown_range(self) -> None:
+        """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no
+        task."""
+        unseen = [i.name for i in self._graph.inputs if i.role == "input" and i.type.is_float and i.seen is None]
+        if unseen and not self._finite(OWN, self._dims, self._drawn(OWN, self._dims)):
+            raise TaskRefused(
+                f"{self._task.name}: its example inputs are too large to be looked at ({', '.join(unseen)}), and numbers of "
+                "any size and sign give outputs that are not finite",
+                "write its sizes as numbers at the top of the file, so that a smaller example can be made, or give one",
+            )
+
+    def good(self, kind: str) -> bool:
+        """What is planted differs from draw to draw, and at small shapes all of an input may be."""
+        tries = [(self._dims, SEED)]
+        tries += [(self._smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS, "offset")]
+        tries += [(self._dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
+        finite = all(self._finite(kind, dims, self._drawn(kind, dims, seed)) for dims, seed in tries)
+        finite = finite and (not excepts(kind) or self._finite(kind, self._dims, self._excepted(kind)))
+        return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or self._steady(kind))
+
+    def _steady(self, kind: str) -> bool:
+        """Whether no luck is needed to judge an honest kernel there. Where it is, inputs that nobody promised are no reason
+        to refuse the task."""
+        expected = expect(self._task, self._dims, self._drawn(kind, self._dims))
+        return not any(needs_luck(self._task, self._dims, e) for e in expected)
+
+    def _finite(self, kind: str, dims: Dims, inputs: list[Array]) -> bool:
+        try:
+            values = [*run_reference(self._task, inputs), *run_trusted(self._task, inputs, dims)]
+        except TORCHS_OWN:
+            if kind == OWN:
+                raise
+            if kind not in TURNING:
+                self._finite(OWN, dims, self._drawn(OWN, dims))  # what fails there too is told
+            return False  # it takes numbers of a range alone, or an index went through arithmetic on its way
+        return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
+
+    def _drawn(self, kind: str, dims: Dims, seed: int = SEED) -> list[Array]:
+        keys = self._large_weights(kind, dims)
+        kept = {name: self._weights[key] for name, key in keys.items() if key in self._weights}
+        inputs = draw_inputs(self._task, dims, kind, np.random.default_rng(seed), kept=kept)
+        self._keep(keys, {b.name: a for b, a in zip(self._task.inputs, inputs, strict=True)})
+        return inputs
+
+    def _large_weights(self, kind: str, dims: Dims) -> dict[str, tuple[str, str, tuple[int, ...]]]:
+        """By name: what their drawing depends on."""
+        found = {}
+        for entry, buffer in zip(self._graph.inputs, self._task.inputs, strict=True):
+            shape = buffer.shape(dims)
+            if entry.role == "weight" and math.prod(shape) >= _LARGE:
+                found[entry.name] = (entry.name, "" if weighs_as_own(kind, entry) else kind, shape)
+        return found
+
+    def _keep(self, keys: Mapping[str, tuple[str, str, tuple[int, ...]]], drawn: Mapping[str, Array]) -> None:
+        """Those of the first distribution, and of the present one."""
+        self._weights = {key: held for key, held in self._weights.items() if not key[1] or key in keys.values()}
+        self._weights |= {key: drawn[name] for name, key in keys.items()}
+
+    def _excepted(self, kind: str) -> list[Array]:
+        """All that exceptions may be, however rarely, is there."""
+        rng, inputs = np.random.default_rng(SEED), self._drawn(kind, self._dims)
+        excepted, uses = Excepted(self._graph), Uses(self._graph)
+        for values, entry in zip(inputs, self._graph.inputs, strict=True):
+            reach = excepted.reach(kind, entry) if is_float(values.dtype) else None
+            if reach is not None:
+                except_for_certain(values, rng, reach, ends_of(entry), uses.steps(entry.name))
+        return inputs
