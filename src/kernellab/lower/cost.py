@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from kernellab.lower.attention import attention_of
 from kernellab.lower.axes import points
 from kernellab.lower.fusion import Fusion
-from kernellab.lower.inline import Store, reductions_of, tensor_name
+from kernellab.lower.inline import Store, tensor_name
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.rows import can_spread, rows_of
+from kernellab.lower.split import can_split
 from kernellab.lower.tensors import element_bytes
 from kernellab.lower.values import Load, Reduce, walk
 from kernellab.lower.work import Times, own, worked
@@ -84,7 +85,7 @@ def demand(fusion: Fusion, stores: Sequence[Store], times: Times, on: Ceilings) 
 def _idle(stores: Sequence[Store], sizes: Mapping[str, int], units: int) -> float:
     """A row is one program's, unless parts of it can be made by others."""
     rows = rows_of(stores)
-    if rows is None or (len(reductions_of(stores)) == 1 and not {*rows.along} & {*stores[0].axes}):
+    if rows is None or can_split(stores):
         return 1.0
     if can_spread(stores, rows, points(rows.along, sizes)):
         return 1.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Literal
 
 from kernellab.lower.axes import Axis
@@ -51,6 +51,7 @@ class TritonWriter:
         self._stores = tuple(self._rows.stores if self._rows else stores)
         online = online_of(self._stores) if form in _ONE_PASS else []
         self._online = {value: pair for pair in online for value in (pair.first, pair.second)}
+        self._always = list(_unguarded(s.value for s in self._stores))
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
         self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
         self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
@@ -151,13 +152,14 @@ class TritonWriter:
         self._piece(loop, f"{back}first + {'tl.arange(0, DEEP)[:, None] * BLOCK + ' if deep else ''}", deep)
         return loop
 
-    def _in_depth(self, value: Reduce) -> bool:
-        """Whether a loop for it takes several pieces at a time: more is under way, and less is done between pieces. What it
-        reduces has one shape, so no other loop may be inside it."""
-        plain = self._form == "row_loop" and value.how in ("sum", "max", "min")
-        inside = [v for v in walk(value.body) if isinstance(v, Reduce) and v.free & self._block]
-        self.deep = self.deep or (plain and not inside)
-        return plain and not inside
+    def _in_depth(self, *values: Reduce) -> bool:
+        """Whether a loop for them takes several pieces at a time: more is under way, and less is done between pieces. What
+        it reduces has one shape, so no other loop may be inside it."""
+        plain = self._form == "row_loop" and all(v.how in ("sum", "max", "min") for v in values)
+        inner = walk(*(v.body for v in values))
+        found = plain and not any(isinstance(v, Reduce) and v.free & self._block for v in inner)
+        self.deep = self.deep or found
+        return found
 
     def _piece(self, scope: Scope, first: str, deep: bool = False) -> None:
         """The places along the row, and which of them there are."""
@@ -300,15 +302,31 @@ class TritonWriter:
         if value in self._online:
             self._in_one_pass(self._online[value], home)
             return self._text(value, scope)
-        name = self._fresh("acc")
-        kind = "tl.float32" if value.kind == "float" else "tl.int64"
-        home.add(f"{name} = tl.full({self._shape}, {self._start(value)}, {kind})")
-        deep = self._in_depth(value)
+        self._in_a_pass([value, *self._beside(value, home)], home)
+        return self._text(value, scope)
+
+    def _in_a_pass(self, values: Sequence[Reduce], home: Scope) -> None:
+        """Reductions that don't need each other."""
+        names = [self._fresh("acc") for _ in values]
+        for value, name in zip(values, names, strict=True):
+            kind = "tl.float32" if value.kind == "float" else "tl.int64"
+            home.add(f"{name} = tl.full({self._shape}, {self._start(value)}, {kind})")
+        deep = self._in_depth(*values)
         loop = self._pieces(home, deep)
-        body = self._in_row(value.body, loop, self._start(value))
-        loop.add(f"{name} = {self._joined(value, name, f'tl.{value.how}({body}, axis=0)' if deep else body)}")
+        for value, name in zip(values, names, strict=True):
+            body = self._in_row(value.body, loop, self._start(value))
+            loop.add(f"{name} = {self._joined(value, name, f'tl.{value.how}({body}, axis=0)' if deep else body)}")
         home.add(loop)
-        return self._named(value, home, self._over_block(value, name))
+        for value, name in zip(values, names, strict=True):
+            self._named(value, home, self._over_block(value, name))
+
+    def _beside(self, value: Reduce, home: Scope) -> list[Reduce]:
+        """Others that the same look at the row can make: all that they need is known by then, and no bound says whether
+        they are looked at at all."""
+        left = [v for v in self._always if v is not value and v not in self._online and home.known(v) is None]
+        fitting = [v for v in left if v.axes == value.axes and v.how in _START and home.home(v) is home]
+        needed = {v: [u for u in walk(v.body) if isinstance(u, Reduce)] for v in fitting}
+        return [v for v in fitting if not any(home.known(u) is None for u in needed[v])]
 
     def _in_row(self, body: Value, scope: Scope, start: str) -> str:
         """What is reduced, and where the row has ended what changes nothing: a load brings that with it."""
@@ -453,6 +471,19 @@ class TritonWriter:
     def _fresh(self, letter: str) -> str:
         self._count += 1
         return f"{letter}{self._count}"
+
+
+def _unguarded(values: Iterable[Value]) -> Iterator[Reduce]:
+    """Reductions that stand behind no bound."""
+    found, left = set[Value](), list(values)
+    while left:
+        value = left.pop()
+        if value in found or isinstance(value, Guard):
+            continue
+        found.add(value)
+        left += value.children()
+        if isinstance(value, Reduce):
+            yield value
 
 
 def _above_erf(value: Apply) -> Value | None:

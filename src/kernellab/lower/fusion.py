@@ -11,7 +11,6 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from kernellab.graph.record import GraphRecord
 from kernellab.lower.axes import points
@@ -45,14 +44,8 @@ class Fusion:
     why: str = ""
 
     def stored_as(self, key: Key) -> str:
-        """Between kernels floats are kept in full: rounding them again would cost what fusion gains."""
-        dtype = self.graph.types[key].dtype
-        return "float32" if key in self._between and dtype in ("float16", "bfloat16") else dtype
-
-    @cached_property
-    def _between(self) -> frozenset[Key]:
-        """What one kernel stores for others alone."""
-        return frozenset(s.tensor for stores in self.kernels for s in stores) - frozenset(self.graph.outputs)
+        """As the module itself rounds it there."""
+        return self.graph.kept.dtype(key)
 
 
 def fuse(record: GraphRecord, sizes: Mapping[str, int], model: Times | None = None) -> Fusion:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kernellab.graph.record import GraphRecord, Ref, Special, TensorType
 from kernellab.lower.axes import Axis, Index, Refine, linear
 from kernellab.lower.distinct import distinct
+from kernellab.lower.kept import Kept
 from kernellab.lower.rules.table import rule
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
@@ -49,6 +50,7 @@ class Graph:
     def __init__(self, record: GraphRecord) -> None:
         self.record = record = distinct(record)
         self.types = record.types
+        self.kept = Kept(record)
         self.nodes = {n.name: n for n in record.nodes}
         self.constants = {c.name: c for c in record.constants}
         self.outputs: list[Key] = [(o.ref.ref, o.ref.part) for o in record.outputs]

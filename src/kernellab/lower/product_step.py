@@ -166,11 +166,12 @@ def _short(product: Product, names: FusionNames, fusion: Fusion) -> str:
 
 
 def short_type(factors: Sequence[Value], names: FusionNames, fusion: Fusion) -> str:
-    """The 16-bit type of all factors: of all floats in the graph, or of the tensors that are multiplied as they are."""
+    """The 16-bit type of all factors: of all floats in the graph, of the tensors that are multiplied as they are, or of all
+    that the graph multiplies."""
     floats: set[str] = {t.dtype for t in fusion.graph.types.values() if t.is_float}
     if len(floats) > 1:
         operands = [operand_of(f) for f in factors]
-        floats = {names.tensors[o.load.tensor].dtype if o is not None else "float32" for o in operands}
+        floats = {names.tensors[o.load.tensor].dtype if o is not None else fusion.graph.kept.factors for o in operands}
     (dtype, *more) = sorted(floats)
     return dtype if dtype in _SHORT and not more else ""
 

@@ -100,7 +100,9 @@ class Instead(Change):
         self._old, self._new = old, new
 
     def reduced(self, how: str, axes: tuple[Axis, ...], body: Value) -> Value:
-        return self._new if axes == self._old.axes else super().reduced(how, axes, body)
+        if (how, axes, body) == (self._old.how, self._old.axes, self._old.body):
+            return self._new
+        return super().reduced(how, axes, body)
 
 
 def rebuilt(value: Value, change: Change) -> Value:

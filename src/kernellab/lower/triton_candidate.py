@@ -19,7 +19,7 @@ from kernellab.lower.inline import Store, loads_of, reductions_of
 from kernellab.lower.names import FusionNames, size_lines
 from kernellab.lower.product import is_large, product_of
 from kernellab.lower.product_step import PRODUCT_WHY, Kind, product_kinds, product_steps
-from kernellab.lower.rows import is_short, rows_of, windows_of
+from kernellab.lower.rows import Rows, is_short, rows_of, windows_of
 from kernellab.lower.scans import scan_of
 from kernellab.lower.sizes import ONE
 from kernellab.lower.split import can_split, split
@@ -42,8 +42,10 @@ _WHY: dict[Way, str] = {
 }
 _FLAT: list[Form] = ["flat"]
 _ELEMENTS: list[Form] = ["grid", *_FLAT]
-_PROGRAMS = 1_000
-"""Fewer rows than this leave a large device without work."""
+_PROGRAMS, _TOGETHER = 1_000, 32
+"""Fewer programs than this leave a large device without work; rows that one has beside each other."""
+_LEAST_LONG = 512
+"""Elements of a row beside others that are worth a second kernel."""
 _ORDER = (
     "QUERIES", "KEYS", "PARTS", "SPLITS", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "PRECISION", "STAGES", "GROUPS",
     "BLOCK", "PROGRAMS", "LANES", "PIECE", "WARPS",
@@ -109,9 +111,12 @@ def _ways(fusion: Fusion, kernels: Sequence[Sequence[Store]]) -> Sequence[Way]:
 def _few(fusion: Fusion, stores: Sequence[Store]) -> bool:
     """Whether there are too few rows to keep a device busy, and each can be split."""
     rows = rows_of(stores)
-    if rows is None or is_short(rows.along) or points(stores[0].axes, fusion.sizes) >= _PROGRAMS:
+    if rows is None or is_short(rows.along) or not can_split(stores):
         return False
-    return can_split(stores)
+    beside = _are_beside(stores, rows)
+    together = _TOGETHER if beside else 1
+    enough = not beside or points(rows.along, fusion.sizes) >= _LEAST_LONG
+    return enough and points(stores[0].axes, fusion.sizes) < _PROGRAMS * together
 
 
 def _forms(stores: Sequence[Store]) -> list[Form]:
@@ -126,10 +131,14 @@ def _forms(stores: Sequence[Store]) -> list[Form]:
     apart = apart and bool(stores[0].axes)
     if apart and is_short(rows.along):
         return _FLAT
-    beside = rows.chosen and stores[0].axes[-1] == rows.chosen[-1] and _neighbours(stores, rows.chosen[-1])
-    tiles: list[Form] = ["tile", "tile_loop"] if beside else []
+    tiles: list[Form] = ["tile", "tile_loop"] if _are_beside(stores, rows) else []
     alone = apart and not windows_of(stores)  # one thread would go over all windows of a row
     return [*tiles, "spread", "row", "row_loop", *(_FLAT if alone else ())]
+
+
+def _are_beside(stores: Sequence[Store], rows: Rows) -> bool:
+    """Whether neighbours in memory are of different rows."""
+    return bool(rows.chosen) and stores[0].axes[-1] == rows.chosen[-1] and _neighbours(stores, rows.chosen[-1])
 
 
 def _neighbours(stores: Sequence[Store], lane: Axis) -> bool:
@@ -149,10 +158,11 @@ def _written(fusion: Fusion, plan: _Plan, precision: str) -> Written:
         if plan.products and product_of(stores) is not None:
             steps += product_steps(plan.products, given, names, fusion, precision, len(steps))
             continue
-        for each in _halves(fusion, stores, names, len(steps)) if plan.way == "split" else [stores]:
+        halved = plan.way == "split" and _few(fusion, stores)
+        for each in _halves(fusion, stores, names, len(steps)) if halved else [stores]:
             suited = [f for f in _forms(each) if fits(each, f, fusion.sizes)]
-            preferred: list[Form] = ["row_loop"] if plan.way == "split" else [plan.way]
-            other = suited[0] if "grid" in (suited[0], plan.way) else suited[-1]
+            preferred: list[Form] = [plan.way] if plan.way != "split" else ["tile_loop", "row_loop"] if halved else []
+            other = suited[0] if {"grid", "split"} & {suited[0], plan.way} else suited[-1]
             form = next((f for f in preferred if f in suited), other)
             warps = "4" if plan.products else "WARPS"
             steps.append(plain_step(f"step{len(steps)}", each, names, form, fusion.sizes, warps))
@@ -185,11 +195,10 @@ def _joins(body: str) -> str:
 
 
 def _halves(fusion: Fusion, stores: list[Store], names: FusionNames, number: int) -> list[list[Store]]:
-    if not _few(fusion, stores):
-        return [stores]
-    first, second, between = split(stores, f"part{number}", fusion.sizes)
-    names.add(between)
-    return [[first], second]
+    halves = split(stores, f"part{number}", fusion.sizes)
+    for tensor in halves.between:
+        names.add(tensor)
+    return [halves.made, halves.joined]
 
 
 def _space(steps: Sequence[KernelStep]) -> Space:

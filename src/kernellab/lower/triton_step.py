@@ -25,6 +25,9 @@ _CHOICES: dict[str, list[int]] = {
     "PARTS": [512, 1024, 128, 2048, 64], "BLOCK": [1024, 2048, 512, 4096, 256], "LANES": [32, 64, 16, 128, 256],
     "PIECE": [16, 32, 8, 64, 4], "WARPS": [4, 8, 2, 16, 1],
 }  # fmt: skip
+_TILES: tuple[Form, ...] = ("tile", "tile_loop", "scan_tile")
+_PARTS_OF_TILES = [32, 64, 16, 128, 8]
+"""Of rows that lie beside each other there are many, or they were no split."""
 _EACH, _LEAST_EACH, _MOST_EACH = 16, 4, 128
 """Elements of a row that a thread has best, at least and at most, where one program holds the row whole."""
 _MOST_HELD = 64
@@ -85,7 +88,7 @@ def plain_step(
     else:
         length = times_text(a.extent for a in rows.along)
         grid, block = times_text(a.extent for a in rows.chosen), "BLOCK"
-        if form in ("tile", "tile_loop", "scan_tile"):
+        if form in _TILES:
             outer, lanes = times_text(a.extent for a in rows.chosen[:-1]), rows.chosen[-1].extent.factor_text
             grid, block, given = f"{outer} * triton.cdiv({lanes}, LANES)", "PIECE", f"{given}, LANES=LANES"
         if form in ("row", "tile"):
@@ -156,7 +159,7 @@ def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
     if form == "flat" or rows is None:
         inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
         return Extent(stores[0].axes, sorted(inside, key=lambda a: a.name), stores[0].axes[-1:])
-    beside = rows.chosen[-1:] if form in ("tile", "tile_loop", "scan_tile") else ()
+    beside = rows.chosen[-1:] if form in _TILES else ()
     return Extent(rows.chosen, rows.along, beside)
 
 
@@ -170,6 +173,8 @@ def _choices(form: Form, length: int) -> dict[str, list[int]]:
     """`length`: of a row, where there are rows."""
     if form == "spread":
         return {**_CHOICES, **_SPREAD_CHOICES}
+    if form in _TILES:
+        return {**_CHOICES, "PARTS": _PARTS_OF_TILES}
     if form == "row" and length:
         return {**_CHOICES, "WARPS": _warps_for(length)}
     return {**_CHOICES, **_LONG_CHOICES} if form == "row_loop" and length >= _LONG else _CHOICES

@@ -145,6 +145,13 @@ def normed_sum(x: Any, y: Any) -> Any:
     return h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-6), h
 
 
+def gradients(grad: Any, x: Any, weight: Any) -> Any:
+    """Of a norm: two sums of each row that don't need each other, and two of each column."""
+    inner = grad * weight
+    along = x * (inner * x).mean(-1, keepdim=True)
+    return inner - inner.mean(-1, keepdim=True) - along, (grad * x).sum(0), grad.sum(0)
+
+
 def stepped(x: Any, y: Any, z: Any) -> Any:
     """Results that are made of each other, and of sums that stand between them."""
     first = 0.9 * x + 0.1 * y
@@ -180,7 +187,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "long_rows": (rows, ((3, 20_001),)), "long_norm": (nn.LayerNorm(20_001), ((3, 20_001),)), "long_shares": (long_shares, ((3, 20_001),)),
     "hinge": (hinge, ((40, 31), (31,))), "placed": (placed, ((7, 100),)), "placed_down": (placed_down, ((3, 20, 9),)),
     "pooled_mean": (pooled_mean, ((3, 4, 26, 22),)), "pooled_shares": (pooled_shares, ((4, 5, 300),)), "pooled_down": (pooled_down, ((3, 70, 19),)),
-    "normed_sum": (normed_sum, ((7, 100),) * 2), "stepped": (stepped, ((9, 40),) * 3),
+    "normed_sum": (normed_sum, ((7, 100),) * 2), "stepped": (stepped, ((9, 40),) * 3), "gradients": (gradients, ((601, 40), (601, 40), (40,))),
     "turned": (turned, ((3, 3, 17, 32), (17, 32))), "gated": (gated, ((5, 1046),)), "stacked": (stacked, ((5, 601), (601,))),
     "swish": (nn.Sequential(nn.GroupNorm(2, 6), nn.SiLU()), ((2, 6, 5, 4),)),
 }  # fmt: skip

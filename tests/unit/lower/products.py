@@ -102,6 +102,17 @@ def projected(x: Any, w: Any, back: Any) -> Any:
     return seen.transpose(1, 2).reshape(batch, length, width) @ back
 
 
+def normed(x: Any, w: Any) -> Any:
+    """Rounded to the type of its input behind the norm, which is of full width."""
+    wide = x.float()
+    return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-6)).to(x.dtype) @ w
+
+
+def turned_heads(q: Any, k: Any, v: Any, cos: Any) -> Any:
+    """Queries and keys are made on the way."""
+    return functional.scaled_dot_product_attention(q * cos, k * cos, v)
+
+
 SUBJECTS: dict[str, Subject] = {
     "plain": Subject(
         lambda a, b: a @ b, ((33, 40), (40, 50)), (((2, 2), (2, 2)), ((17, 67), (67, 19)), ((129, 3), (3, 2))),
@@ -120,6 +131,7 @@ SUBJECTS: dict[str, Subject] = {
     "mlp": Subject(mlp, ((33, 40), (40, 64), (64, 18))),
     "gated": Subject(gated, ((33, 40), (40, 64), (40, 64))),
     "short": Subject(block, ((17, 40), (37, 40), (37,), (37,)), dtype=torch.bfloat16),
+    "short_normed": Subject(normed, ((33, 40), (40, 50)), (((17, 67), (67, 19)),), dtype=torch.bfloat16),
     "half": Subject(lambda a, b: a @ b, ((33, 40), (40, 50)), dtype=torch.float16),
     "widened": Subject(lambda a, b: torch.exp(a.float()) @ b.float(), ((33, 40), (40, 50)), dtype=torch.bfloat16),
 }  # fmt: skip
@@ -153,6 +165,7 @@ ATTENTION: dict[str, Subject] = {
     "filled": Subject(filled, (_HEADS, _FEW, _FEW), ((_OTHER, _LESS, _LESS),)),
     "short_causal": Subject(causal, (_HEADS,) * 3, ((_OTHER,) * 3,), dtype=torch.bfloat16),
     "short_softened": Subject(softened, (_HEADS, _FEW, _FEW), dtype=torch.float16),
+    "short_turned": Subject(turned_heads, (_HEADS, _FEW, _FEW, (24,)), dtype=torch.bfloat16),
     "decoded": Subject(
         decoded, ((2, 4, 1, 24), *((2, 2, 37, 24),) * 2, (2,)), (((3, 2, 1, 24), *((3, 1, 5, 24),) * 2, (3,)),), whole=("lengths",),
     ),

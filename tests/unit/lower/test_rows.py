@@ -49,9 +49,10 @@ def test_a_sum_over_everything_is_split_and_joined() -> None:
     whole = store("z", apply("mul", reduce("sum", (R,), x(ROW, R)), number(2.0)), ROW)
     (one,) = flat([whole], SHAPES)
     assert can_split([one])
-    first, (second,), between = split([one], "part", {"m": 5, "n": 7})
-    assert between.shape == (M, Size.of("PARTS"))
-    assert [a.name for a in first.axes] == ["i", "part"]
+    halves = split([one], "part", {"m": 5, "n": 7})
+    (first,), (second,), (between,) = halves.made, halves.joined, halves.between
+    assert between.shape == (Size.of("PARTS"), M)
+    assert [a.name for a in first.axes] == ["part", "i"]
     (joined,) = [v for v in walk(second.value) if isinstance(v, Reduce)]
     assert [a.name for a in joined.axes] == ["part"]
     assert not can_split(flat([softmax()], SHAPES))
@@ -62,10 +63,30 @@ def test_two_results_of_one_sum_are_split_together() -> None:
     halves = [store("w", apply("sqrt", total), ROW), store("z", apply("mul", total, number(2.0)), ROW)]
     two = flat(halves, {**SHAPES, "w": (M,)})
     assert can_split(two)
-    first, joined, between = split(two, "part", {"m": 5, "n": 7})
-    assert [s.tensor[0] for s in joined] == ["w", "z"]
-    assert len(reductions_of(joined)) == 1 and between.shape == (M, Size.of("PARTS"))
+    found = split(two, "part", {"m": 5, "n": 7})
+    assert [s.tensor[0] for s in found.joined] == ["w", "z"]
+    assert (len(reductions_of(found.joined)), len(found.between)) == (1, 1)
     assert not can_split([two[0], store("y", x(ROW, COLUMN), ROW, COLUMN)])
+
+
+def test_sums_of_several_things_over_the_same_are_split_together() -> None:
+    """As the gradients of a norm's weight and bias are: one look at what both add up."""
+    plain, squares = reduce("sum", (R,), x(ROW, R)), reduce("sum", (S,), apply("mul", x(ROW, S), x(ROW, S)))
+    both = flat([store("w", plain, ROW), store("z", apply("sub", squares, plain), ROW)], {**SHAPES, "w": (M,)})
+    assert can_split(both)
+    found = split(both, "part", {"m": 5, "n": 7})
+    assert [s.tensor[0] for s in found.made] == ["part", "part_1"] == [t.name for t in found.between]
+    assert {s.axes for s in found.made} == {found.made[0].axes}
+    assert [len(reductions_of([s])) for s in found.joined] == [1, 2]
+
+
+def test_parts_of_what_lies_apart_are_of_any_length() -> None:
+    """Those of a line begin where vectors do; those of a column of rows need not."""
+    down = store("z", reduce("sum", (R,), load("t", (Index.of(R), Index.of(ROW)), "float")), ROW)
+    shapes = {**SHAPES, "t": (N, M)}
+    (column,), (line,) = flat([down], shapes), flat([store("z", reduce("sum", (R,), x(ROW, R)), ROW)], SHAPES)
+    lengths = [dict.fromkeys(split([s], "part", {"m": 5, "n": 7}).made[0].value.axes) for s in (column, line)]
+    assert [[a.extent.at({"n": 5000, "PARTS": 4}) for a in axes] for axes in lengths] == [[1250], [2048]]
 
 
 def test_neighbouring_axes_become_one_where_no_place_changes() -> None:

@@ -50,7 +50,7 @@ FORMS = {
     "hinge": ["split", "row", "row_loop"], "placed": ["row_recomputed", "flat", "row", "row_loop"], "placed_down": ["tile", "tile_loop", "row", "row_loop", "flat"],
     "pooled_mean": ["row", "row_loop"], "pooled_shares": ["row_recomputed", "flat", "row", "row_loop"], "pooled_down": ["tile", "tile_loop", "row", "row_loop"],
     "running": ["scan"], "running_down": ["scan_tile", "scan"], "groups": ["row", "row_loop"], "table": ["flat_recomputed", "flat"],
-    "normed_sum": ["row", "row_loop"], "stepped": ["tile", "tile_loop", "row", "row_loop"], "swish": ["row", "row_loop"],
+    "normed_sum": ["row", "row_loop"], "stepped": ["tile", "tile_loop", "row", "row_loop"], "gradients": ["split", "row", "row_loop", "tile", "tile_loop", "flat"], "swish": ["row", "row_loop"],
     "turned": ["grid_recomputed", "grid", "flat"], "gated": ["grid", "flat"], "stacked": ["grid", "flat"],
 }  # fmt: skip
 
