@@ -16,6 +16,7 @@ from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.importing import Wishes
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.spec import dims_label, elements
 from kernellab.verdict.controls import examine, prove
 
 
@@ -94,3 +95,29 @@ def test_a_softmax_of_long_rows_is_no_matter_of_luck() -> None:
     record = graphs.module_record(graphs.graph([graphs.given("x", made)], [softmax], {"d0": 3}))
     assert record.distributions[3] in ("sparse", "bare")
     assert prove(module_task(record)) > 0
+
+
+@pytest.mark.heavy
+def test_what_is_large_at_any_shape_is_proved_at_one() -> None:
+    """At all of them where one leaves something to remark."""
+    width = 2200
+    made = graphs.tensor("d0", width)
+    given = [graphs.given("w", graphs.tensor(width, width), "weight"), graphs.given("x", made)]
+    product = graphs.node("product", "aten.mm.default", [Ref(ref="x"), Ref(ref="w")], made)
+    plain = module_task(graphs.module_record(graphs.graph(given, [product], {"d0": 8})))
+    assert min(elements(plain.inputs, dims) for dims in plain.edge) >= 1 << 22
+    proof = examine(plain)
+    assert (proof.remarks, {dims_label(case.dims) for case, _, _ in proof.drawn}) == (
+        (),
+        {dims_label(max(plain.edge, key=plain.least_bytes))},
+    )
+    nodes = [
+        product,
+        graphs.node("nothing", "aten.mul.Scalar", [Ref(ref="v"), 0.0], graphs.tensor(width)),
+        graphs.node("both", "aten.add.Tensor", [Ref(ref="product"), Ref(ref="nothing")], made),
+    ]
+    idle = graphs.given("v", graphs.tensor(width), "weight")
+    with_idle = module_task(graphs.module_record(graphs.graph([idle, *given], nodes, {"d0": 8})))
+    proof = examine(with_idle)
+    assert proof.remarks
+    assert {dims_label(case.dims) for case, _, _ in proof.drawn} == {dims_label(d) for d in with_idle.edge}
