@@ -29,6 +29,7 @@ def test_every_package_has_readme_test_and_certificate(form: Form, promoted: Pat
     names = {Path(f).name for f in files}
     assert {"README.md", "certificate-0.json"} <= names
     assert any(n.startswith("test_klab_softmax.") for n in names)
+    assert ("op.py" in names) == (form == "torch-op")
     for file, text in files.items():
         assert text.endswith("\n"), file
         if file.endswith(".py"):
