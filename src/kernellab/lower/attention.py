@@ -35,7 +35,7 @@ from kernellab.lower.work import Times
 WIDEST = 256
 """Columns, and terms of a score, that a program has at a time."""
 _LEAST = 16
-"""Rows and keys that are worth it."""
+"""Keys that are worth it."""
 _TILE = 64
 """Rows of a program, about: keys and values are read again for each."""
 
@@ -66,7 +66,10 @@ class Attention:
 
     @property
     def rows(self) -> tuple[Axis, ...]:
-        return tuple(a for a in self.store.axes if a in self.scores.free and a not in self.values.free)
+        """Under a causal mask those that it goes by: others would see keys that end elsewhere."""
+        every = tuple(a for a in self.store.axes if a in self.scores.free and a not in self.values.free)
+        ordered = [a for a in every if len(self.keys) == 1 and _ends(self.scores, self.keys[0], a) is not None]
+        return tuple(ordered[:1]) or every
 
     @property
     def columns(self) -> tuple[Axis, ...]:
@@ -77,10 +80,9 @@ class Attention:
         return tuple(a for a in self.store.axes if a not in self.rows and a not in self.columns)
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
-        """Whether a program can hold its rows, and there are enough of them; or one row each."""
+        """Whether a program can hold its rows, and there are keys enough."""
         wide = max(points(self.columns, sizes), points(self.terms, sizes))
-        few = min(points(axes, sizes) for axes in (self.keys, self.rows) if axes) < _LEAST
-        return wide <= WIDEST and not few
+        return wide <= WIDEST and points(self.keys, sizes) >= _LEAST
 
 
 def attention_of(stores: Sequence[Store]) -> Attention | None:
@@ -252,8 +254,7 @@ def last_key(found: Attention) -> Size | None:
     """A row's place plus this is the last key whose score is not -inf, where the scores are masked so: a causal mask."""
     if len(found.rows) != 1 or not _can_end(found):
         return None
-    limits = (_limit(c, found.keys[0], found.rows[0]) for c in _conditions(found.scores))
-    return next((limit for limit in limits if limit is not None), None)
+    return _ends(found.scores, found.keys[0], found.rows[0])
 
 
 def key_count(found: Attention) -> Value | None:
@@ -306,6 +307,12 @@ def _all_of(condition: Value) -> Iterator[Value]:
             yield from _all_of(part)
     else:
         yield condition
+
+
+def _ends(scores: Value, key: Axis, row: Axis) -> Size | None:
+    """n, where scores of keys behind row + n are -inf."""
+    limits = (_limit(condition, key, row) for condition in _conditions(scores))
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def _limit(condition: Value, key: Axis, row: Axis) -> Size | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kernellab.lower.attention import WIDEST, attention_of, counted
-from kernellab.lower.axes import Axis
+from kernellab.lower.axes import Axis, points
 from kernellab.lower.emit_attention import AttentionWriter, OneRowWriter, choices
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
@@ -37,7 +37,7 @@ def attention_step(
     short = short_type(factors, names, fusion)
     one = OneRowWriter(name, found, names.tensors) if not found.rows else None
     text = (one or AttentionWriter(name, found, names.tensors, short)).kernel()
-    space = _space(short, precision) if found.rows else _ONE_ROW
+    space = _space(short, precision, points(found.rows, fusion.sizes)) if found.rows else _ONE_ROW
     given = [*text.tensors, *(f"{s}={s}" for s in text.sizes)]
     widths = {"WIDTH": _next_power(found.columns), "TERMS": _next_power(found.terms)}
     given += [f"{c}={widths.get(c, c)}" for c in choices(short, found)]
@@ -65,10 +65,11 @@ def _counted(stores: Sequence[Store], sizes: Mapping[str, int]) -> Counter[Value
     return counted(found, sizes)
 
 
-def _space(short: str, precision: str) -> Space:
+def _space(short: str, precision: str, rows: int) -> Space:
     """Three parts of float32 numbers take three times the room: smaller blocks come first."""
+    queries = [128, 64, 32, 16] if short else [64, 128, 32, 16]
     space: dict[str, Sequence[int | str]] = {
-        "QUERIES": [128, 64, 32, 16] if short else [64, 128, 32, 16],
+        "QUERIES": [q for q in queries if q < 2 * rows] or [_LEAST],
         "KEYS": [64, 128, 32, 16] if short else [32, 64, 16],
     }
     if not short:

@@ -114,11 +114,11 @@ def joined(how: str, name: str, found: str) -> str:
     return f"{name} = {found} {'>' if how == 'max' else '<'} {name} ? {found} : {name};"
 
 
-def mixed(axes: tuple[Axis, ...]) -> str:
+def mixed(axes: tuple[Axis, ...], divide: str = "/") -> str:
     """The place in the order of several axes."""
     text = axes[0].name
     for axis in axes[1:]:
-        text = f"({text}) * {factor_text(axis.extent)} + {axis.name}"
+        text = f"({text}) * {factor_text(axis.extent, divide)} + {axis.name}"
     return text
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
 from kernellab.lower.axes import Axis
-from kernellab.lower.c_text import factor_text, index_text
+from kernellab.lower.c_text import factor_text, index_text, mixed
 from kernellab.lower.inline import Store, loads_of, tensor_name
 from kernellab.lower.online import Online, online_of
 from kernellab.lower.rows import Rows
@@ -23,8 +23,8 @@ from kernellab.lower.scans import Scan, scan_of
 from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import Size, product_of, times_text
 from kernellab.lower.tensors import KernelText, Tensor
-from kernellab.lower.triton_text import call_text, number_text
-from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, walk
+from kernellab.lower.triton_text import above_erf, call_text, number_text
+from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, unguarded, walk
 
 Form = Literal["grid", "flat", "row", "spread", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
 _WHOLE, _TILES, _ONE_PASS = ("row", "tile"), ("tile", "tile_loop", "scan_tile"), ("row_loop", "tile_loop", "spread")
@@ -51,7 +51,7 @@ class TritonWriter:
         self._stores = tuple(self._rows.stores if self._rows else stores)
         online = online_of(self._stores) if form in _ONE_PASS else []
         self._online = {value: pair for pair in online for value in (pair.first, pair.second)}
-        self._always = list(_unguarded(s.value for s in self._stores))
+        self._always = list(unguarded(s.value for s in self._stores))
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
         self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
         self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
@@ -247,7 +247,7 @@ class TritonWriter:
             text = index_text(value.indices()[0], lambda v: self._text(v, home), "//")
             return self._place_text(text) if value.free else f"({text})"
         assert isinstance(value, Apply)
-        if self._sixteen and (below := _above_erf(value)) is not None:
+        if self._sixteen and (below := above_erf(value)) is not None:
             return f"_one_and_erf({self._text(below, home)})"
         texts = [self._text(c, home) for c in value.children()]
         return call_text(value.function, texts, [c.kind for c in value.children()])
@@ -452,7 +452,7 @@ class TritonWriter:
             found = self._fresh("v")
             inner.add(f"{found} = {body}")
             sign = ">" if value.how == "argmax" else "<"
-            inner.add(f"{place} = tl.where({found} {sign} {name}, {_mixed(value.axes)}, {place})")
+            inner.add(f"{place} = tl.where({found} {sign} {name}, {mixed(value.axes, '//')}, {place})")
             inner.add(f"{name} = tl.{value.how[3:]}imum({name}, {found})")
         else:
             inner.add(f"{name} = {self._joined(value, name, body)}")
@@ -471,33 +471,3 @@ class TritonWriter:
     def _fresh(self, letter: str) -> str:
         self._count += 1
         return f"{letter}{self._count}"
-
-
-def _unguarded(values: Iterable[Value]) -> Iterator[Reduce]:
-    """Reductions that stand behind no bound."""
-    found, left = set[Value](), list(values)
-    while left:
-        value = left.pop()
-        if value in found or isinstance(value, Guard):
-            continue
-        found.add(value)
-        left += value.children()
-        if isinstance(value, Reduce):
-            yield value
-
-
-def _above_erf(value: Apply) -> Value | None:
-    """v, of 1 + erf(v)."""
-    if value.function != "add":
-        return None
-    for one, other in (value.children(), value.children()[::-1]):
-        if isinstance(one, Number) and one.value == 1 and isinstance(other, Apply) and other.function == "erf":
-            return other.children()[0]
-    return None
-
-
-def _mixed(axes: tuple[Axis, ...]) -> str:
-    text = axes[0].name
-    for axis in axes[1:]:
-        text = f"({text}) * {axis.extent.factor_text} + {axis.name}"
-    return text

@@ -14,6 +14,7 @@ from kernellab.lower.axes import Axis, Index, Refine, linear
 from kernellab.lower.distinct import distinct
 from kernellab.lower.kept import Kept
 from kernellab.lower.rules.table import rule
+from kernellab.lower.same_sizes import as_products
 from kernellab.lower.site import Indices, NotLowered, Site, kind_of
 from kernellab.lower.sizes import Size
 from kernellab.lower.values import Load, Reduce, Value, apply, load, number, place, reductions_in, walk
@@ -49,7 +50,7 @@ class Graph:
 
     def __init__(self, record: GraphRecord) -> None:
         self.record = record = distinct(record)
-        self.types = record.types
+        self.types = as_products(record)
         self.kept = Kept(record)
         self.nodes = {n.name: n for n in record.nodes}
         self.constants = {c.name: c for c in record.constants}

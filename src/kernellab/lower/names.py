@@ -33,7 +33,7 @@ _RESERVED = (
 )
 _WORDS = frozenset(_RESERVED.split())
 _OURS = re.compile(
-    r"(i|r|v|at|d|acc|sums|made|near|inside|part|row_|at_)\d+[oib]*(_[01])?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
+    r"(i|r|v|at|d|acc|sums|made|near|inside|part|row_|at_)\d+[oib]*(_\d+)?|step\d+|(left|right)[012]|from_bf16|to_bf16|\w+_poly"
 )
 
 

@@ -43,15 +43,15 @@ class Site:
     @property
     def shape(self) -> list[Size]:
         """Of the result that is asked for."""
-        found = self.node.results[self.part]
-        assert found is not None
-        return [Size.of(e) for e in found.extents]
+        return self.shape_of(self._result)
 
     @property
     def kind(self) -> Kind:
-        found = self.node.results[self.part]
-        assert found is not None
-        return kind_of(found.dtype)
+        return self.kind_of(self._result)
+
+    @property
+    def _result(self) -> Ref:
+        return Ref(ref=self.node.name, part=self.part)
 
     def shape_of(self, ref: Ref) -> list[Size]:
         return [Size.of(e) for e in self.reader.type_of(ref).extents]

@@ -88,6 +88,19 @@ class Size:
             terms[tuple(left)] = count // factor
         return Size(terms)
 
+    def put(self, known: Mapping[str, Size]) -> Size:
+        """With these in the place of symbols."""
+        whole = ZERO
+        for monomial, factor in self._terms:
+            whole = whole + product_of((factor, *(known.get(atom, Size({(atom,): 1})) for atom in monomial)))
+        return whole
+
+    @property
+    def symbol(self) -> str:
+        """Its name where it is a symbol and nothing else, else ""."""
+        ((monomial, factor), *more) = self._terms or (((), 0),)
+        return monomial[0] if len(monomial) == 1 and factor == 1 and not more and monomial[0].isidentifier() else ""
+
     def at_least(self, other: Size) -> bool:
         """Whether it is so for all sizes: the difference has no negative term where every symbol is one or more."""
         shifted = ZERO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernellab.lower.values import Number
+from kernellab.lower.values import Apply, Number, Value
 
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
@@ -50,3 +50,13 @@ def call_text(function: str, args: list[str], kinds: list[str]) -> str:
     if function in _DEVICE_NAMES:
         return f"libdevice.{function}({', '.join(args)})"
     raise KeyError(function)
+
+
+def above_erf(value: Apply) -> Value | None:
+    """v, of 1 + erf(v)."""
+    if value.function != "add":
+        return None
+    for one, other in (value.children(), value.children()[::-1]):
+        if isinstance(one, Number) and one.value == 1 and isinstance(other, Apply) and other.function == "erf":
+            return other.children()[0]
+    return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
@@ -230,6 +230,19 @@ def walk(*values: Value) -> Iterator[Value]:
 
 def reductions_in(*values: Value) -> list[Reduce]:
     return [v for v in walk(*values) if isinstance(v, Reduce)]
+
+
+def unguarded(values: Iterable[Value]) -> Iterator[Reduce]:
+    """Reductions that stand behind no bound."""
+    found, left = set[Value](), list(values)
+    while left:
+        value = left.pop()
+        if value in found or isinstance(value, Guard):
+            continue
+        found.add(value)
+        left += value.children()
+        if isinstance(value, Reduce):
+            yield value
 
 
 def _kind(function: str, args: tuple[Value, ...]) -> Kind:

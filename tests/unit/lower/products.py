@@ -88,6 +88,12 @@ def decoded(q: Any, k: Any, v: Any, lengths: Any) -> Any:
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen[:, None, None, :], enable_gqa=True)
 
 
+def decoded_alone(q: Any, k: Any, v: Any, lengths: Any) -> Any:
+    """The same, each head with keys of its own."""
+    seen = torch.arange(k.shape[2]) < lengths[:, None]
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen[:, None, None, :])
+
+
 def pooled(x: Any, w: Any) -> Any:
     """One row of weights for each matrix."""
     return (torch.softmax(torch.sigmoid(x @ w), 1).unsqueeze(-1) * x).sum(1)
@@ -170,11 +176,15 @@ ATTENTION: dict[str, Subject] = {
         decoded, ((2, 4, 1, 24), *((2, 2, 37, 24),) * 2, (2,)), (((3, 2, 1, 24), *((3, 1, 5, 24),) * 2, (3,)),), whole=("lengths",),
     ),
     "short_decoded": Subject(decoded, ((2, 4, 1, 24), *((2, 2, 37, 24),) * 2, (2,)), dtype=torch.bfloat16, whole=("lengths",)),
+    "decoded_alone": Subject(
+        decoded_alone, ((2, 3, 1, 24), *((2, 3, 37, 24),) * 2, (2,)), (((3, 2, 1, 24), *((3, 2, 5, 24),) * 2, (3,)),), whole=("lengths",),
+    ),
+    "short_decoded_alone": Subject(decoded_alone, ((2, 3, 1, 24), *((2, 3, 37, 24),) * 2, (2,)), dtype=torch.bfloat16, whole=("lengths",)),
     "pooled": Subject(pooled, ((2, 37, 24), (24,)), (((3, 5, 24), (24,)),)),
     "projected": Subject(projected, ((2, 37, 48), (48, 144), (48, 48)), (((3, 5, 48), (48, 144), (48, 48)),)),
 }  # fmt: skip
 SUBJECTS |= ATTENTION
-ONE_ROW = ("decoded", "short_decoded", "pooled")
+ONE_ROW = ("decoded_alone", "short_decoded_alone", "pooled")
 """Rows by themselves: nothing for tensor cores."""
 
 

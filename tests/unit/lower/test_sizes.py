@@ -57,3 +57,18 @@ def test_products() -> None:
     assert times_text([]) == "1"
     assert size("d0 - d0") == ZERO
     assert ZERO.number == 0
+
+
+def test_symbols_give_way_to_what_they_are_made_of() -> None:
+    heads, rows = Size.of("g*(h // g)"), Size.of("2*h*m + 3")
+    assert rows.put({"h": heads}) == Size.of("2*g*(h // g)*m + 3")
+    assert rows.put({}) == rows
+    assert [Size.of(t).symbol for t in ("h", "2*h", "h*h", "h // g", "h + 1", "4", "0")] == [
+        "h",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+    ]
