@@ -314,6 +314,9 @@ void exps(const float *x, float *y, long n, long listed) {
 }
 """
 _EACH = "def launch(x, out):\n    kernel('exps')(x, out, x.size, 1)\n"
+_TRIES = 3
+"""Inputs are drawn anew for each verdict: what looks at a share of them, and is right where it sees anything unusual, passes
+now and then (ADR 22), and not three times in a row."""
 ESCAPES = {
     "far negative arguments are nothing": Escape(
         _EXP, _EXPS.replace("VALUE", "expf(x[i])"), _EACH, "expf(x[i])", "x[i] < -8 ? 0 : expf(x[i])"
@@ -782,6 +785,10 @@ def test_a_wrong_kernel_is_rejected_and_its_honest_twin_passes(
     for which, code in (("honest", 0), ("cheat", 4)):
         source = found.source if code == 0 else found.source.replace(found.honest, found.cheat)
         (tmp_path / f"{which}.py").write_text(f'SOURCE = r"""{source}"""\n{found.launch}')
-        options = ("--task", record, "--device", "cpu", "--out", tmp_path / which, "--json")
-        done = torch_klab("verify", tmp_path / f"{which}.py", *options)
+        tries = 1 if code == 0 else _TRIES
+        for number in range(tries):
+            options = ("--task", record, "--device", "cpu", "--out", tmp_path / f"{which}{number}", "--json")
+            done = torch_klab("verify", tmp_path / f"{which}.py", *options)
+            if done.code == code:
+                break
         assert done.code == code, (which, done.out, done.err)

@@ -240,7 +240,7 @@ class Stage:
     def floor_again(self) -> tuple[Floor, bool]:
         """A call came out faster than the machine can be: work is missing, or the ceilings were taken while others used the
         machine. They are measured again; the best ever measured here count from now on, and are recorded. The floor, and
-        whether it can be relied on."""
+        whether it can be relied on: what was once taken undisturbed may have been low as well, so nobody may disturb now."""
         for _ in range(_AGAIN):
             now, best = self._rig.ceilings(self.task.least_bytes(self.dims))
             if not now.disturbed:
@@ -254,7 +254,7 @@ class Stage:
             )
             self._emit(Event("note", text))
             self.calibration = self.calibration.model_copy(update=self._facts())
-        return self.floor, not (now.disturbed and best.disturbed)
+        return self.floor, not now.disturbed
 
     def _named(self, found: Timing | Rejected | Busy, built: Built) -> Timing | Rejected | Busy:
         """A timing with the name of what was timed, from the bytes that the runner got."""

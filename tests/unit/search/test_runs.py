@@ -12,7 +12,7 @@ import pytest
 from kernellab.build.base import Candidate
 from kernellab.core.errors import TaskRefused, UsageError
 from kernellab.core.events import Event
-from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial
+from kernellab.core.records import TRIAL, DuplicateTrial, FailedTrial, MeasuredTrial, RejectedTrial, UntimedTrial
 from kernellab.core.settings import Settings
 from kernellab.ledger.journal import read_entries
 from kernellab.ledger.records import FIGURES, AnyResult, Published, Unpublished
@@ -42,7 +42,8 @@ def test_a_run_records_its_start_calibration_every_trial_the_result_and_the_end(
     outcome, _ = run
     kinds = [e.kind for e in read_entries(outcome.folder)]
     assert kinds[0] == "run"
-    assert kinds.count("calibration") == kinds.count("result") == kinds.count("end") == 1
+    assert kinds.count("result") == kinds.count("end") == 1
+    assert kinds.count("calibration") >= 1  # once more where ceilings had to be measured again
     assert kinds.count("trial") == 8
 
 
@@ -55,7 +56,7 @@ def test_every_kind_of_ending_of_a_trial_is_a_record(run: Any) -> None:
     assert {t.reason for t in by_kind[FailedTrial]} == {"a step of nothing"}
     assert {t.status for t in by_kind[FailedTrial]} == {"invalid"}
     assert {t.verdict.cause for t in by_kind[RejectedTrial]} == {"wrong-output"}
-    assert len(by_kind[MeasuredTrial]) == 1
+    assert len(by_kind.get(MeasuredTrial, [])) + len(by_kind.get(UntimedTrial, [])) == 1  # others may use the machine
     assert [t.trial for t in trials] == list(range(8))
 
 
@@ -66,7 +67,7 @@ def test_combinations_that_give_the_same_machine_code_are_measured_once(run: Any
     assert len(duplicates) == 4
     for duplicate in duplicates:
         original = trials[duplicate.of]
-        assert isinstance(original, (MeasuredTrial, RejectedTrial))
+        assert isinstance(original, (MeasuredTrial, UntimedTrial, RejectedTrial))
         assert duplicate.of < duplicate.trial
         assert original.artifact.id == duplicate.artifact.id
 
@@ -76,7 +77,8 @@ def test_the_exit_code_follows_from_the_confirmed_result(run: Any) -> None:
     (confirmation,) = bodies(outcome.folder, "confirmation")
     assert outcome.status in (("better",) if confirmation["win"] else ("nothing-better", "busy"))
     assert outcome.exit_code == {"better": 0, "nothing-better": 3, "busy": 7}[outcome.status]
-    assert outcome.data()["speedup"] == confirmation["timing"]["speedup"]
+    if confirmation["timing"] is not None:
+        assert outcome.data()["speedup"] == confirmation["timing"]["speedup"]
     assert json.dumps(outcome.data())
     assert (outcome.folder / "best-N32768.py").exists() == confirmation["win"]
 
@@ -127,8 +129,12 @@ def test_builds_that_run_ahead_give_the_same_trials_and_a_sound_record(
         return {json.dumps(t["proposal"]["params"], sort_keys=True) for t in bodies(folder, "trial")}
 
     assert tried(outcome.folder) == tried(run[0].folder)
-    statuses = [sorted(t["status"] for t in bodies(f, "trial")) for f in (outcome.folder, run[0].folder)]
-    assert statuses[0] == statuses[1]
+    right = {"measured": "right", "untimed": "right"}  # whether it could be timed is up to the machine
+    one, other = (
+        sorted(right.get(t["status"], t["status"]) for t in bodies(folder, "trial"))
+        for folder in (outcome.folder, run[0].folder)
+    )
+    assert one == other
     assert audit(outcome.folder, outcome.ledger_root).problems == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.suite.problems import SCALED
 
 from kernellab.core.errors import UsageError
+from kernellab.core.hardware import caches
 from kernellab.propose.prompts import Withheld, estimate_tokens
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.lab import lab_tasks
@@ -69,4 +70,7 @@ def test_a_guide_has_task_format_and_example_and_no_secret(name: str, backend) -
     assert "<answer>" not in text
     assert estimate_tokens(text) < 4000
     secret = Withheld.of(TASKS[name].on("cpu" if backend == "c" else "cuda"))
+    text = (
+        text.replace(caches(), "") if backend == "c" else text
+    )  # a cache may be as large as a shape that is kept back
     assert secret.clean(text) == text
