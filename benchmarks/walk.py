@@ -42,15 +42,18 @@ class Walk:
         if event not in ("call", "return") or not file.startswith(PACKAGE):
             return
         if frame.f_code is loop.step.__code__:
-            self._trial = {} if event == "call" else self._ended()
+            (self._begin if event == "call" else self._end)()
         folder = file.removeprefix(PACKAGE).split("/")[0]
         self.run.setdefault(folder)
         if self._trial is not None:
             self._trial.setdefault(folder)
 
-    def _ended(self) -> None:
-        assert self._trial is not None
+    def _begin(self) -> None:
+        self._trial = {}
         self.trials.append(self._trial)
+
+    def _end(self) -> None:
+        self._trial = None
 
 
 def layers() -> list[str]:

@@ -120,6 +120,11 @@ class Node(Record):
     results: tuple[TensorType | None, ...]
     line: str = ""
 
+    @property
+    def made(self) -> list[tuple[str, int]]:
+        """Its results, as references name them."""
+        return [(self.name, part) for part, result in enumerate(self.results) if result is not None]
+
     def refs(self) -> Iterator[Ref]:
         yield from (ref for _, ref in self.placed_refs())
 

@@ -199,9 +199,7 @@ def _input_pair(value: Any) -> Pair:
     if not value.is_floating_point():
         return Pair(value, value.double() * 0, exact=True)
     size = value.abs()
-    return Pair(
-        value, size if _below(size, math.inf) else size.where(value.isfinite(), value.new_zeros(())), exact=True
-    )
+    return Pair(value, size if _bounded(size) else size.where(value.isfinite(), value.new_zeros(())), exact=True)
 
 
 def _rule(node: Node) -> Any:
@@ -248,7 +246,7 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
 def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
     """Its magnitude where a rule says nothing; no smaller than what may be flushed, unless exact; 0 where it is not finite.
     In place, since these are the largest arrays of all; and as it is, where nothing of it has to change."""
-    if exact and scale is not None and scale.shape == result.shape and _below(scale, math.inf) and _finite(result):
+    if exact and scale is not None and scale.shape == result.shape and _bounded(scale) and _finite(result):
         return scale
     held = result.abs() if scale is None else scale.expand(result.shape).clone()
     if bool((unknown := held.isnan()).any()):
@@ -258,9 +256,9 @@ def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
     return held.masked_fill_(~result.isfinite(), 0.0)
 
 
-def _below(values: Any, most: float) -> bool:
-    """Whether all of them are, and numbers; read once, where a mask would be as large as they are."""
-    return bool(values.max() < most) if values.numel() else True
+def _bounded(scale: Any) -> bool:
+    """Whether every element is a number below infinity; read once, where a mask would be as large as it is."""
+    return bool(scale.max() < math.inf) if scale.numel() else True
 
 
 def _finite(values: Any) -> bool:

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kernellab.lower.axes import Axis, Index, points
 from kernellab.lower.inline import Store
@@ -64,7 +65,7 @@ class Attention:
     def terms(self) -> tuple[Axis, ...]:
         return self.product.axes if self.product else ()
 
-    @property
+    @cached_property
     def rows(self) -> tuple[Axis, ...]:
         """Under a causal mask those that it goes by: others would see keys that end elsewhere."""
         every = tuple(a for a in self.store.axes if a in self.scores.free and a not in self.values.free)

@@ -24,10 +24,11 @@ from kernellab.lower.scope import Scope
 from kernellab.lower.sizes import Size, product_of, times_text
 from kernellab.lower.tensors import KernelText, Tensor
 from kernellab.lower.triton_text import above_erf, call_text, number_text
-from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, unguarded, walk
+from kernellab.lower.values import Apply, Guard, Load, Number, Place, Reduce, Value, reductions_in, unguarded, walk
 
 Form = Literal["grid", "flat", "row", "spread", "row_loop", "tile", "tile_loop", "scan", "scan_tile"]
-_WHOLE, _TILES, _ONE_PASS = ("row", "tile"), ("tile", "tile_loop", "scan_tile"), ("row_loop", "tile_loop", "spread")
+TILES: tuple[Form, ...] = ("tile", "tile_loop", "scan_tile")
+_WHOLE, _ONE_PASS = ("row", "tile"), ("row_loop", "tile_loop", "spread")
 JOIN = {"sum": "_sum", "prod": "_product", "max": "_largest", "min": "_smallest"}
 _START = {"sum": "0.0", "prod": "1.0", "max": 'float("-inf")', "min": 'float("inf")'}
 _INT_START = {"sum": "0", "prod": "1", "max": "-9223372036854775808", "min": "9223372036854775807"}
@@ -53,7 +54,7 @@ class TritonWriter:
         self._online = {value: pair for pair in online for value in (pair.first, pair.second)}
         self._always = list(unguarded(s.value for s in self._stores))
         self._block = frozenset(self._rows.along if self._rows else stores[0].axes)
-        self._lane = self._rows.chosen[-1] if self._rows and form in _TILES else None
+        self._lane = self._rows.chosen[-1] if self._rows and form in TILES else None
         self._shape = "[BLOCK, LANES]" if self._lane else "[BLOCK]"
         self._uses = Counter(c for v in walk(*(s.value for s in self._stores)) for c in v.children())
         self._uses.update(s.value for s in self._stores)
@@ -156,8 +157,7 @@ class TritonWriter:
         """Whether a loop for them takes several pieces at a time: more is under way, and less is done between pieces. What
         it reduces has one shape, so no other loop may be inside it."""
         plain = self._form == "row_loop" and all(v.how in ("sum", "max", "min") for v in values)
-        inner = walk(*(v.body for v in values))
-        found = plain and not any(isinstance(v, Reduce) and v.free & self._block for v in inner)
+        found = plain and not any(v.free & self._block for v in reductions_in(*(v.body for v in values)))
         self.deep = self.deep or found
         return found
 
@@ -325,8 +325,7 @@ class TritonWriter:
         they are looked at at all."""
         left = [v for v in self._always if v is not value and v not in self._online and home.known(v) is None]
         fitting = [v for v in left if v.axes == value.axes and v.how in _START and home.home(v) is home]
-        needed = {v: [u for u in walk(v.body) if isinstance(u, Reduce)] for v in fitting}
-        return [v for v in fitting if not any(home.known(u) is None for u in needed[v])]
+        return [v for v in fitting if all(home.known(u) is not None for u in reductions_in(v.body))]
 
     def _in_row(self, body: Value, scope: Scope, start: str) -> str:
         """What is reduced, and where the row has ended what changes nothing: a load brings that with it."""

@@ -14,7 +14,7 @@ from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord, Node
 
 _Key = tuple[str, int]
-_SHORT = ("bfloat16", "float16")
+SHORT = ("bfloat16", "float16")
 _CASTS = ("aten._to_copy.", "aten.to.")
 _SCALED = ("aten.mul.Scalar", "aten.mul.Tensor", "aten.div.Scalar", "aten.div.Tensor")
 _WEIGHTS, _CHOSEN = "aten._softmax.", "aten.where."
@@ -42,14 +42,14 @@ class Kept:
         for node in nodes:
             if _moves(node) or (scaled and node.op in _SCALED and len(self._floats(node)) == 1):
                 origin = _only(found[key] for key in self._floats(node))
-                found |= {key: self._short(key) or origin for key in _made(node)}
+                found |= {key: self._short(key) or origin for key in node.made}
         return found
 
     def _gone_back(self, nodes: Sequence[Node]) -> Mapping[_Key, str]:
         """The 16-bit type that all who use it cast it to, perhaps behind a move."""
         wanted: dict[_Key, set[str]] = defaultdict(set)
         for node in reversed(nodes):
-            ends = {self._short(key) or ("" if key in self._outputs else _only(wanted[key])) for key in _made(node)}
+            ends = {self._short(key) or ("" if key in self._outputs else _only(wanted[key])) for key in node.made}
             for key in self._floats(node):
                 wanted[key] |= ends if _moves(node) else {""}
         return {key: _only(wanted[key]) for key in self._types}
@@ -64,19 +64,15 @@ class Kept:
         for node in nodes:
             passes = (_moves(node) or node.op.startswith(_CHOSEN)) and not found.isdisjoint(self._floats(node))
             if passes or node.op.startswith(_WEIGHTS):
-                found.update(_made(node))
+                found.update(node.made)
         return found
 
     def _short(self, key: _Key) -> str:
         dtype = self._types[key].dtype
-        return dtype if dtype in _SHORT else ""
+        return dtype if dtype in SHORT else ""
 
     def _floats(self, node: Node) -> list[_Key]:
         return [(r.ref, r.part) for r in node.refs() if self._types[r.ref, r.part].is_float]
-
-
-def _made(node: Node) -> list[_Key]:
-    return [(node.name, part) for part, result in enumerate(node.results) if result is not None]
 
 
 def _only(types: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from kernellab.lower.axes import Axis, points
 from kernellab.lower.emit_product import CopyWriter, ProductWriter, choices
 from kernellab.lower.fusion import Fusion
 from kernellab.lower.inline import Store
+from kernellab.lower.kept import SHORT
 from kernellab.lower.names import FusionNames
 from kernellab.lower.phases import phased
 from kernellab.lower.product import Product, operand_of, product_of
@@ -26,7 +27,6 @@ PRODUCT_WHY: dict[Kind, str] = {
     "packed": f"{_TENSOR_CORES}\nFactors are laid out for them first, and float32 numbers split into three bfloat16 parts.",
     "parted": f"{_TENSOR_CORES}\nParts of each long sum go to programs of their own, so that all of the device has work.",
 }
-_SHORT = ("bfloat16", "float16")
 _SIDES = [128, 64, 256, 32, 16]
 _NARROW = 64
 PRECISIONS = {
@@ -173,7 +173,7 @@ def short_type(factors: Sequence[Value], names: FusionNames, fusion: Fusion) -> 
         operands = [operand_of(f) for f in factors]
         floats = {names.tensors[o.load.tensor].dtype if o is not None else fusion.graph.kept.factors for o in operands}
     (dtype, *more) = sorted(floats)
-    return dtype if dtype in _SHORT and not more else ""
+    return dtype if dtype in SHORT and not more else ""
 
 
 def _sides(axes: Sequence[Axis], sizes: Mapping[str, int]) -> list[int]:

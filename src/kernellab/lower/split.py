@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernellab.lower.axes import Axis, Index
+from kernellab.lower.axes import Axis, Index, linear
 from kernellab.lower.inline import Store, loads_of, reductions_of
 from kernellab.lower.rebuild import Instead, Placed, rebuilt
 from kernellab.lower.rows import rows_of
 from kernellab.lower.scans import scan_of
-from kernellab.lower.sizes import ONE, Size, product_of
+from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.tensors import Tensor
-from kernellab.lower.values import NEUTRAL, Reduce, guard, load, number, reduce, walk
+from kernellab.lower.values import NEUTRAL, guard, load, number, reduce, reductions_in
 
 PARTS = Size.of("PARTS")
 _ALIGNED = 1024
@@ -40,7 +40,7 @@ def can_split(stores: Sequence[Store]) -> bool:
     reductions = reductions_of(rows.stores)
     if {*rows.along} & {*stores[0].axes} or len({v.axes for v in reductions}) != 1:
         return False
-    return all(v.kind == "float" and not any(isinstance(u, Reduce) for u in walk(v.body)) for v in reductions)
+    return all(v.kind == "float" and not reductions_in(v.body) for v in reductions)
 
 
 def split(stores: Sequence[Store], name: str, sizes: Mapping[str, int]) -> Halves:
@@ -55,7 +55,7 @@ def split(stores: Sequence[Store], name: str, sizes: Mapping[str, int]) -> Halve
     part, inner = Axis("part", PARTS), Axis("inner", chunk)
     spot = Index.of(part).times(chunk) + Index.of(inner)
     lines = (part, *stores[0].axes)
-    where = _place(lines)
+    where = linear([Index.of(a) for a in lines], [a.extent for a in lines])
     found = Halves([], [*rows.stores], [])
     for n, whole in enumerate(wholes):
         own = name if n == 0 else f"{name}_{n}"
@@ -73,11 +73,3 @@ def _is_line(along: Axis, stores: Sequence[Store]) -> bool:
     loads = [v for v in loads_of(stores) if along in v.free]
     most = max((len(v.free) for v in loads), default=0)
     return any(dict(v.indices()[-1].terms).get(along) == ONE for v in loads if len(v.free) == most)
-
-
-def _place(axes: Sequence[Axis]) -> Index:
-    """In row-major order."""
-    found = Index()
-    for n, axis in enumerate(axes):
-        found = found + Index.of(axis).times(product_of(a.extent for a in axes[n + 1 :]))
-    return found

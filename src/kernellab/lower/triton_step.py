@@ -9,7 +9,7 @@ from kernellab.lower.axes import points
 from kernellab.lower.cost import CEILINGS
 from kernellab.lower.emit_grid import GridWriter, columns_of, is_shared, programs_text
 from kernellab.lower.emit_spread import SpreadWriter
-from kernellab.lower.emit_triton import Form, TritonWriter
+from kernellab.lower.emit_triton import TILES, Form, TritonWriter
 from kernellab.lower.inline import Store
 from kernellab.lower.names import FusionNames
 from kernellab.lower.rows import Rows, can_spread, rows_of
@@ -25,7 +25,6 @@ _CHOICES: dict[str, list[int]] = {
     "PARTS": [512, 1024, 128, 2048, 64], "BLOCK": [1024, 2048, 512, 4096, 256], "LANES": [32, 64, 16, 128, 256],
     "PIECE": [16, 32, 8, 64, 4], "WARPS": [4, 8, 2, 16, 1],
 }  # fmt: skip
-_TILES: tuple[Form, ...] = ("tile", "tile_loop", "scan_tile")
 _PARTS_OF_TILES = [32, 64, 16, 128, 8]
 """Of rows that lie beside each other there are many, or they were no split."""
 _EACH, _LEAST_EACH, _MOST_EACH = 16, 4, 128
@@ -88,7 +87,7 @@ def plain_step(
     else:
         length = times_text(a.extent for a in rows.along)
         grid, block = times_text(a.extent for a in rows.chosen), "BLOCK"
-        if form in _TILES:
+        if form in TILES:
             outer, lanes = times_text(a.extent for a in rows.chosen[:-1]), rows.chosen[-1].extent.factor_text
             grid, block, given = f"{outer} * triton.cdiv({lanes}, LANES)", "PIECE", f"{given}, LANES=LANES"
         if form in ("row", "tile"):
@@ -159,7 +158,7 @@ def _extent(stores: Sequence[Store], form: Form, rows: Rows | None) -> Extent:
     if form == "flat" or rows is None:
         inside = {a for v in walk(*(s.value for s in stores)) if isinstance(v, Reduce) for a in v.axes}
         return Extent(stores[0].axes, sorted(inside, key=lambda a: a.name), stores[0].axes[-1:])
-    beside = rows.chosen[-1:] if form in _TILES else ()
+    beside = rows.chosen[-1:] if form in TILES else ()
     return Extent(rows.chosen, rows.along, beside)
 
 
@@ -173,7 +172,7 @@ def _choices(form: Form, length: int) -> dict[str, list[int]]:
     """`length`: of a row, where there are rows."""
     if form == "spread":
         return {**_CHOICES, **_SPREAD_CHOICES}
-    if form in _TILES:
+    if form in TILES:
         return {**_CHOICES, "PARTS": _PARTS_OF_TILES}
     if form == "row" and length:
         return {**_CHOICES, "WARPS": _warps_for(length)}

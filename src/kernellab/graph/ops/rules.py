@@ -18,10 +18,10 @@ def same(call: Call) -> Scaled:
 
 
 def _as_scale(scale: Tensor, result: Tensor) -> Tensor:
-    return above_zero(scale.double()) if result.is_floating_point() else result.double() * 0
+    return _above_zero(scale.double()) if result.is_floating_point() else result.double() * 0
 
 
-def above_zero(scale: Tensor) -> Tensor:
+def _above_zero(scale: Tensor) -> Tensor:
     """Its magnitude: itself, where it has no sign to lose."""
     return scale if scale.numel() and bool(scale.min() >= 0) else scale.abs()
 

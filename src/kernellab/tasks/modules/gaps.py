@@ -77,7 +77,7 @@ class _Gaps:
 
     def _mark(self, node: Node, args: Mapping[int, Key]) -> None:
         kind = _kind(node)
-        keys = [(node.name, part) for part, result in enumerate(node.results) if result is not None]
+        keys = node.made
         tensors = set(args.values())
         if node.op.startswith(_PLACES):
             self._places.update(keys)

@@ -55,8 +55,7 @@ class _Needed:
             key = (output.ref.ref, output.ref.part)
             self._most[key] = math.prod(self._shape(key))
         for node in reversed(self._graph.nodes):
-            keys = [(node.name, part) for part, result in enumerate(node.results) if result is not None]
-            counts = {key: self._count(key) for key in keys}
+            counts = {key: self._count(key) for key in node.made}
             if any(counts.values()):
                 self._read(node, counts)
         return {(i.name, 0): self._count((i.name, 0)) for i in self._graph.inputs}
