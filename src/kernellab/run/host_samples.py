@@ -60,7 +60,6 @@ class HostSamples:
         self._threads = threads
         self._cpu: int | None = None
         self._processes: list[_Process] = []
-        self.busy_s = 0.0
 
     def ready(self) -> HostSamples:
         """Make the solution once, to see that it can be. Raises NotLoaded, or WorkerFault."""
@@ -79,8 +78,7 @@ class HostSamples:
         self._settle()
         process = self._loaded(self._fitting(calls) or self._start(calls, True))
         if not process.warm_s:
-            process.warm_s = self._clocked(process, calls[:1], timeout_s + _FIRST_CALL_S)
-            self.busy_s += process.warm_s
+            process.warm_s = self._clocked(process, calls[:1], timeout_s + _FIRST_CALL_S).seconds
         return process.warm_s
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
@@ -91,9 +89,7 @@ class HostSamples:
         process.used = True
         if steady:
             self._strangers(process, calls, timeout_s)
-        before = process.line.books() if counted else None
-        seconds = self._command(process, calls, timeout_s)
-        found = Sample(seconds, False) if before is None else process.line.sample(before, seconds)
+        found = self._command(process, calls, timeout_s, counted)
         if steady:
             self._outputs.fill_all(self._regions(calls), self._leftovers(calls))
             self._command(process, list(reversed(calls)), timeout_s)
@@ -116,24 +112,23 @@ class HostSamples:
             _ended(process)
         self._processes = []
 
-    def _command(self, process: _Process, calls: Sequence[int], timeout_s: float) -> float:
-        seconds = self._clocked(process, calls, timeout_s)
+    def _command(self, process: _Process, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
+        found = self._clocked(process, calls, timeout_s, counted)
         regions = self._regions(calls)
         process.seen = regions, [taken for taken, _ in self._outputs.take_all(regions)]
-        self.busy_s += seconds
-        return seconds
+        return found
 
-    def _clocked(self, process: _Process, calls: Sequence[int], timeout_s: float) -> float:
+    def _clocked(self, process: _Process, calls: Sequence[int], timeout_s: float, counted: bool = False) -> Sample:
         """What prints without end is told so, whatever it broke off with: its end may be an error like any other."""
         try:
-            seconds = process.line.command(calls, timeout_s)
+            found = process.line.sample(calls, timeout_s, counted)
         except WorkerFault:
             if process.job.flooded():
                 raise WorkerFault("output-flood", _FLOOD) from None
             raise
         if process.job.flooded():
             raise WorkerFault("output-flood", _FLOOD)
-        return seconds
+        return found
 
     def _settle(self) -> None:
         """End the processes that have done their work, and see whether anything was written after the reply."""

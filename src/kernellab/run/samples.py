@@ -174,7 +174,6 @@ class Samples:
         self._cpu: int | None = None
         self._unseen = False
         self._samples: list[_Sample] = []
-        self.busy_s = 0.0
 
     def ready(self) -> Samples:
         """Load the machine code once, to see that it can be; raises WorkerFault when that goes wrong."""
@@ -191,8 +190,7 @@ class Samples:
         To be done before new inputs are written: that call runs on whatever lies there. Returns what it took."""
         sample = self._loaded(self._fitting(calls) or self._start(calls, SCRUBBED))
         if not sample.warm_s:
-            sample.warm_s = sample.line.command(calls[:1], timeout_s)
-            self.busy_s += sample.warm_s
+            sample.warm_s = sample.line.command(calls[:1], timeout_s).seconds
             sample.image = self._image(sample)
         self._still(sample)
         return sample.warm_s
@@ -206,17 +204,14 @@ class Samples:
         sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
         self._still(sample)
         sample.used = True
-        before = sample.line.books() if counted else None
-        seconds = sample.line.command(calls, timeout_s)
+        found = sample.line.sample(calls, timeout_s, counted)
         if sample.process.flooded():
             raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
-        self.busy_s += seconds
-        found = Sample(seconds, False) if before is None else sample.line.sample(before, seconds)
         if sample.image is not None:
             statics.compare(sample.image, self._image(sample))
         if steady:
             first = self._image(sample)
-            self.busy_s += sample.line.command([LEFTOVERS, *reversed(calls)], timeout_s)
+            sample.line.command([LEFTOVERS, *reversed(calls)], timeout_s)
             statics.compare(first, self._image(sample))
         if not counted:
             self._retire(_PREPARED)
@@ -228,7 +223,6 @@ class Samples:
         self._still(sample)
         sample.used = True
         sample.line.interrupt(calls, after_s)
-        self.busy_s += after_s
         return True
 
     def remarks(self) -> dict[str, int | str]:

@@ -15,13 +15,13 @@ import select
 import signal
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 from kernellab.core.records import STOOD_STILL, Cause
 from kernellab.run.base import Sample, WorkerFault
-from kernellab.sandbox.accounts import OWN_THREAD, cpu_s, queued_s, states, switches
+from kernellab.sandbox.accounts import OWN_THREAD, Line, cpu_s, queued_s, states, switches
 from kernellab.sandbox.freeze import STOP_S, WORKING
 
 _LOST_S, _LOST_SHARE = 150e-6, 0.005
@@ -63,29 +63,48 @@ class ClockedProcess:
             self._broken(reply, bool(ready), timeout_s, when)
         return reply
 
-    def command(self, calls: Sequence[int], timeout_s: float) -> float:
-        """Run the numbered calls; returns the wall time from when it may run to our read, and leaves the process stopped.
+    def command(self, calls: Sequence[int], timeout_s: float) -> Lap:
+        """Run the numbered calls: the wall time from when it may run to our read. Leaves the process stopped.
 
         The clock starts before the process does: one that begins when it is resumed, not when it is told to, while this
         thread has lost the processor, would else work for nothing.
         """
         token = os.urandom(8)
         message = token + struct.pack(f"<{len(calls)}I", *calls)
-        waited = self._waits()
-        before, started = cpu_s(self.process.pid) if self._still else float("inf"), time.perf_counter()
-        self.process.resume()
-        with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
-            os.write(self._commands, message)
-        ready = self._poll.poll(timeout_s * 1000)
-        reply = self._read() if ready else b""
-        used = cpu_s(self.process.pid)  # before the clock: what it uses from here on comes after the reply
-        ended = time.perf_counter()
-        if reply != token:
-            self._broken(reply, bool(ready), timeout_s, "during a call")
-        late = self._halt(ended)
-        most = before + self._threads * (ended - started)
-        self._refuse_more(ended - started, used, most, late, max(0.0, self._waits() - waited))
-        return ended - started + (late if self._threads > 1 else 0.0)
+        alone = self._threads == 1
+        with self._lines() as queues:
+            asked, first = time.perf_counter(), queues()
+            before, started = cpu_s(self.process.pid) if self._still else float("inf"), time.perf_counter()
+            self.process.resume()
+            with contextlib.suppress(OSError):  # a process that is gone shows when its reply is read
+                os.write(self._commands, message)
+            ready = self._poll.poll(timeout_s * 1000)
+            reply = self._read() if ready else b""
+            used = cpu_s(self.process.pid)  # before the clock: what it uses from here on comes after the reply
+            ended = time.perf_counter()
+            if reply != token:
+                self._broken(reply, bool(ready), timeout_s, "during a call")
+            last, told = queues() if alone else first, time.perf_counter()
+            late = self._halt(ended)
+            waits = (last if alone else queues()).since(first)
+        seconds = ended - started
+        waited = 0.0 if alone else waits.process + waits.own
+        self._refuse_more(seconds, used, before + self._threads * seconds, late, waited)
+        if alone:
+            return Lap(seconds, waits, started - asked + told - ended)
+        return Lap(seconds + late, waits)  # the stop belongs to the sample, and what waits for it, too
+
+    def sample(self, calls: Sequence[int], timeout_s: float, counted: bool = True) -> Sample:
+        """A command, what it took, and whether somebody else had the processor during a noticeable part of it. Not
+        `counted`: the wall time alone."""
+        if not counted:
+            return Sample(self.command(calls, timeout_s).seconds, False)
+        used, thrown = self._spent()
+        lap = self.command(calls, timeout_s)
+        used_after, thrown_after = self._spent()
+        if self._threads > 1:
+            return Sample(lap.seconds, lap.waits.process > allowed_s(lap.seconds))
+        return lap.net(used_after - used, thrown_after - thrown)
 
     def rest(self) -> None:
         """Stop before the first command."""
@@ -119,16 +138,26 @@ class ClockedProcess:
             self._broken(b"", True, 0.0, "during a call")
         return time.perf_counter() - ended
 
-    def _waits(self) -> float:
-        """How long its threads and this one have waited for a processor so far, where it has several.
+    @contextlib.contextmanager
+    def _lines(self) -> Iterator[Callable[[], Queues]]:
+        """Its queues as they are now. Threads that wait for work by spinning spin on until the stop reaches them: on a busy
+        machine that is nobody's fault, but theirs who have the processor."""
+        if self._threads > 1:
+            yield lambda: Queues(sum(queued_s(f"{self._tasks}/{t}") for t in self._listed()), queued_s(OWN_THREAD))
+        else:
+            with Line(f"/proc/{self.process.pid}") as its, Line(OWN_THREAD) as own:
+                yield lambda: Queues(its.waited_s(), own.waited_s())
 
-        Threads that wait for work by spinning spin on until the stop reaches them: on a busy machine that is nobody's fault.
-        """
-        if self._threads == 1:
-            return 0.0
+    def _listed(self) -> list[str]:
+        with contextlib.suppress(OSError):
+            return os.listdir(self._tasks)
+        return []
+
+    def _spent(self) -> tuple[float, int]:
+        """Processor time, and how often it was thrown off its processor: from the kernel, never from the worker."""
         with contextlib.suppress(OSError, ValueError, IndexError):
-            return self._waited() + queued_s(OWN_THREAD)
-        return 0.0
+            return cpu_s(self.process.pid), switches(f"/proc/{self.process.pid}")
+        return 0.0, 0
 
     def _refuse_more(self, seconds: float, used: float, most: float, late: float, waited: float) -> None:
         """One that went on computing after its reply is rejected; what it took belongs to the sample in any case.
@@ -138,7 +167,7 @@ class ClockedProcess:
         """
         now, threads = cpu_s(self.process.pid), self._threads
         more = min(max(now - most, now - used - threads * _LAG_S), threads * late) - threads * waited
-        if more > _LOST_S + _LOST_SHARE * seconds + _HIDDEN_S and not self._trusted:
+        if more > allowed_s(seconds) + _HIDDEN_S and not self._trusted:
             self.process.kill()
             raise WorkerFault("hidden-work", f"went on computing for {more * 1e3:.3g} ms after its reply")
 
@@ -165,48 +194,45 @@ class ClockedProcess:
         self.process.kill()
         raise WorkerFault(*describe(self.process.status or 0, when, self.process.log()))
 
-    def _waited(self) -> float:
-        """How long its threads have waited for a processor."""
-        threads = os.listdir(self._tasks) if self._threads > 1 else [str(self.process.pid)]
-        return sum(queued_s(f"{self._tasks}/{t}") for t in threads)
 
-    def books(self) -> Books:
-        """From the kernel, never from the worker."""
-        try:
-            waited, switched = self._waited(), switches(f"/proc/{self.process.pid}")
-            return Books(cpu_s(self.process.pid), waited, queued_s(OWN_THREAD), switched)
-        except (OSError, ValueError, IndexError):
-            return Books(0.0, 0.0, 0.0, 0)
+@dataclass(frozen=True)
+class Queues:
+    """How many seconds the process, and the laboratory's own thread, have stood in line for a processor."""
 
-    def sample(self, before: Books, seconds: float) -> Sample:
-        """What a command took, and whether somebody else had the processor during a noticeable part of it.
+    process: float
+    own: float
 
-        One thread: the time in which it or the laboratory was ready and got no processor is nobody's work, and is taken
-        off, down to the processor time that it used until it was stopped, which is the least that its work took. Only one
-        that was thrown off the processor in the middle, and found other contents in the caches when it came back, is set
-        aside.
-        """
-        spent = self.books().since(before)
-        allowed = _LOST_S + _LOST_SHARE * seconds
-        if self._threads > 1:
-            return Sample(seconds, spent.waited > allowed)
-        net = max(seconds - spent.waited - spent.own_wait, spent.used)
-        return Sample(net, spent.switches > 0 and spent.waited > allowed)
+    def since(self, before: Queues) -> Queues:
+        return Queues(max(0.0, self.process - before.process), max(0.0, self.own - before.own))
 
 
 @dataclass(frozen=True)
-class Books:
-    """Seconds of processor time used, seconds spent ready without a processor (the process, and the laboratory's own
-    thread), and how often the process was thrown off the processor."""
+class Lap:
+    """One command by the clock, and who waited for a processor meanwhile. The queues were read beside the clock: `unsure`
+    seconds lie between, and a wait that falls there would be taken off though it was never clocked."""
 
-    used: float
-    waited: float
-    own_wait: float
-    switches: int
+    seconds: float
+    waits: Queues
+    unsure: float = 0.0
 
-    def since(self, before: Books) -> Books:
-        return Books(self.used - before.used, self.waited - before.waited, self.own_wait - before.own_wait,
-                     self.switches - before.switches)  # fmt: skip
+    def net(self, used: float, thrown: int) -> Sample:
+        """Of one thread. The time in which it or the laboratory was ready and got no processor is nobody's work, and is
+        taken off, down to the processor time that it used until it was stopped, which is the least that its work took.
+        (Where the machine itself is a guest, that may be nothing: the kernel takes off what the host took.)
+
+        One that was thrown off the processor in the middle, and found other contents in the caches when it came back, is
+        set aside; and one whose books do not add up, since nothing is left of it or they were read too late.
+        """
+        waited, allowed = self.waits.process, allowed_s(self.seconds)
+        net = max(self.seconds - waited - self.waits.own, used)
+        if net <= 0 or self.unsure > allowed:
+            return Sample(self.seconds, True)
+        return Sample(net, thrown > 0 and waited > allowed)
+
+
+def allowed_s(seconds: float) -> float:
+    """What a sample of so many seconds may lose to others without being disturbed."""
+    return _LOST_S + _LOST_SHARE * seconds
 
 
 class Job(Process, Protocol):
@@ -226,7 +252,6 @@ class Worker:
         self._line = ClockedProcess(process, commands, replies, threads, trusted=True)
         self._fds: tuple[int, ...] = (commands, replies)
         self._threads = threads
-        self.busy_s = 0.0
         self._calls = calls
         self._touched: set[int] = set()
         self._boot_timeout_s = boot_timeout_s
@@ -240,10 +265,7 @@ class Worker:
 
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from when it may run to our read. `counted`: note preemption."""
-        before = self._line.books() if counted else None
-        seconds = self._line.command(calls, timeout_s)
-        self.busy_s += seconds
-        return Sample(seconds, False) if before is None else self._line.sample(before, seconds)
+        return self._line.sample(calls, timeout_s, counted)
 
     def begin(self, calls: Sequence[int], scrub: bool = True) -> bool:
         return False

@@ -42,9 +42,9 @@ def freeze(pid: int, signal_stop: Callable[[], None], within_s: float = STOP_S) 
             return "stopped"
         now = time.monotonic()
         late, last = late + min(now - last, _LOOK_S), now
-        queued = _queued_s(pid) if queued < 0 else queued  # most have stopped by now, and are not asked
+        queued = queued_s(f"/proc/{pid}") if queued < 0 else queued  # most have stopped by now, and are not asked
         if late > within_s:
-            in_line = late if _WAITING in found else _queued_s(pid) - queued
+            in_line = late if _WAITING in found else queued_s(f"/proc/{pid}") - queued
             if _goes_on(late, within_s, cpu_s(pid) - used, in_line):
                 return "running"
         time.sleep(pause)  # it may need the very processor that we are on
@@ -55,11 +55,3 @@ def _goes_on(late: float, within_s: float, used: float, queued: float) -> bool:
     if used > WORKING * late:
         return True
     return late > (_QUEUE_S if queued > _QUEUED * late else 2 * within_s)
-
-
-def _queued_s(pid: int) -> float:
-    """Of its first thread; 0 where nobody tells."""
-    try:
-        return queued_s(f"/proc/{pid}")
-    except (OSError, ValueError, IndexError):
-        return 0.0

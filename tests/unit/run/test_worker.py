@@ -14,8 +14,8 @@ from itertools import chain, repeat
 import pytest
 
 from kernellab.run import worker
-from kernellab.run.base import WorkerFault
-from kernellab.run.worker import ClockedProcess, describe
+from kernellab.run.base import Sample, WorkerFault
+from kernellab.run.worker import ClockedProcess, Lap, Queues, describe
 
 _REPLIES = """
 import os, sys, time
@@ -86,7 +86,7 @@ def test_who_spins_while_the_laboratory_gets_no_processor_is_not_accused(
     clocked._threads = 2
     waited = chain(repeat(0.0, 2), repeat(1000.0))
     monkeypatch.setattr(worker, "queued_s", lambda _: next(waited))
-    assert clocked.command([0], 60) > 0.1, "and all of it belongs to the sample"
+    assert clocked.command([0], 60).seconds > 0.1, "and all of it belongs to the sample"
 
 
 @pytest.mark.parametrize("clocked", [(0.0, 0.5, 0.3)], indirect=True)
@@ -115,7 +115,7 @@ def test_who_does_not_stop_is_told_by_what_it_did_meanwhile(
 
 @pytest.mark.parametrize("clocked", [(0.0, 0.0, 0.0, 0.05)], indirect=True)
 def test_the_clock_runs_from_when_the_process_may(clocked: ClockedProcess) -> None:
-    assert clocked.command([0], 60) >= 0.05
+    assert clocked.command([0], 60).seconds >= 0.05
 
 
 @pytest.mark.parametrize(
@@ -136,3 +136,40 @@ def test_every_ending_has_a_cause_and_words(status: int, log: str, cause: str, w
     found, reason = describe(int(status), "now", log)
     assert found == cause
     assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("lap", "used", "thrown", "sample"),
+    [
+        (Lap(0.010, Queues(0.003, 0.002), 2e-5), 0.004, 0, Sample(pytest.approx(0.005), False)),
+        (Lap(0.010, Queues(0.003, 0.002), 2e-5), 0.006, 0, Sample(0.006, False)),
+        (Lap(0.010, Queues(0.003, 0.0), 2e-5), 0.006, 1, Sample(pytest.approx(0.007), True)),
+        (Lap(0.010, Queues(0.0001, 0.002), 2e-5), 0.006, 1, Sample(pytest.approx(0.0079), False)),
+        (Lap(0.010, Queues(0.001, 0.002), 0.001), 0.006, 0, Sample(0.010, True)),
+        (Lap(0.0001, Queues(0.00015, 0.0), 2e-5), 0.0, 0, Sample(0.0001, True)),
+    ],
+    ids=["waiting is taken off", "not what it used", "thrown off", "waited elsewhere", "read too late", "nothing left"],
+)
+def test_what_a_command_took_is_what_is_left_of_it_without_the_waiting(
+    lap: Lap, used: float, thrown: int, sample: Sample
+) -> None:
+    assert lap.net(used, thrown) == sample
+
+
+@pytest.mark.parametrize("clocked", [(0.002, 0.0, 0.02)], indirect=True)
+def test_waiting_after_the_reply_is_not_taken_off(clocked: ClockedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a guest machine a process can have used nothing by the kernel's books; nobody may gain by what came later."""
+    stopped = False
+    stop = clocked.process.stop
+
+    def late_stop() -> bool:
+        nonlocal stopped
+        stopped = True
+        return stop()
+
+    monkeypatch.setattr(clocked.process, "stop", late_stop)
+    monkeypatch.setattr(worker.Line, "waited_s", lambda _: 1000.0 * stopped)
+    monkeypatch.setattr(worker, "cpu_s", lambda _: 0.0)
+    sample = clocked.sample([0], 60)
+    assert sample.preempted or sample.seconds >= 0.002
+    assert sample.seconds < 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kernellab.sandbox.accounts import states
-from kernellab.sandbox.freeze import _goes_on, _queued_s, freeze
+from kernellab.sandbox.freeze import _goes_on, freeze
 
 SPINS = "print('on', flush=True)\nwhile True: pass"
 SLEEPS = "import time\nprint('on', flush=True)\ntime.sleep(600)"
@@ -92,17 +92,3 @@ def test_a_machine_that_stood_still_is_not_held_against_a_process(started: Start
         threading.Timer(0.05, os.kill, (pid, signal.SIGSTOP)).start()
 
     assert freeze(pid, stands_still, within_s=0.5) == "stopped"
-
-
-def test_time_in_the_line_for_a_processor_is_read_from_the_kernel(started: Started) -> None:
-    """Two that spin on one processor wait for each other."""
-    both = [started(SPINS).pid for _ in range(2)]
-    cpu = min(os.sched_getaffinity(0))
-    for pid in both:
-        os.sched_setaffinity(pid, {cpu})
-    began = _queued_s(both[0])
-    deadline = time.monotonic() + 600
-    while _queued_s(both[0]) - began < 0.05:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert _queued_s(1 << 22) == 0.0
