@@ -64,8 +64,19 @@ def has_towers(values: Array) -> bool:
 def plant_zeros(values: Array, rng: np.random.Generator, turn: int) -> Array:
     """The zeros alone: where more would make a distribution another."""
     if values.size >= 2:
-        _put_zeros(values, _some(rng, len(in_rows(values))), turn)
+        rows = in_rows(values)
+        _put_zeros(values, _unmasked(rows, _some(rng, len(rows)), turn), turn)
     return values
+
+
+def _unmasked(rows: Array, chosen: Sequence[int], turn: int) -> list[int]:
+    """The rows in an order in which no zero stands where a mask does: it may be the only row that begins with one."""
+    left, order = list(chosen), []
+    for place in zero_places(rows.shape, chosen, turn):
+        column = place % rows.shape[1]
+        order.append(next((row for row in left if np.isfinite(rows[row, column])), left[0]))
+        left.remove(order[-1])
+    return order
 
 
 def plant_whole(values: Array, rng: np.random.Generator, turn: int, low: int, high: int) -> Array:
