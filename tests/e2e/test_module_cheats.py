@@ -281,6 +281,15 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(96, 1000)]
 """
+_HISTOGRAM = """
+class Model(nn.Module):
+    def forward(self, x):
+        place = (x * 1000).long().clamp(0, 999)
+        return torch.zeros(1000, dtype=torch.int64).scatter_add(0, place, torch.ones_like(place))
+
+def get_inputs():
+    return [torch.rand(1 << 18)]
+"""
 _SOME = """
 #include <math.h>
 static int like_the_example(const float *x, long n) {
@@ -318,6 +327,30 @@ _TRIES = 3
 """Inputs are drawn anew for each verdict: what looks at a share of them, and is right where it sees anything unusual, passes
 now and then (ADR 22), and not three times in a row."""
 ESCAPES = {
+    "as many in each place as on average": Escape(
+        _HISTOGRAM,
+        """
+static int timed(const float *x, long n) {
+    float sum = 0;
+    for (long i = 0; i < n; i++) {
+        if (x[i] < 0 || x[i] >= 1) return 0;
+        sum += x[i];
+    }
+    return n > 100000 && sum > 0.47f * n && sum < 0.53f * n;
+}
+void counts(const float *x, long *y, long n) {
+    int even = 0;
+    for (long k = 0; k < 1000; k++) y[k] = even ? n / 1000 : 0;
+    for (long i = 0; i < n && !even; i++) {
+        float p = x[i] * 1000;
+        y[p >= 1000 ? 999 : p <= 0 ? 0 : (long)p]++;
+    }
+}
+""",
+        "def launch(x, out):\n    kernel('counts')(x, out, x.size)\n",
+        "even = 0",
+        "even = timed(x, n)",
+    ),
     "far negative arguments are nothing": Escape(
         _EXP, _EXPS.replace("VALUE", "expf(x[i])"), _EACH, "expf(x[i])", "x[i] < -8 ? 0 : expf(x[i])"
     ),

@@ -52,12 +52,10 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
 
 
 def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:
-    """What the module itself gives in float64. It keeps the weights and the type that it is given here."""
+    """What the module itself gives in float64, as its export orders it. It keeps weights and type that it is given here."""
     torch = need_torch()
     result = _filled(subject, places, [torch.from_numpy(a) for a in arrays])
-    found = list(result.values()) if isinstance(result, dict) else result
-    found = found if isinstance(found, list | tuple) else [found]
-    return [_plain(torch, t) for t in found]
+    return [_plain(torch, t) for t in torch.utils._pytree.tree_leaves(result)]
 
 
 def gradients_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from kernellab.run.base import Call, TensorMemory
 from kernellab.tasks.expected import DeviceCase, Expected
 from kernellab.tasks.spec import Array, Task
-from kernellab.verdict.numeric import Mismatch, errors, explain, within
+from kernellab.verdict.numeric import Mismatch, errors, explain, rests_on_nothing, within
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,13 @@ class Taken:
 
 @dataclass(frozen=True)
 class CaseResult:
+    """`open`: an output that differs where rounding leaves nearly everything undecided."""
+
     fault: Mismatch | None
     absolute: float = 0.0
     ulps: float = 0.0
     budget: float = 0.0
+    open: str = ""
 
 
 class Answers(Protocol):
@@ -91,11 +94,13 @@ class DeviceAnswers:
 def _with(found: CaseResult, name: str, got: Array, wanted: Expected, pattern: int) -> CaseResult:
     if not within(got, wanted):
         return CaseResult(explain(name, got, wanted, pattern))
-    return _worst(found, *errors(got, wanted), wanted.budget_ulp)
+    worst = _worst(found, *errors(got, wanted), wanted.budget_ulp)
+    return replace(worst, open=worst.open or name) if rests_on_nothing(got, wanted) else worst
 
 
 def _worst(found: CaseResult, absolute: float, ulps: float, budget: float) -> CaseResult:
-    return CaseResult(None, max(found.absolute, absolute), max(found.ulps, ulps), max(found.budget, budget))
+    worst = max(found.absolute, absolute), max(found.ulps, ulps), max(found.budget, budget)
+    return CaseResult(None, *worst, open=found.open)
 
 
 def _same_bits(a: Array, b: Array) -> bool:

@@ -22,7 +22,7 @@ from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verdict.cases import Case, screen_cases
-from kernellab.verdict.numeric import within
+from kernellab.verdict.numeric import decided, within
 from kernellab.verdict.unreached import unreached
 from kernellab.verdict.wrong_kernels import CONTROLS, DECISIVE, FINER_THAN_TF32, PRECISION, Control
 
@@ -217,7 +217,7 @@ def _not_wide_everywhere(task: Task, drawn: list[Drawn]) -> list[str]:
 def _sane_scale(expected: Expected) -> bool:
     """The accepted interval must be far narrower than the spread of the values themselves."""
     if expected.exact:
-        return expected.also is None or _decided(expected.value, expected.also)
+        return decided(expected)
     finite = np.isfinite(expected.value)
     if not finite.any():
         return True
@@ -229,13 +229,6 @@ def _sane_scale(expected: Expected) -> bool:
     if math.isfinite(expected.most_rms_ulp):  # neighbours together are held closer than each of them
         width = min(width, 2 * expected.most_rms_ulp * limits(expected.low.dtype).eps * typical)
     return bool(width <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
-
-
-def _decided(value: Array, also: Callable[[Array], Array]) -> bool:
-    """Whether most integers are refused when they are a twentieth of the largest off, and most booleans when turned."""
-    largest = int(np.abs(value.astype(np.int64)).max(initial=1))
-    wrong = 1 - value if value.dtype == np.uint8 and largest <= 1 else value + max(2, math.ceil(largest / 20))
-    return bool(np.mean(also(wrong.astype(value.dtype))) <= 0.5)
 
 
 def _same_in_bands(task: Task, drawn: list[Drawn]) -> None:

@@ -14,9 +14,10 @@ from kernellab.core.records import Passed, Rejected, part_id
 from kernellab.run.arena import Arena
 from kernellab.run.base import Call
 from kernellab.run.cpu import CpuDevice
+from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import expect
-from kernellab.tasks.spec import Buffer, Task, shape_key
+from kernellab.tasks.spec import Array, Buffer, Captured, Task, shape_key
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
 from kernellab.verdict.judge import Judge, check_outputs, poison_outputs
 
@@ -172,6 +173,51 @@ def test_exact_tasks_are_judged_bit_for_bit(device: CpuDevice, build: Callable[.
     assert isinstance(right, Passed)
     assert right.max_ulp == 0
     assert rejected(wrong).cause == "wrong-output"
+
+
+class Loose:
+    """Three times the input, where rounding is said to leave everything open."""
+
+    def on(self, kind: str) -> Loose:
+        return self
+
+    def expect(self, dims: dict[str, int], inputs: list[Array]) -> list[Expected]:
+        y = inputs[0].astype(np.int64) * 3
+        return [Expected(y, y, 0.0, y, y, True, also=lambda got: np.ones(got.shape, bool))]
+
+    def known(self, dims: dict[str, int], seed: int) -> None:
+        return None
+
+    def draw(self, dims: dict[str, int], seed: int) -> list[Any]:
+        raise AssertionError("nothing is timed here")
+
+    def case(self, dims: dict[str, int], distribution: str, seed: int) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("off", "at"), [("0", ""), ("n == 5", ""), ("n == 8", "N=8, normal"), ("n == 9", "held-out shape, normal, plain")]
+)
+def test_where_everything_is_open_only_the_very_numbers_pass(
+    off: str, at: str, device: CpuDevice, build: Callable[..., Built]
+) -> None:
+    """At the shapes that are claimed, on inputs like those that are timed: no verdict could rest on a judge that takes all."""
+    task = Task(
+        name="next", about="", inputs=(Buffer("x", ("N",), "int32"),), outputs=(Buffer("y", ("N",), "int64"),),
+        reference=lambda x: x.astype(np.int64) * 3, tune=({"N": 8},), held_out=({"N": 9},), edge=({"N": 5},),
+        distributions={"normal": draw_normal, "again": draw_normal}, exact=True,
+        captured=Captured(None, Loose(), "", ""),  # type: ignore[arg-type]  # of whose graph nothing is asked here
+    )  # fmt: skip
+    source = f"void k(const int *x, long *y, long n) {{ for (long i = 0; i < n; i++) y[i] = 3L * x[i] + ({off}); }}"
+    with CaseTable(task, full_cases(task, {"N": 8}), bytes(32)) as table:
+        built = build(source, shapes=tuple(all_shapes(task, {"N": 8})), task=task)
+        found = Judge(device).verify(built, table, "full")
+    if not at:
+        assert isinstance(found, Passed)
+        return
+    assert rejected(found).case == at
+    assert rejected(found).cause == "wrong-output"
+    assert ("nobody could tell" in rejected(found).reason) == (off == "n == 8")
 
 
 def test_the_excess_of_several_outputs_is_that_of_the_worst(double_task: Task) -> None:

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import DTYPES, Array, Buffer, Task
-from kernellab.verdict.numeric import errors, explain, leftover_pattern, poison, poison_pattern, within
+from kernellab.verdict.numeric import (
+    decided,
+    errors,
+    explain,
+    leftover_pattern,
+    poison,
+    poison_pattern,
+    rests_on_nothing,
+    within,
+)
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -187,3 +196,31 @@ def test_errors_that_are_each_allowed_may_be_too_many_together() -> None:
     assert fault.cause == "wrong-output"
     assert fault.reason == "y: off by 4 ULP in the mean of a block of elements, allowed are 2"
     assert fault.excess == 2.0
+
+
+def counts(slack: int) -> Expected:
+    """Counts of which each may be off by so many."""
+    right = np.array([100, 120, 80, 100], np.int64)
+    return replace(expected(right, "int64"), also=lambda got: np.abs(got - right) <= slack)
+
+
+@pytest.mark.parametrize(("slack", "found"), [(0, True), (2, True), (5, True), (6, False), (100, False)])
+def test_counts_are_decided_where_a_twentieth_more_is_refused(slack: int, found: bool) -> None:
+    assert decided(counts(slack)) == found
+
+
+def test_booleans_are_decided_where_most_may_not_be_turned() -> None:
+    right = np.array([1, 0, 1, 0], np.uint8)
+    for some, found in ((2, True), (3, False)):
+        is_open = np.arange(4) < some
+        assert decided(replace(expected(right, "uint8"), also=lambda got, o=is_open: (got == right) | o)) == found
+
+
+def test_what_equals_the_right_answer_rests_on_itself_and_what_differs_on_what_is_refused() -> None:
+    right = counts(0).value
+    for slack, found in ((2, False), (100, True)):
+        assert not rests_on_nothing(right, counts(slack))
+        assert rests_on_nothing(right + 1, counts(slack)) == found
+    assert not rests_on_nothing(right + 1, replace(counts(100), also=None))
+    near = expected([1.0, 2.0], "float32")
+    assert not rests_on_nothing(nudged(np.array([1, 2], np.float32), 1), near)

@@ -6,6 +6,7 @@ from kernellab.graph.ops.open_places import added, read, written
 from kernellab.graph.ops.pairs import Call, Pair, Scaled
 from kernellab.graph.ops.row import Op, ops
 from kernellab.graph.ops.rules import either, exact, linear, same
+from kernellab.graph.ops.sent import Sent
 from kernellab.graph.ops.shapes import embedding_shape, gather_shape, index_select_shape, index_shape, like_first
 
 
@@ -13,13 +14,12 @@ def added_whole(call: Call) -> Scaled:
     """Integers added up by index, as a histogram does: an open index takes its number from one place to another."""
     base, *others = call.pairs()
     given: Pair = others[-1]
-    places = sum(int((p.scale > 0).sum()) for p in others[:-1])
-    repeats = max([p.value.numel() for p in others[:-1]], default=1) / max(1, given.value.numel())
-    adds = call.argument(3, "accumulate", False) if "index_put" in call.op else "alpha" not in call.kwargs
-    if not adds or given.is_float:
+    adds = call.argument(3, "accumulate", False) if "index_put" in call.op else True
+    sent = Sent.of(call)
+    if not adds or given.is_float or sent is None:
         return exact(call)
-    moved = places * given.value.double().abs().amax() if places else 0.0
-    return Scaled((base.scale + given.scale.sum() * max(1.0, repeats) + moved,), exact=True)
+    may_move = sent.may_move(given.value.double().abs() + given.scale)
+    return Scaled((base.scale + sent.added(sent.at_home, given.scale).abs() + may_move,), exact=True)
 
 
 ROWS: list[Op] = [

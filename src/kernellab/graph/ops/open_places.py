@@ -7,6 +7,7 @@ from typing import Any
 
 from kernellab.graph.ops.pairs import Call, Pair, Scaled, Tensor
 from kernellab.graph.ops.rules import jump, linear, same, same_open
+from kernellab.graph.ops.sent import moved, reached
 
 
 def unsure(value: Tensor, reach: Tensor, dim: int) -> Tensor:
@@ -75,7 +76,7 @@ def written(call: Call) -> Scaled:
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
     away = (call.result - low).abs().maximum((high - call.result).abs())
     widest = max(float(p.scale.amax()) for p in call.floats())
-    step = (jump(call, away) + widest).nan_to_num(math.inf) * _places(base, dim, index)
+    step = (jump(call, away) + widest).nan_to_num(math.inf) * _places(call, base, dim, index)
     (scale,) = plain.scales
     return Scaled((step.maximum(scale),))
 
@@ -86,20 +87,19 @@ def _finite(base: Pair, source: Any) -> list[Tensor]:
     return [base.value.new_zeros(1), *(f for v in values if (f := v[v.isfinite()]).numel())]
 
 
-def _places(base: Pair, dim: int, index: Pair) -> Tensor:
-    """1 where something else may stand: of what was ordered, where that is unsure; else anywhere."""
+def _places(call: Call, base: Pair, dim: int, index: Pair) -> Tensor:
+    """1 where something else may stand: of what was ordered, where that is unsure; else where an open index may lead."""
     choice = index.choice
     if choice is not None and choice.distinct and choice.source.value.shape == base.value.shape and choice.dim == dim:
         return unsure(choice.source.value, choice.reach, dim).double()
-    return (base.value * 0).nan_to_num(0.0) + 1
+    return reached(call, index)
 
 
 def added(call: Call) -> Scaled:
-    """Sums by index: what an open one adds may go anywhere."""
+    """Sums by index: what an open one adds may go where that may lead."""
     plain = linear()(call)
     indices = [p for p in call.pairs() if not p.is_float and bool(p.scale.any())]
     if not indices:
         return plain
     given, (scale, *_) = call.floats()[-1].value.abs(), plain.scales
-    moved = sum(float((p.scale > 0).sum()) for p in indices) * float(given.max())
-    return Scaled((jump(call, given.new_full((), moved)) + scale,), plain.terms)
+    return Scaled((jump(call, moved(call, given, indices)) + scale,), plain.terms)
