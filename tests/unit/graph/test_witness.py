@@ -55,6 +55,16 @@ def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -
     assert np.array_equal(found, 2 * x @ weight.T)
 
 
+def test_outputs_within_outputs_come_in_the_order_of_the_export(tmp_path: Path) -> None:
+    text = _MODULE.replace(" * (2 if twice else 1)}", ', "x": (x + 1, [x.sum(), x * 3])}')
+    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 12).reshape(4, 3)
+    found = run(Request("net.py", "Model", text=text), ["layer.weight", ""], [weight, x])
+    assert [f.tolist() for f in found] == [(x @ weight.T).tolist(), (x + 1).tolist(), x.sum(), (x * 3).tolist()]
+    with Capturer([str(tmp_path)]) as capturer:
+        record = capturer.capture(Request(str(tmp_path / "net.py"), "Model", text=text))
+    assert [o.type.shape(record.example) for o in record.outputs] == [tuple(f.shape) for f in found]
+
+
 def test_of_a_backward_it_gives_the_gradients_that_autograd_gives_in_float64() -> None:
     """Weights first, then inputs; the gradients that come in are given last."""
     weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 15).reshape(5, 3)
