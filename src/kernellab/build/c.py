@@ -136,7 +136,7 @@ class CBuilder:
         reply, code = answer
         log = str(reply.get("log", ""))
         if reply.get("code") != 0:
-            return NotBuilt("build-failed", f"does not compile: {exchange.first_error(log)}", log)
+            return NotBuilt("build-failed", exchange.not_compiled(log), log)
         return code, log
 
 

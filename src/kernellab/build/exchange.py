@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,6 +173,11 @@ def macros(params: dict[str, Param]) -> list[str]:
     return options
 
 
+_A_PART_KILLED = re.compile(
+    r"^\S+: (fatal error: Killed signal terminated program|error: unable to execute command: Killed)", re.M
+)
+
+
 def reserved(params: dict[str, Param]) -> str:
     """Why a parameter cannot be a macro of SOURCE, or ''."""
     words = [p for p in params if p in WORDS_OF_C]
@@ -193,6 +199,13 @@ def ending(job: Job) -> str:
     if job.signal() is not None:
         return f"was killed by signal {job.signal()} (time, memory or output limit)"
     return f"ended without a result (exit code {job.exit_code()})"
+
+
+def not_compiled(log: str) -> str:
+    """Why there is no machine code. A driver tells by its own error that a limit has ended what it had started."""
+    if _A_PART_KILLED.search(log):
+        return "the compiler was killed (time, memory or output limit)"
+    return f"does not compile: {first_error(log)}"
 
 
 def first_error(log: str) -> str:

@@ -119,6 +119,15 @@ def test_a_histogram_may_move_as_many_as_are_open() -> None:
     assert not verdict.accepts(honest + torch.tensor([9, 0, 0, -9, 0]))
 
 
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_the_largest_of_a_row_is_open_where_that_row_is(keepdim: bool) -> None:
+    verdict, honest = judged(lambda x: (above(x) * 50).amax(-1, keepdim), near(EDGE))
+    assert verdict.accepts(honest)
+    assert verdict.pair.scale.reshape(-1).tolist()[1:] == [0.0] * 7
+    everywhere, _ = judged(lambda x: (above(x) * 50).amax(), near(EDGE))
+    assert everywhere.accepts(torch.tensor(50)), "of all of them there is one largest"
+
+
 def test_the_winners_place_is_off_by_no_more_than_the_next_best() -> None:
     """An index that goes on into something else is no longer held against the element it names."""
     x = torch.linspace(-2.0, 1.0, 64).reshape(2, 32)

@@ -75,7 +75,11 @@ def _winner(call: Call, largest: bool, dim: int | None, keepdim: bool) -> Choice
 
 def _extreme_whole(call: Call) -> Scaled:
     """Of integers: off by no more than the worst of those that it is chosen from."""
-    return Scaled((call.result.double() * 0 + call.args[0].scale.amax(),), exact=True)
+    open_, dims = call.args[0].scale, call.argument(1, "dim")
+    worst = (
+        open_.amax(dims, keepdim=bool(call.argument(2, "keepdim", False))) if dims not in (None, []) else open_.amax()
+    )
+    return Scaled((call.result.double() * 0 + worst,), exact=True)
 
 
 def _off(choice: Choice, index: Tensor) -> Tensor:
