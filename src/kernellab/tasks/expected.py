@@ -56,13 +56,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Compared:
-    """One output against what it must be: the largest errors, and the budget. `suspect`: what is expected and what stands
-    there, on the host, of a part with elements outside their intervals. The host's own comparison decides about those."""
+    """One output against what it must be: the largest errors, and the budget."""
 
     absolute: float
     ulps: float
     budget_ulp: float
-    suspect: tuple[Expected, Array] | None = None
+
+
+Right = Callable[[int, Expected, Array], bool]
+"""The host's own comparison: of which output, what is expected, and what stands there."""
 
 
 class DeviceCase(Protocol):
@@ -72,7 +74,9 @@ class DeviceCase(Protocol):
     def inputs(self) -> Sequence[Any]:
         """Tensors, in the types of their buffers; nobody else can write them."""
 
-    def compare(self, outputs: Sequence[Any]) -> list[Compared]: ...
+    def compare(self, outputs: Sequence[Any], right: Right) -> list[Compared] | None:
+        """Every output in full; None where one is wrong. Of parts with elements outside their intervals the host decides, by
+        `right`; so it does of outputs of a few elements."""
 
 
 class Oracle(Protocol):

@@ -233,7 +233,7 @@ def _rejection(task: Task, case: Case, judged: CaseResult) -> Rejected | None:
 def _undecided(case: Case, name: str) -> Rejected:
     """Small shapes and odd inputs are another matter: a task is refused where none of those is decided."""
     reason = (
-        f"'{name}' differs from what float64 gives, and with so many roundings nearly everything is open there: nobody "
+        f"'{name}' differs from what float64 gives, and with so many roundings nearly anything would pass there: nobody "
         "could tell right from wrong"
     )
     return Rejected(cause="wrong-output", reason=_discreet(reason, case), case=case.label)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kernellab.graph.blocks import FEWEST
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.scale import Judged, rms
 from kernellab.tasks.dtypes import limits
-from kernellab.tasks.expected import Compared
+from kernellab.tasks.expected import Array, Compared, Expected, Right
 from kernellab.tasks.modules.host_arrays import array, array_of_dtype, expected_of
 from kernellab.tasks.modules.intervals import bounds, owed
 from kernellab.tasks.modules.slices import Fitting
@@ -34,50 +36,69 @@ class ModuleCase:
         self.inputs = inputs
         self._judged_in, self._counts, self._fitting = judged_in, counts, fitting
 
-    def compare(self, outputs: Sequence[Any]) -> list[Compared]:
+    def compare(self, outputs: Sequence[Any], right: Right) -> list[Compared] | None:
         """Every output, as it stands in its buffer. Slices behind one that is wrong are not looked at."""
         out_of_memory: type[Exception] = need_torch().OutOfMemoryError
         elements = sum(t.numel() for t in (*self.inputs, *outputs))
         *tries, last = self._fitting.counts(elements, self._counts)
         for count in tries:
             try:
-                return self._in_slices(outputs, count)
+                return self._in_slices(outputs, count, right)
             except out_of_memory:
                 need_torch().cuda.empty_cache()
                 self._fitting.took(elements, count + 1)
-        return self._in_slices(outputs, last)
+        return self._in_slices(outputs, last, right)
 
-    def _in_slices(self, outputs: Sequence[Any], count: int) -> list[Compared]:
+    def _in_slices(self, outputs: Sequence[Any], count: int, right: Right) -> list[Compared] | None:
         """What passes with each slice's own budget passes with the worst one's too; what does not is looked at again."""
-        found = self._compared(outputs, self._judged_in(count, fair=False))
-        if count > 1 and any(one.suspect for one in found):
-            found = self._compared(outputs, self._judged_in(count, fair=True))
-        return found
+        if count > 1 and (found := self._compared(outputs, self._judged_in(count, fair=False), _not_yet)):
+            return found
+        return self._compared(outputs, self._judged_in(count, fair=True), right, few=count == 1)
 
-    def _compared(self, outputs: Sequence[Any], slices: Iterator[tuple[slice, list[Judged]]]) -> list[Compared]:
+    def _compared(
+        self, outputs: Sequence[Any], slices: Iterator[tuple[slice, list[Judged]]], right: Right, few: bool = False
+    ) -> list[Compared] | None:
+        """One slice that the host finds right excuses no other."""
         found: list[Compared] = []
         for here, judged in slices:
-            part = [_compared(one, got[here]) for one, got in zip(judged, outputs, strict=True)]
-            found = [_worse(a, b) for a, b in zip(part, found or part, strict=True)]
-            if any(one.suspect for one in part):
-                break
+            pairs = [(one, got[here]) for one, got in zip(judged, outputs, strict=True)]
+            part = [_compared(*pair, few) for pair in pairs]
+            for number, (one, got) in enumerate(pairs):
+                if part[number].suspect and not right(number, expected_of(one), _held(one, got)):
+                    return None
+            found = [_worse(a, b.errors) for a, b in zip(found or [b.errors for b in part], part, strict=True)]
         return found
 
 
-def _compared(judged: Judged, got: Any) -> Compared:
+@dataclass(frozen=True)
+class _Part:
+    errors: Compared
+    suspect: bool
+
+
+def _not_yet(number: int, expected: Expected, got: Array) -> bool:
+    return False
+
+
+def _compared(judged: Judged, got: Any, few: bool) -> _Part:
+    """`few`: an output of a few elements is suspect in any case."""
     value = judged.pair.value
     got = got.reshape(value.shape)
     if judged.exact:
-        same = bool((got == value).all())
-        return Compared(0.0, 0.0, 0.0, None if same else (expected_of(judged), array(got)))
+        return _Part(Compared(0.0, 0.0, 0.0), not bool((got == value).all()))
     scale = owed(judged)
     low, high = bounds(value, scale, judged.budget_ulp, judged.dtype)
     inside = bool(((got >= low) & (got <= high) | got.isnan() & low.isnan()).all())
     del low, high
     absolute, ulps, mean = errors(got, value, scale, judged.dtype)
-    suspect = not inside or mean > judged.most_rms_ulp
-    whole = (expected_of(judged), array_of_dtype(got)) if suspect else None
-    return Compared(absolute, ulps, judged.budget_ulp, whole)
+    suspect = not inside or mean > judged.most_rms_ulp or (few and value.numel() < FEWEST)
+    return _Part(Compared(absolute, ulps, judged.budget_ulp), suspect)
+
+
+def _held(judged: Judged, got: Any) -> Array:
+    """What stands there, as the buffer of the host would hold it."""
+    got = got.reshape(judged.pair.value.shape)
+    return array(got) if judged.exact else array_of_dtype(got)
 
 
 def errors(got: Any, value: Any, scale: Any, dtype: str) -> tuple[float, float, float]:
@@ -97,9 +118,4 @@ def errors(got: Any, value: Any, scale: Any, dtype: str) -> tuple[float, float, 
 
 
 def _worse(one: Compared, other: Compared) -> Compared:
-    return Compared(
-        max(one.absolute, other.absolute),
-        max(one.ulps, other.ulps),
-        max(one.budget_ulp, other.budget_ulp),
-        one.suspect or other.suspect,
-    )
+    return Compared(max(one.absolute, other.absolute), max(one.ulps, other.ulps), max(one.budget_ulp, other.budget_ulp))

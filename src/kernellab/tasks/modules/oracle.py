@@ -19,7 +19,7 @@ from kernellab.graph.evaluate import evaluate
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged, judge
-from kernellab.tasks.expected import Array, Compared, DeviceCase, Expected, Known
+from kernellab.tasks.expected import Array, Compared, DeviceCase, Expected, Known, Right
 from kernellab.tasks.modules.device_case import ModuleCase
 from kernellab.tasks.modules.host_arrays import array, expected_of, tensors
 from kernellab.tasks.modules.known import KnownAnswers
@@ -124,12 +124,12 @@ class _Guarded:
         self._case, self._settle = case, settle
         self.inputs: Sequence[Any] = case.inputs
 
-    def compare(self, outputs: Sequence[Any]) -> list[Compared]:
+    def compare(self, outputs: Sequence[Any], right: Right) -> list[Compared] | None:
         torch = need_torch()
         with _one_at_a_time, torch.no_grad():
             _honest_float32(torch)
             try:
-                return self._case.compare(outputs)
+                return self._case.compare(outputs, right)
             except torch.OutOfMemoryError:
                 raise EnvironmentFault("at this shape the answers in float64 do not fit into the device's memory",
                                        "take a smaller one with --shape, or free the device") from None  # fmt: skip
