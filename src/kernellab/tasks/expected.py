@@ -76,7 +76,7 @@ class DeviceCase(Protocol):
 
     def compare(self, outputs: Sequence[Any], right: Right) -> list[Compared] | None:
         """Every output in full; None where one is wrong. Of parts with elements outside their intervals the host decides, by
-        `right`; so it does of outputs of a few elements."""
+        `right`."""
 
 
 class Oracle(Protocol):

@@ -6,6 +6,7 @@ reference is not a function of its inputs, or when its byte model would switch t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ from typing import TypeVar
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
-from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verdict.cases import Case, screen_cases
-from kernellab.verdict.numeric import sane_scale, within
+from kernellab.verdict.numeric import decided, within
 from kernellab.verdict.unreached import unreached
 from kernellab.verdict.wrong_kernels import CONTROLS, DECISIVE, FINER_THAN_TF32, PRECISION, Control
 
@@ -184,7 +185,7 @@ def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array]
                 f"task '{task.name}': the reference gives no finite value at {case.label}",
                 "drop that distribution or correct the reference",
             )
-        if not task.captured and not wanted.exact and not sane_scale(wanted):
+        if not task.captured and not wanted.exact and not _sane_scale(wanted):
             if task.scale is None:
                 raise _luck(task, buffer, wanted, case.label)
             raise TaskRefused(
@@ -200,7 +201,7 @@ def _not_wide_everywhere(task: Task, drawn: list[Drawn]) -> list[str]:
                 key=lambda case: task.least_bytes(case.dims), default=None)  # fmt: skip
     remarks = []
     for number, buffer in enumerate(task.outputs if task.captured else ()):
-        sane = {case.label: sane_scale(expected[number]) for case, _, expected in drawn}
+        sane = {case.label: _sane_scale(expected[number]) for case, _, expected in drawn}
         if timed is not None and not sane[timed.label] and any(sane.values()):
             remarks.append(f"'{buffer.name}' is judged loosely on {timed.label}: what rounding may do to it is as large as "
                            "its values")  # fmt: skip
@@ -211,6 +212,23 @@ def _not_wide_everywhere(task: Task, drawn: list[Drawn]) -> list[str]:
                 "look for values that cancel out, or an output that hardly depends on the input",
             )
     return remarks
+
+
+def _sane_scale(expected: Expected) -> bool:
+    """The accepted interval must be far narrower than the spread of the values themselves."""
+    if expected.exact:
+        return decided(expected)
+    finite = np.isfinite(expected.value)
+    if not finite.any():
+        return True
+    value = np.abs(expected.value[finite])
+    low, high = (ends[finite].astype(np.float64) for ends in (expected.low, expected.high))
+    with np.errstate(all="ignore"):  # of what a short type cannot hold
+        width = float(np.median(high - low))
+        typical = math.sqrt(float(np.mean(np.square(expected.scale[finite]))))
+    if math.isfinite(expected.most_rms_ulp):  # neighbours together are held closer than each of them
+        width = min(width, 2 * expected.most_rms_ulp * limits(expected.low.dtype).eps * typical)
+    return bool(width <= 0.05 * max(float(value.max()), 1e-30, limits(expected.low.dtype).tiny))
 
 
 def _same_in_bands(task: Task, drawn: list[Drawn]) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kernellab.graph.blocks import FEWEST
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.scale import Judged, rms
 from kernellab.tasks.dtypes import limits
@@ -53,16 +52,16 @@ class ModuleCase:
         """What passes with each slice's own budget passes with the worst one's too; what does not is looked at again."""
         if count > 1 and (found := self._compared(outputs, self._judged_in(count, fair=False), _not_yet)):
             return found
-        return self._compared(outputs, self._judged_in(count, fair=True), right, few=count == 1)
+        return self._compared(outputs, self._judged_in(count, fair=True), right)
 
     def _compared(
-        self, outputs: Sequence[Any], slices: Iterator[tuple[slice, list[Judged]]], right: Right, few: bool = False
+        self, outputs: Sequence[Any], slices: Iterator[tuple[slice, list[Judged]]], right: Right
     ) -> list[Compared] | None:
         """One slice that the host finds right excuses no other."""
         found: list[Compared] = []
         for here, judged in slices:
             pairs = [(one, got[here]) for one, got in zip(judged, outputs, strict=True)]
-            part = [_compared(*pair, few) for pair in pairs]
+            part = [_compared(*pair) for pair in pairs]
             for number, (one, got) in enumerate(pairs):
                 if part[number].suspect and not right(number, expected_of(one), _held(one, got)):
                     return None
@@ -80,8 +79,7 @@ def _not_yet(number: int, expected: Expected, got: Array) -> bool:
     return False
 
 
-def _compared(judged: Judged, got: Any, few: bool) -> _Part:
-    """`few`: an output of a few elements is suspect in any case."""
+def _compared(judged: Judged, got: Any) -> _Part:
     value = judged.pair.value
     got = got.reshape(value.shape)
     if judged.exact:
@@ -91,7 +89,7 @@ def _compared(judged: Judged, got: Any, few: bool) -> _Part:
     inside = bool(((got >= low) & (got <= high) | got.isnan() & low.isnan()).all())
     del low, high
     absolute, ulps, mean = errors(got, value, scale, judged.dtype)
-    suspect = not inside or mean > judged.most_rms_ulp or (few and value.numel() < FEWEST)
+    suspect = not inside or mean > judged.most_rms_ulp
     return _Part(Compared(absolute, ulps, judged.budget_ulp), suspect)
 
 

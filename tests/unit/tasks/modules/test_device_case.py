@@ -123,14 +123,6 @@ def test_a_slice_that_the_host_excuses_excuses_no_other(count: int, monkeypatch:
     assert case.compare([got], right) is None
 
 
-def test_of_a_few_elements_the_host_is_asked_in_any_case() -> None:
-    for record, asked in ((graphs.total(), True), (graphs.linear(), False)):
-        case, host = TorchOracle(record, "ieee").case({s.name: 37 for s in record.symbols}, "normal", 3), Host()
-        assert case is not None
-        assert case.compare(outputs(record, case), host) is not None
-        assert bool(host.asked) == asked
-
-
 def test_where_memory_is_short_fewer_rows_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     record, seen = graphs.linear(), []
     oracle = TorchOracle(record, "ieee")
