@@ -39,6 +39,11 @@ def get_inputs():
 """
 
 
+def exact(rows: int) -> np.ndarray:
+    """Three columns of numbers that float32 cannot hold, and whose sums float64 holds in whatever order they are added."""
+    return 1 + np.arange(3.0 * rows).reshape(rows, 3) * 2.0**-30
+
+
 @contextmanager
 def memory_file() -> Iterator[int]:
     fd = os.memfd_create("arrays")
@@ -49,7 +54,7 @@ def memory_file() -> Iterator[int]:
 
 
 def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -> None:
-    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 15).reshape(5, 3)
+    weight, x = np.arange(6.0).reshape(2, 3), exact(5)
     [found] = run(Request("net.py", "Model", text=_MODULE), ["layer.weight", ""], [weight, x])
     assert found.dtype == np.float64
     assert np.array_equal(found, 2 * x @ weight.T)
@@ -57,7 +62,7 @@ def test_the_module_runs_in_float64_on_the_weights_and_inputs_that_are_given() -
 
 def test_outputs_within_outputs_come_in_the_order_of_the_export(tmp_path: Path) -> None:
     text = _MODULE.replace(" * (2 if twice else 1)}", ', "x": (x + 1, [x.sum(), x * 3])}')
-    weight, x = np.arange(6.0).reshape(2, 3), np.linspace(0, 1, 12).reshape(4, 3)
+    weight, x = np.arange(6.0).reshape(2, 3), exact(4)
     found = run(Request("net.py", "Model", text=text), ["layer.weight", ""], [weight, x])
     assert [f.tolist() for f in found] == [(x @ weight.T).tolist(), (x + 1).tolist(), x.sum(), (x * 3).tolist()]
     with Capturer([str(tmp_path)]) as capturer:
