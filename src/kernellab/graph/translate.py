@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph.asked import with_conditions
 from kernellab.graph.free_sizes import DependsOnData, FreeSizes, NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.refused import RANDOM, refusal
@@ -81,11 +82,12 @@ class _Translation:
                     f"{self._at(node)}the graph branches ({node.target})", "write it without torch.cond or loops"
                 )
         try:
-            return GraphRecord(
+            found = GraphRecord(
                 name=name, torch=str(self.torch.__version__), symbols=self.sizes.symbols,
                 inputs=tuple(self.inputs), constants=tuple(self.constants), nodes=tuple(self.nodes), outputs=outputs,
                 requires=self.sizes.conditions(self.inputs), fixed=self.fixed,
             )  # fmt: skip
+            return with_conditions(found)
         except ValidationError as err:
             raise NeedsFixedSizes(str(err)) from None
 

@@ -37,13 +37,22 @@ from kernellab.tasks.modules.draws import (
     like_own,
     may_grow,
     may_stretch,
+    meets,
     span,
+    span_apart,
     turns,
 )
 from kernellab.tasks.modules.excepted import Excepted, ends_of, hides
 from kernellab.tasks.modules.exceptions import WIDE, make_exceptions
-from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
-from kernellab.tasks.modules.uses import Uses
+from kernellab.tasks.modules.special import (
+    lead_to_ends,
+    plant_flags,
+    plant_floats,
+    plant_whole,
+    put_on_grid,
+    raise_last,
+)
+from kernellab.tasks.modules.uses import Apart, Uses
 from kernellab.tasks.planted import MANY, sure_zeros
 
 
@@ -63,6 +72,14 @@ class DeviceDraws:
         return [self._one(_Dice(torch, dice, shape), entry, dims, kind, places) for entry, shape in pairs]
 
     def _one(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str, places: int) -> Any:
+        apart = self._uses.apart(entry.name, dims)
+        if apart is not None:
+            low, high = span_apart(entry, self._uses, dims, kind, apart)
+            return _apart(dice, apart, low, high).to(getattr(dice.torch, entry.type.dtype))
+        values = self._at_random(dice, entry, dims, kind, places)
+        return values.sort(-1).values if self._uses.ascending(entry.name) else values
+
+    def _at_random(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str, places: int) -> Any:
         reach = self._excepted.reach(kind, entry)
         if kind in TURNING and entry.type.dtype == "bool":
             return plant_flags(_ends(dice), dice.host()) if kind == PLANTED else _ends(dice)
@@ -85,6 +102,9 @@ class DeviceDraws:
                 lead_to_ends(values, dice.host())
                 if kind == "heavy":
                     raise_last(values, dice.host())
+        if meets(kind) and self._uses.searched(entry.name):
+            ends = ends_of(entry)
+            put_on_grid(values, dice.host(), ends.low, ends.high)
         return values.to(getattr(dice.torch, entry.type.dtype))
 
 
@@ -112,16 +132,19 @@ class _Dice:
 
     def number(self, below: int) -> int:
         """One for all of them."""
-        return int(_Dice(self.torch, self._generator, (1,)).integers(0, below - 1, self.torch.int64).item())
+        return int(self.like((1,)).integers(0, below - 1, self.torch.int64).item())
 
     def host(self) -> np.random.Generator:
         """For what is drawn place by place."""
         return np.random.default_rng(self.number(MANY))
 
+    def like(self, shape: tuple[int, ...]) -> _Dice:
+        return _Dice(self.torch, self._generator, shape)
+
     @property
     def rows(self) -> _Dice:
         """One number for each row."""
-        return _Dice(self.torch, self._generator, (*self.shape[:-1], 1))
+        return self.like((*self.shape[:-1], 1))
 
     def places(self) -> Any:
         """Of the elements of a row."""
@@ -137,6 +160,16 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
     return values
+
+
+def _apart(dice: _Dice, apart: Apart, low: int, high: int) -> Any:
+    """As _apart of the host's."""
+    axis, drawn = (0, (math.prod(dice.shape),)) if apart.axis is None else (apart.axis, dice.shape)
+    keys = dice.like((*drawn[:axis], high - low + 1, *drawn[axis + 1 :])).uniform()
+    if drawn[axis] > 1:
+        keys.movedim(axis, -1)[..., [0, -1]] = -1.0
+    chosen = keys.argsort(axis).narrow(axis, 0, drawn[axis])
+    return chosen.roll(dice.number(drawn[axis]), axis).add(low).view(dice.shape)
 
 
 def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:

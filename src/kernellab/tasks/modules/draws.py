@@ -24,8 +24,15 @@ from kernellab.tasks.modules.exceptions import (
     make_flag_exceptions,
     make_whole_exceptions,
 )
-from kernellab.tasks.modules.special import lead_to_ends, plant_flags, plant_floats, plant_whole, raise_last
-from kernellab.tasks.modules.uses import NO_LIMIT, Uses
+from kernellab.tasks.modules.special import (
+    lead_to_ends,
+    plant_flags,
+    plant_floats,
+    plant_whole,
+    put_on_grid,
+    raise_last,
+)
+from kernellab.tasks.modules.uses import NO_LIMIT, Apart, Uses
 from kernellab.tasks.planted import MANY, hidden, sure_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, DrawOne, Together
 
@@ -92,6 +99,11 @@ def like_own(kind: str) -> bool:
     return kind in (OWN, "gaps", UNEVEN, *WEIGHTS) or excepts(kind)
 
 
+def meets(kind: str) -> bool:
+    """Whether numbers that are looked for among others equal some of them."""
+    return kind in TURNING or excepts(kind)
+
+
 def first_float(graph: GraphRecord) -> str:
     """The input that is drawn sparse."""
     return next((i.name for i in graph.inputs if i.role == "input" and i.type.is_float), "")
@@ -100,29 +112,41 @@ def first_float(graph: GraphRecord) -> str:
 def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Excepted, first: str) -> DrawOne:
     def draw(rng: np.random.Generator, places: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
         entry, shape = entries[buffer.name], buffer.shape(dims)
-        if not is_float(buffer.dtype):
-            if kind in TURNING and entry.type.dtype == "bool":
-                ends = _ends(rng, shape).astype(buffer.dtype)
-                return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
-            whole = _whole(rng, entry, buffer, shape, uses, dims, kind)
-            reach = excepted.reach(kind, entry)
-            if reach is not None:
-                except_whole(whole, rng, places, reach, entry, uses, dims)
-            return whole
+        apart = uses.apart(entry.name, dims)
+        if apart is not None:
+            return _apart(rng, shape, apart, *span_apart(entry, uses, dims, kind, apart)).astype(buffer.dtype)
+        values = (floats if is_float(buffer.dtype) else others)(rng, places, buffer, dims)
+        return np.sort(values, axis=-1) if uses.ascending(entry.name) else values
+
+    def others(rng: np.random.Generator, places: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+        entry, shape = entries[buffer.name], buffer.shape(dims)
+        if kind in TURNING and entry.type.dtype == "bool":
+            ends = _ends(rng, shape).astype(buffer.dtype)
+            return np.asarray(plant_flags(ends, rng)) if kind == PLANTED else ends
+        whole = _whole(rng, entry, buffer, shape, uses, dims, kind)
+        reach = excepted.reach(kind, entry)
+        if reach is not None:
+            except_whole(whole, rng, places, reach, entry, uses, dims)
+        return whole
+
+    def floats(rng: np.random.Generator, places: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+        entry, shape = entries[buffer.name], buffer.shape(dims)
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(rng, entry, shape, kind)
             reach = excepted.reach(kind, entry)
             if reach is not None:
                 make_exceptions(values, rng, places, reach, ends_of(entry), uses.steps(entry.name))
-            return values.astype(buffer.dtype)
-        terms = uses.terms(entry.name, dims) if entry.name == first else 0
-        values = _KINDS[kind](rng, shape, terms)
-        if kind in (PLANTED, MIXED):
-            plant_floats(values, rng, uses.steps(entry.name))
-        elif kind in LEADING:
-            lead_to_ends(values, rng)
-            if kind == "heavy":
-                raise_last(values, rng)
+        else:
+            values = _KINDS[kind](rng, shape, uses.terms(entry.name, dims) if entry.name == first else 0)
+            if kind in (PLANTED, MIXED):
+                plant_floats(values, rng, uses.steps(entry.name))
+            elif kind in LEADING:
+                lead_to_ends(values, rng)
+                if kind == "heavy":
+                    raise_last(values, rng)
+        if meets(kind) and uses.searched(entry.name):
+            ends = ends_of(entry)
+            put_on_grid(values, rng, ends.low, ends.high)
         return values.astype(buffer.dtype)
 
     return draw
@@ -215,6 +239,25 @@ def span(entry: GraphInput, uses: Uses, dims: Dims, kind: str) -> tuple[int, int
         low, high = min(low, 0), min(below - 1, int(np.iinfo(entry.type.dtype).max))
     high = max(0, min(high if high > low else low + 1, below - 1))
     return min(low, high), high
+
+
+def span_apart(entry: GraphInput, uses: Uses, dims: Dims, kind: str, apart: Apart) -> tuple[int, int]:
+    """The same for those that must all differ: as many as are needed, and any under exceptions."""
+    shape = entry.type.shape(dims)
+    needed = math.prod(shape) if apart.axis is None else shape[apart.axis]
+    low, high = span(entry, uses, dims, TURNED if excepts(kind) else kind)
+    high = min(max(high, low + needed - 1), apart.below - 1)
+    return min(low, high - needed + 1), high
+
+
+def _apart(rng: np.random.Generator, shape: tuple[int, ...], apart: Apart, low: int, high: int) -> Array:
+    """Different ones, both ends among them where there are two or more."""
+    axis, drawn = (0, (math.prod(shape),)) if apart.axis is None else (apart.axis, shape)
+    keys = rng.random((*drawn[:axis], high - low + 1, *drawn[axis + 1 :]))
+    if drawn[axis] > 1:
+        np.moveaxis(keys, axis, -1)[..., [0, -1]] = -1.0
+    chosen = np.take(keys.argsort(axis), np.arange(drawn[axis]), axis)
+    return (low + np.roll(chosen, int(rng.integers(drawn[axis])), axis)).reshape(shape)
 
 
 def except_whole(

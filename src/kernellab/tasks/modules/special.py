@@ -63,6 +63,15 @@ def raise_to_share(flat: Any, place: int, rng: np.random.Generator) -> None:
     flat[place] = math.copysign(max(abs(there), min(share * float(abs(flat).sum()), _MOST)), there)
 
 
+def put_on_grid(values: Any, rng: np.random.Generator, low: float, high: float) -> None:
+    """Every other one to a multiple of a power of two, a few dozen of which lie between the ends: two inputs then have
+    numbers in common, however far their ends differ. In place."""
+    span = high - low
+    step = 2.0 ** (math.floor(math.log2(span)) - 4) if 0 < span < math.inf else 0.125
+    some = values.reshape(-1)[int(rng.integers(2)) :: 2]
+    some[...] = (some / step).round() * step
+
+
 def _lead(flat: Any) -> None:
     for end, part in ((-1, flat), (0, flat[:-1])):
         place = int(abs(part).argmax())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from kernellab.graph.asked import all_different, in_order
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import is_view, row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
@@ -34,6 +36,14 @@ _LARGEST = {"float16": 65504.0}
 NO_LIMIT = 1 << 31
 """What an integer that indexes nothing is below."""
 _ALL = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Integers below this that must differ: along an axis, or (None) all of them."""
+
+    axis: int | None
+    below: int
 
 
 class Uses:
@@ -78,6 +88,33 @@ class Uses:
                 made = node.results[0]
                 return made.extents[0] if made is not None else None
             ref = _ref(node, 0) if is_view(node.op) or node.op.startswith(_SAME) else None
+        return None
+
+    def ascending(self, name: str) -> bool:
+        """Whether the graph searches its rows, which must be in order then."""
+        own = self._types[(name, 0)]
+        for node, _ in self._consumers(name):
+            ref = in_order(node)
+            if ref is not None and self._source.get((ref.ref, ref.part)) == name:
+                return self._types[(ref.ref, ref.part)].extents[-1:] == own.extents[-1:]
+        return False
+
+    def searched(self, name: str) -> bool:
+        """Whether the graph looks for its numbers among others, or for others among them: which side equal ones are on
+        shows only where there are such."""
+        return any(in_order(node) is not None for node, _ in self._consumers(name))
+
+    def apart(self, name: str, dims: dict[str, int]) -> Apart | None:
+        """Whether the graph writes to the places that this input names, so that they must differ, and there are enough."""
+        own = self._types[(name, 0)]
+        for node, _ in self._consumers(name):
+            for places in all_different(node, self._types):
+                if self._source.get((places.ref.ref, places.ref.part)) != name:
+                    continue
+                axis = places.axis if places.type.extents == own.extents else None
+                shape, below = own.shape(dims), _extent(places.below, dims)
+                if (math.prod(shape) if axis is None else shape[axis]) <= below:
+                    return Apart(axis, below)
         return None
 
     def marked(self, name: str) -> int | None:

@@ -237,3 +237,51 @@ def test_a_single_number_is_no_gap() -> None:
     record = sums(graphs.given("z", graphs.tensor(1), seen=Seen(low=7.0, high=7.0, mean=7.0, zeros=0.0)))
     for values in on_both(record, "gaps", 1, Buffer("z", (1,)), d0=4, d1=4):
         assert 3.5 <= values[0] <= 10.5
+
+
+def searched(edges: int | str = "d1") -> GraphRecord:
+    """Where the elements of x belong among sorted edges."""
+    found = graphs.node("y", "aten.bucketize.Tensor", [Ref(ref="x"), Ref(ref="e")], graphs.tensor("d0", dtype="int64"))
+    inputs = [graphs.given("x", graphs.tensor("d0")), graphs.given("e", graphs.tensor(edges))]
+    return graphs.graph(inputs, [found], {"d0": 512, "d1": 64})
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "exceptions:e"])
+def test_what_is_searched_is_sorted_and_some_numbers_are_found_in_it(kind: str) -> None:
+    dims = {"d0": 512, "d1": 64}
+    edges = on_both(searched(), kind, 1, Buffer("e", ("d1",)), **dims)
+    for values, ends in zip(on_both(searched(), kind, 0, Buffer("x", ("d0",)), **dims), edges, strict=True):
+        assert (np.diff(ends) >= 0).all()
+        if kind == "planted" or kind.startswith("exceptions"):
+            assert np.isin(values, ends).any(), "left and right of equal numbers would never differ"
+
+
+def placed(rows: bool) -> GraphRecord:
+    """What is written to places of x: of whole rows, or along each row."""
+    whole, some = graphs.tensor("d0", "d1"), graphs.tensor("d2", "d1")
+    x, i, v = (Ref(ref=name) for name in "xiv")
+    if rows:
+        index, values, op, args = graphs.tensor("d2", dtype="int64"), some, "aten.index_copy.default", [x, 0, i, v]
+    else:
+        index, values, op, args = graphs.tensor("d0", "d1", dtype="int64"), whole, "aten.scatter.src", [x, 1, i, v]
+    seen = Seen(low=3, high=6, mean=4, zeros=0)
+    inputs = [graphs.given("x", whole), graphs.given("i", index, seen=seen), graphs.given("v", values)]
+    return graphs.graph(inputs, [graphs.node("y", op, args, whole)], {"d0": 64, "d1": 48, "d2": 16})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "exceptions:i"])
+@pytest.mark.parametrize("dims", [(64, 48, 16), (5, 3, 5), (2, 2, 1)])
+def test_places_that_are_written_to_are_all_different(kind: str, dims: tuple[int, int, int]) -> None:
+    sizes = dict(zip(("d0", "d1", "d2"), dims, strict=True))
+    for values in on_both(placed(True), kind, 1, Buffer("i", ("d2",), "int64"), **sizes):
+        assert len(set(values.tolist())) == dims[2]
+        assert 0 <= values.min() <= values.max() < dims[0]
+        if kind != "own" and dims[2] > 1 and (kind in ("planted",) or "exceptions" in kind):
+            assert {0, dims[0] - 1} <= set(values.tolist()), "both ends"
+    for values in on_both(placed(False), kind, 1, Buffer("i", ("d0", "d1"), "int64"), **sizes):
+        assert (np.sort(values, axis=1) == np.arange(dims[1])).all()
+
+
+def test_more_places_than_there_are_repeat_as_they_must() -> None:
+    for values in on_both(placed(True), "own", 1, Buffer("i", ("d2",), "int64"), d0=4, d1=2, d2=9):
+        assert set(values.tolist()) <= set(range(4))

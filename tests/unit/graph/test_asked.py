@@ -1,0 +1,95 @@
+"""What operators ask of their inputs: order, different places, sizes that go together."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.tasks.modules.graphs import given, graph, node, tensor
+
+from kernellab.graph.asked import all_different, in_order, with_conditions
+from kernellab.graph.record import GraphRecord, Node, Ref, allowed
+
+_X, _I, _V = Ref(ref="x"), Ref(ref="i"), Ref(ref="v")
+
+
+def written(op: str, args: list[object], index: list[int | str], values: list[int | str]) -> GraphRecord:
+    """Values at places of x, which has 64 rows of 32."""
+    whole = tensor("d0", 32)
+    inputs = [given("x", whole), given("i", tensor(*index, dtype="int64")), given("v", tensor(*values))]
+    return graph(inputs, [node("y", op, args, whole)], {"d0": 64, "d1": 16})
+
+
+def put(*values: int | str, accumulate: bool = False) -> GraphRecord:
+    return written("aten.index_put.default", [_X, [_I], _V, accumulate], ["d1"], list(values))
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "wanted"),
+    [
+        ("aten.searchsorted.Tensor", [_X, _V], _X),
+        ("aten.bucketize.Tensor", [_X, _V], _V),
+        ("aten.bucketize.Scalar", [1.0, _V], _V),
+        ("aten.sort.default", [_X], None),
+    ],
+)
+def test_the_rows_that_are_searched_must_ascend(op: str, args: list[object], wanted: Ref | None) -> None:
+    assert in_order(Node(name="y", op=op, args=args, results=(tensor(4),))) == wanted  # type: ignore[arg-type]
+
+
+def test_rows_with_a_sorter_beside_them_may_be_in_any_order() -> None:
+    found = Node(name="y", op="aten.searchsorted.Tensor", args=[_X, _V], kwargs={"sorter": _I}, results=(tensor(4),))
+    assert in_order(found) is None
+
+
+def test_places_that_are_written_to_must_differ_and_there_must_be_enough() -> None:
+    record = put("d1", 32)
+    [places] = all_different(record.nodes[0], record.types)
+    assert (places.ref, places.axis, places.below) == (_I, None, "d0")
+    assert with_conditions(record).requires == ("d1 <= d0",)
+    assert allowed(with_conditions(record), {"d0": 5, "d1": 5})
+    assert not allowed(with_conditions(record), {"d0": 5, "d1": 6})
+
+
+def test_along_a_dim_they_differ_within_their_own_line() -> None:
+    whole = tensor("d0", 32)
+    record = written("aten.scatter.src", [_X, 1, _I, _V], ["d0", 8], ["d0", 32])
+    [places] = all_different(record.nodes[0], record.types)
+    assert (places.axis, places.below, places.room) == (1, 32, "8 <= 32")
+    assert with_conditions(record).requires == ()
+    assert whole.extents[1] == places.below
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        put("d1", 32, accumulate=True),
+        put(1, 1),
+        written("aten.scatter.value", [_X, 1, _I, 2.0], ["d0", 8], [1]),
+        written("aten.scatter_add.default", [_X, 1, _I, _V], ["d0", 8], ["d0", 32]),
+        written("aten.index_add.default", [_X, 0, _I, _V], ["d1"], ["d1", 32]),
+    ],
+    ids=["adds", "one number", "a scalar", "scatter_add", "index_add"],
+)
+def test_where_no_order_shows_places_may_repeat(record: GraphRecord) -> None:
+    assert not list(all_different(record.nodes[0], record.types))
+    assert with_conditions(record) == record
+
+
+def test_what_is_put_has_the_size_of_its_places() -> None:
+    """Torch's export leaves that out: y[index] = x was refused, since it did not run where the two differ."""
+    whole = tensor("d0", 32)
+    inputs = [given("x", whole), given("i", tensor("d1", dtype="int64"))]
+    nodes = [
+        node("zeros", "aten.full_like.default", [_X, 0], whole),
+        node("y", "aten.index_put.default", [Ref(ref="zeros"), [_I], _X], whole),
+    ]
+    record = graph(inputs, nodes, {"d0": 16, "d1": 16})
+    assert with_conditions(record).requires == ("d1 <= d0", "d0 == d1")
+
+
+def test_what_the_example_itself_does_not_keep_is_not_asked() -> None:
+    record = written("aten.index_copy.default", [_X, 0, _I, _V], ["d1"], ["d1", 32])
+    small = record.model_copy(
+        update={"symbols": tuple(s.model_copy(update={"example": 2 if s.name == "d0" else 9}) for s in record.symbols)}
+    )
+    assert with_conditions(small).requires == ()
+    assert with_conditions(record).requires == ("d1 <= d0",)
