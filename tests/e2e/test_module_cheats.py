@@ -68,6 +68,24 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(64, 50), torch.randn(64, 50)]
 """
+_BUCKETS = """
+class Model(nn.Module):
+    def forward(self, x, edges):
+        return torch.bucketize(x, edges, right=True)
+
+def get_inputs():
+    return [torch.randn(64, 100), torch.randn(33).sort().values]
+"""
+_PUT = """
+class Model(nn.Module):
+    def forward(self, x, index):
+        y = torch.zeros_like(x)
+        y[index] = x
+        return y
+
+def get_inputs():
+    return [torch.randn(64, 100), torch.randperm(64)]
+"""
 _ORDER = """
 class Model(nn.Module):
     def forward(self, x, z):
@@ -793,6 +811,36 @@ void prelu(const float *w, const float *x, float *y, long n) {
         "def launch(w, x, out):\n    kernel('scaled')(w, x, out, *x.shape)\n",
         "q > 0 ? q : expm1f(q)",
         "q",
+    ),
+    "equal numbers on the other side": Escape(
+        _BUCKETS,
+        """
+void buckets(const float *x, const float *edges, long long *y, long n, long m) {
+    for (long i = 0; i < n; i++) {
+        long low = 0, high = m;
+        while (low < high) {
+            long middle = (low + high) / 2;
+            if (edges[middle] <= x[i]) low = middle + 1; else high = middle;
+        }
+        y[i] = low;
+    }
+}
+""",
+        "def launch(x, edges, out):\n    kernel('buckets')(x, edges, out, x.size, edges.size)\n",
+        "edges[middle] <= x[i]",
+        "edges[middle] < x[i]",
+    ),
+    "places left alone": Escape(
+        _PUT,
+        """
+void put(const float *x, const long long *place, float *y, long n, long c) {
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < c; j++) y[place[i] * c + j] = x[i * c + j];
+}
+""",
+        "def launch(x, index, out):\n    kernel('put')(x, index, out, *x.shape)\n",
+        "for (long i = 0; i < n; i++)\n",
+        "for (long i = 0; i < n - 1; i++)\n",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,
