@@ -14,6 +14,7 @@ from kernellab.graph.record import Extent, GraphRecord, Node, Ref, TensorType
 
 _WRITES_BY_TENSORS = ("aten.index_put.", "aten._unsafe_index_put.")
 _WRITES_ALONG_A_DIM = ("aten.scatter.src", "aten.index_copy.")
+_SUMS_BAGS = ("aten._embedding_bag.", "aten._embedding_bag_forward_only.")
 Types = dict[tuple[str, int], TensorType]
 
 
@@ -33,6 +34,15 @@ class Places:
         return f"{_product(of)} <= {self.below}"
 
 
+@dataclass(frozen=True)
+class Bags:
+    """Places that begin at 0 and ascend, none beyond `among`; the last is the end of all where it `ends` them."""
+
+    ref: Ref
+    among: Extent
+    ends: bool
+
+
 def in_order(node: Node) -> Ref | None:
     """The argument whose rows must ascend."""
     packet = node.op.split(".")[1]
@@ -41,6 +51,14 @@ def in_order(node: Node) -> Ref | None:
         return None
     found = node.args[place]
     return found if isinstance(found, Ref) else None
+
+
+def bags(node: Node, types: Types) -> Bags | None:
+    """Where each of several sums begins among the elements that are summed."""
+    elements = types.get(_key(node.args[1])) if len(node.args) > 2 else None
+    if not node.op.startswith(_SUMS_BAGS) or elements is None or not isinstance(node.args[2], Ref):
+        return None
+    return Bags(node.args[2], elements.extents[0], ends=bool((node.args[7:8] or [False])[0]))
 
 
 def all_different(node: Node, types: Types) -> Iterator[Places]:
@@ -64,7 +82,7 @@ def all_different(node: Node, types: Types) -> Iterator[Places]:
 def with_conditions(graph: GraphRecord) -> GraphRecord:
     """The graph with what its operators ask of sizes, as far as the example has it; torch's own conditions leave it out."""
     found = [p.room for node in graph.nodes for p in all_different(node, graph.types)]
-    found += [c for node in graph.nodes for c in _broadcast(node, graph.types)]
+    found += [c for node in graph.nodes for c in (*_broadcast(node, graph.types), *_room(node, graph.types))]
     kept = [c for c in dict.fromkeys(found) if c not in graph.requires and _says_something(c) and _met(c, graph)]
     return graph.model_copy(update={"requires": (*graph.requires, *kept)}) if kept else graph
 
@@ -81,7 +99,7 @@ def _met(condition: str, graph: GraphRecord) -> bool:
 def _broadcast(node: Node, types: Types) -> Iterator[str]:
     """What is put at places must have their sizes, or 1."""
     base, given = types.get(_key(node.args[0])) if node.args else None, _given(node, types)
-    indices = dict(_indices(node)) if _puts(node) else {}
+    indices = dict(_indices(node)) if node.op.startswith(_WRITES_BY_TENSORS) else {}
     dims = sorted(indices)
     if base is None or given is None or not dims or dims != list(range(dims[0], dims[-1] + 1)):
         return
@@ -92,6 +110,19 @@ def _broadcast(node: Node, types: Types) -> Iterator[str]:
     for one, other in zip(reversed(given.extents), reversed(result), strict=False):
         if one != 1:
             yield f"{one} == {other}"
+
+
+def _room(node: Node, types: Types) -> Iterator[str]:
+    """A slice that is written to has the size of what is written there."""
+    if not node.op.startswith("aten.slice_scatter.") or node.args[5:] not in ([], [1]):
+        return
+    whole, part, dim = types.get(_key(node.args[0])), types.get(_key(node.args[1])), (node.args[2:3] or [0])[0]
+    start = (node.args[3:4] or [None])[0] or 0
+    if whole is None or part is None or not isinstance(dim, int) or not isinstance(start, int) or start < 0:
+        return
+    for axis, (of, within) in enumerate(zip(part.extents, whole.extents, strict=True)):
+        taken = f"{of} + {start}" if start else f"{of}"
+        yield f"{taken} <= {within}" if axis == dim % len(whole.extents) else f"{of} == {within}"
 
 
 def _puts(node: Node) -> bool:

@@ -189,6 +189,8 @@ class _Translation:
 
     def _refuse_op(self, node: Any) -> None:
         target = str(node.target)
+        if target == "with_effects":  # torch's way of keeping an operator that may raise
+            target = str(node.args[1])
         if target.startswith("aten.") and (reason := refusal(target)):
             cause = "random" if reason is RANDOM else ""
             raise TaskRefused(f"{self._at(node)}{target}: {reason.what}", reason.fix, cause)

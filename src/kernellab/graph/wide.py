@@ -1,4 +1,5 @@
-"""A module run in float64, whatever types its code names: x.float() of a float64 tensor stays float64.
+"""A module run in float64, whatever types its code names, or none: x.float() of a float64 tensor stays float64, and
+torch.zeros(n) is float64.
 
 Without this a module that widens bfloat16 to float32 inside would be rounded to float32 there, and would be no oracle.
 Not covered: code that decides by looking at a dtype.
@@ -15,7 +16,7 @@ from kernellab.graph.need_torch import need_torch
 
 @contextmanager
 def in_float64() -> Iterator[None]:
-    """Every float type that an operator is asked for is float64."""
+    """Every float type that an operator is asked for is float64, and so is the one that none is asked for."""
     torch = need_torch()
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -29,8 +30,13 @@ def in_float64() -> Iterator[None]:
             plain = tuple(torch.float64 if isinstance(a, torch.dtype) and a in floats else a for a in args)
             return function(*plain, **named)
 
-    with Wide():  # type: ignore[no-untyped-call, unused-ignore]
-        yield
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with Wide():  # type: ignore[no-untyped-call, unused-ignore]
+            yield
+    finally:
+        torch.set_default_dtype(usual)
 
 
 def widened(tensor: Any) -> Any:

@@ -21,6 +21,7 @@ from kernellab.graph.backward import gradients
 from kernellab.graph.export import explain
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.source import Request, Subject, choose, example_inputs, import_file, make_module
+from kernellab.graph.wide import in_float64
 
 
 def main(fds: list[int]) -> int:
@@ -54,7 +55,8 @@ def run(request: Request, places: list[str], arrays: list[Any]) -> list[Any]:
 def results_of(subject: Subject, places: list[str], arrays: list[Any]) -> list[Any]:
     """What the module itself gives in float64, as its export orders it. It keeps weights and type that it is given here."""
     torch = need_torch()
-    result = _filled(subject, places, [torch.from_numpy(a) for a in arrays])
+    with in_float64():
+        result = _filled(subject, places, [torch.from_numpy(a) for a in arrays])
     return [_plain(torch, t) for t in torch.utils._pytree.tree_leaves(result)]
 
 
@@ -65,7 +67,7 @@ def gradients_of(subject: Subject, places: list[str], arrays: list[Any]) -> list
     network, tensors = _with_weights(subject, places, given)
     inputs = [next(tensors) if isinstance(x, torch.Tensor) else x for x in subject.inputs]
     with torch.enable_grad():
-        return [_plain(torch, g) for g in gradients(Subject(network, tuple(inputs)))(inputs, list(tensors))]
+        return [_plain(torch, g) for g in gradients(Subject(network, tuple(inputs)), wide=True)(inputs, list(tensors))]
 
 
 def _places(module: ModuleType, request: Request) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.tasks.modules.graphs import given, graph, node, tensor
 
-from kernellab.graph.asked import all_different, in_order, with_conditions
+from kernellab.graph.asked import Bags, all_different, bags, in_order, with_conditions
 from kernellab.graph.record import GraphRecord, Node, Ref, allowed
 
 _X, _I, _V = Ref(ref="x"), Ref(ref="i"), Ref(ref="v")
@@ -93,3 +93,20 @@ def test_what_the_example_itself_does_not_keep_is_not_asked() -> None:
     )
     assert with_conditions(small).requires == ()
     assert with_conditions(record).requires == ("d1 <= d0",)
+
+
+def test_a_slice_that_is_written_to_has_the_size_of_what_is_written() -> None:
+    """Seen: a cache of keys and values was refused, since one longer than the cache was drawn."""
+    whole, part = tensor("d0", "d1", 8), tensor("d2", "d3", 8)
+    inputs = [given("x", whole), given("v", part)]
+    put_slice = node("y", "aten.slice_scatter.default", [_X, _V, 1, 3, 7], whole)
+    record = graph(inputs, [put_slice], {"d0": 2, "d1": 64, "d2": 2, "d3": 4})
+    assert with_conditions(record).requires == ("d2 == d0", "d3 + 3 <= d1")
+
+
+@pytest.mark.parametrize(("more", "ends"), [([], False), ([False, 0, False, None, True], True)])
+def test_bags_begin_among_the_elements_that_are_summed(more: list[object], ends: bool) -> None:
+    call = node("y", "aten._embedding_bag.default", [_X, _I, _V, *more], tensor("d1", 4))
+    types = {("x", 0): tensor(50, 4), ("i", 0): tensor("d0", dtype="int64"), ("v", 0): tensor("d1", dtype="int64")}
+    assert bags(call, types) == Bags(_V, "d0", ends)
+    assert bags(node("y", "aten.embedding.default", [_X, _I], tensor("d1", 4)), types) is None

@@ -115,11 +115,17 @@ def to_copy(call: Call) -> Scaled:
 
 
 def _truncated(call: Call, x: Pair) -> Scaled:
-    """A float as an integer: as far off as the neighbours within reach are, of whole numbers the whole ones."""
+    """A float as an integer: as far off as the neighbours within reach are, of whole numbers the whole ones. What is no
+    number, or beyond all integers of the type, becomes whatever the machine makes of it."""
     reach = (call.reach(x) + _HAIR).floor() if x.whole else call.reach(x)
     up = call.apply(lambda p: p.value + reach)[0].double()
     down = call.apply(lambda p: p.value - reach)[0].double()
-    return Scaled(((up - call.result).abs().maximum((call.result - down).abs()),))
+    moved = (up - call.result).abs().maximum((call.result - down).abs())
+    if call.result.dtype == call.torch.bool:
+        return Scaled((moved,))
+    ends = call.torch.iinfo(call.result.dtype)
+    inside = (x.value > ends.min - 1.0) & (x.value < ends.max + 1.0)
+    return Scaled((moved.masked_fill(~inside, float(ends.max) - ends.min),))
 
 
 def _recast(call: Call, x: Pair) -> Scaled:

@@ -23,6 +23,10 @@ _BITS = Refusal("it reads the bits of a number as another type", "convert with .
 _STRIDES = Refusal("it reads memory by strides, which a graph does not have", "use slices, unfold or reshape")
 _COMPLEX = Refusal("it makes complex numbers", "complex numbers are not supported; use the real and the imaginary part")
 _FILE = Refusal("it reads or writes a file", "make what the file holds an input or a buffer")
+_CHECKS = Refusal(
+    "it raises an error where a matrix cannot be inverted or taken apart",
+    "leave linalg's inverses and decompositions out of the module",
+)
 _QUANTISED = Refusal("it makes a quantised tensor", "hold integers and scales as plain tensors")
 
 _FAMILIES: dict[Refusal, str] = {
@@ -36,6 +40,7 @@ _FAMILIES: dict[Refusal, str] = {
     _STRIDES: "as_strided as_strided_copy as_strided_scatter",
     _COMPLEX: "complex view_as_complex _fft_c2c _fft_r2c _fft_c2r polar stft istft",
     _FILE: "from_file save",
+    _CHECKS: "_linalg_check_errors",
     _QUANTISED: "quantize_per_tensor quantize_per_channel dequantize",
 }
 _BY_NAME = {name: reason for reason, names in _FAMILIES.items() for name in names.split()}

@@ -211,7 +211,7 @@ def constant(value: int) -> Rule:
 
 
 def _as(site: Site, value: object) -> Value:
-    if isinstance(value, Ref):
+    if not isinstance(value, bool | int | float):
         return apply(site.kind, site.operand(value, ()))
     cast = {"float": float, "int": int, "bool": bool}[site.kind]
     return number(cast(value))

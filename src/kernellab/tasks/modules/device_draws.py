@@ -34,6 +34,7 @@ from kernellab.tasks.modules.draws import (
     ZEROS,
     except_whole,
     first_float,
+    leaves_out,
     like_own,
     may_grow,
     may_stretch,
@@ -76,6 +77,8 @@ class DeviceDraws:
         if apart is not None:
             low, high = span_apart(entry, self._uses, dims, kind, apart)
             return _apart(dice, apart, low, high).to(getattr(dice.torch, entry.type.dtype))
+        if (bags := self._uses.bags(entry.name, dims)) is not None:
+            return _bags(dice.integers(0, bags[0], getattr(dice.torch, entry.type.dtype)), *bags)
         values = self._at_random(dice, entry, dims, kind, places)
         return values.sort(-1).values if self._uses.ascending(entry.name) else values
 
@@ -155,7 +158,7 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
     name = "uint8" if entry.type.dtype == "bool" else entry.type.dtype
     (low, high), mark = span(entry, uses, dims, kind), uses.marked(entry.name)
     values = dice.integers(low, high, getattr(dice.torch, name))
-    if kind in TURNING and mark is not None:
+    if mark is not None and (kind in TURNING or leaves_out(entry, mark)):
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
@@ -170,6 +173,15 @@ def _apart(dice: _Dice, apart: Apart, low: int, high: int) -> Any:
         keys.movedim(axis, -1)[..., [0, -1]] = -1.0
     chosen = keys.argsort(axis).narrow(axis, 0, drawn[axis])
     return chosen.roll(dice.number(drawn[axis]), axis).add(low).view(dice.shape)
+
+
+def _bags(values: Any, among: int, ends: bool) -> Any:
+    """As _bags of the host's."""
+    values = values.sort().values
+    values[0] = 0
+    if ends:
+        values[-1] = among
+    return values
 
 
 def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:

@@ -115,6 +115,8 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         apart = uses.apart(entry.name, dims)
         if apart is not None:
             return _apart(rng, shape, apart, *span_apart(entry, uses, dims, kind, apart)).astype(buffer.dtype)
+        if (bags := uses.bags(entry.name, dims)) is not None:
+            return _bags(rng.integers(0, bags[0], shape, buffer.dtype, endpoint=True), *bags)
         values = (floats if is_float(buffer.dtype) else others)(rng, places, buffer, dims)
         return np.sort(values, axis=-1) if uses.ascending(entry.name) else values
 
@@ -218,11 +220,16 @@ def _whole(
     low, high = span(entry, uses, dims, kind)
     values = rng.integers(low, high, shape, dtype=buffer.dtype, endpoint=True)
     mark = uses.marked(entry.name)
-    if kind in TURNING and mark is not None:
+    if mark is not None and (kind in TURNING or leaves_out(entry, mark)):
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
     return values
+
+
+def leaves_out(entry: GraphInput, mark: int | None) -> bool:
+    """Whether the example held a mark that no index can be, as losses have it for what they leave out."""
+    return mark is not None and mark < 0 and entry.seen is not None and entry.seen.low == mark
 
 
 def span(entry: GraphInput, uses: Uses, dims: Dims, kind: str) -> tuple[int, int]:
@@ -231,6 +238,8 @@ def span(entry: GraphInput, uses: Uses, dims: Dims, kind: str) -> tuple[int, int
     all."""
     below, counted = uses.below(entry.name, dims), uses.counted(entry.name, dims)
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
+    if leaves_out(entry, uses.marked(entry.name)) and below < NO_LIMIT:
+        low = 0  # the mark, which indexes nothing, is put among them
     if entry.type.dtype == "bool":
         low, high = 0, 1
     elif counted is not None and low >= 0:
@@ -258,6 +267,15 @@ def _apart(rng: np.random.Generator, shape: tuple[int, ...], apart: Apart, low: 
         np.moveaxis(keys, axis, -1)[..., [0, -1]] = -1.0
     chosen = np.take(keys.argsort(axis), np.arange(drawn[axis]), axis)
     return (low + np.roll(chosen, int(rng.integers(drawn[axis])), axis)).reshape(shape)
+
+
+def _bags(values: Array, among: int, ends: bool) -> Array:
+    """Numbers up to `among` as places where sums begin."""
+    values.sort()
+    values[0] = 0
+    if ends:
+        values[-1] = among
+    return values
 
 
 def except_whole(

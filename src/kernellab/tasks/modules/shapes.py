@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from kernellab.core.errors import TaskRefused
+from kernellab.graph import extents
 from kernellab.graph.record import GraphRecord, allowed
 from kernellab.tasks.modules.record import ShapeGroups
 
@@ -49,11 +50,12 @@ def work(graph: GraphRecord, sizes: Sizes) -> int:
 
 
 def valid(graph: GraphRecord, sizes: Sizes) -> bool:
-    """Whether the graph holds at these sizes and no value is empty."""
+    """Whether the graph holds at these sizes and no value is empty; one that always is, is of no use to anybody."""
     try:
         if not allowed(graph, sizes):
             return False
-        return all(extent > 0 for found in graph.types.values() for extent in found.shape(sizes))
+        free = {e for found in graph.types.values() for e in found.extents if isinstance(e, str)}
+        return all(extents.size(extent, sizes) > 0 for extent in free)
     except ValueError:
         return False
 

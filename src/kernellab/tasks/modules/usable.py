@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -100,7 +101,23 @@ class _Tries:
             if kind not in TURNING:
                 self._finite(OWN, dims, self._drawn(OWN, dims))  # what fails there too is told
             return False  # it takes numbers of a range alone, or an index went through arithmetic on its way
-        return all(bool(np.isfinite(v).all()) for v in values if is_float(v.dtype))
+        return all(self._as_own(number, v) for number, v in enumerate(values) if is_float(v.dtype))
+
+    def _as_own(self, number: int, values: Array) -> bool:
+        """Whether these are numbers, or infinities as the module gives them for its own inputs (scores that it leaves out):
+        elsewhere there are numbers, or nothing could be judged."""
+        finite = np.isfinite(values)
+        if finite.all():
+            return True
+        endless = {float(v) for v in np.unique(values[~finite])}
+        return bool(finite.any()) and not math.isnan(sum(endless)) and endless <= self._endless[number]
+
+    @cached_property
+    def _endless(self) -> list[set[float]]:
+        """Which infinities the module's own inputs give, output by output: by its reference, then in its own types."""
+        inputs = self._drawn(OWN, self._dims)
+        values = [*run_reference(self._task, inputs), *run_trusted(self._task, inputs, self._dims)]
+        return [{float(e) for e in (math.inf, -math.inf) if is_float(v.dtype) and (v == e).any()} for v in values]
 
     def _drawn(self, kind: str, dims: Dims, seed: int = SEED) -> list[Array]:
         keys = self._large_weights(kind, dims)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kernellab.graph.asked import all_different, in_order
+from kernellab.graph.asked import all_different, bags, in_order
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import is_view, row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
@@ -98,6 +98,14 @@ class Uses:
             if ref is not None and self._source.get((ref.ref, ref.part)) == name:
                 return self._types[(ref.ref, ref.part)].extents[-1:] == own.extents[-1:]
         return False
+
+    def bags(self, name: str, dims: dict[str, int]) -> tuple[int, bool] | None:
+        """Of places where sums begin: among how many elements they lie, and whether the last is the end of them."""
+        for node, _ in self._consumers(name):
+            found = bags(node, self._types)
+            if found is not None and self._source.get((found.ref.ref, found.ref.part)) == name:
+                return _extent(found.among, dims), found.ends
+        return None
 
     def searched(self, name: str) -> bool:
         """Whether the graph looks for its numbers among others, or for others among them: which side equal ones are on

@@ -285,3 +285,40 @@ def test_places_that_are_written_to_are_all_different(kind: str, dims: tuple[int
 def test_more_places_than_there_are_repeat_as_they_must() -> None:
     for values in on_both(placed(True), "own", 1, Buffer("i", ("d2",), "int64"), d0=4, d1=2, d2=9):
         assert set(values.tolist()) <= set(range(4))
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bags_begin_at_zero_and_ascend(kind: str, ends: bool) -> None:
+    table, places = Ref(ref="table"), graphs.tensor("d0", dtype="int64")
+    inputs = [
+        graphs.given("table", graphs.tensor(50, 4)),
+        graphs.given("i", places, seen=Seen(low=0, high=49, mean=25, zeros=0)),
+        graphs.given("o", graphs.tensor("d1", dtype="int64"), seen=Seen(low=0, high=9, mean=5, zeros=0)),
+    ]
+    args = [table, Ref(ref="i"), Ref(ref="o"), *([False, 0, False, None, True] if ends else [])]
+    sums = graphs.node("y", "aten._embedding_bag.default", args, graphs.tensor("d1", 4))  # type: ignore[arg-type]
+    record = graphs.graph(inputs, [sums], {"d0": 40, "d1": 8})
+    for values in on_both(record, kind, 2, Buffer("o", ("d1",), "int64"), d0=17, d1=9):
+        assert values[0] == 0
+        assert (np.diff(values) >= 0).all()
+        assert values[-1] == 17 if ends else values[-1] <= 17
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mark_that_no_index_can_be_is_put_among_those_that_index(kind: str) -> None:
+    """Seen: a cross entropy that ignores -100 was refused, since its classes were drawn between -100 and the last one."""
+    x, t, whole = Ref(ref="x"), Ref(ref="t"), graphs.tensor("d0", dtype="int64")
+    flags, picked = graphs.tensor("d0", dtype="bool"), graphs.tensor("d0", 1)
+    nodes = [
+        graphs.node("kept", "aten.ne.Scalar", [t, -100], flags),
+        graphs.node("zero", "aten.scalar_tensor.default", [0], graphs.tensor(dtype="int64")),
+        graphs.node("places", "aten.where.self", [Ref(ref="kept"), t, Ref(ref="zero")], whole),
+        graphs.node("column", "aten.unsqueeze.default", [Ref(ref="places"), 1], graphs.tensor("d0", 1, dtype="int64")),
+        graphs.node("y", "aten.gather.default", [x, 1, Ref(ref="column")], picked),
+    ]
+    seen = Seen(low=-100, high=9, mean=0, zeros=0)
+    inputs = [graphs.given("x", graphs.tensor("d0", 10)), graphs.given("t", whole, seen=seen)]
+    record = graphs.graph(inputs, nodes, {"d0": 512})
+    for values in on_both(record, kind, 1, Buffer("t", ("d0",), "int64"), d0=512):
+        assert {-100} < set(values.tolist()) <= {-100, *range(10)}

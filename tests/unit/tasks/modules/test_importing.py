@@ -159,3 +159,44 @@ def test_a_built_in_name_does_not_bring_its_kernels() -> None:
     assert task_name("softmax") == "softmax-module"
     assert task_name("12_Mat mul.v2") == "12_Mat_mul_v2"
     assert task_name("...") == "module"
+
+
+def test_scores_that_are_left_out_are_endless_under_every_distribution(files: Files) -> None:
+    """Seen: logits outside the five largest, masked with minus infinity, were refused: nothing but the module's own inputs
+    was left to judge them by."""
+    body = module("return x.masked_fill(x < torch.topk(x, 3, -1)[0][..., -1:], float('-inf'))")
+    task = module_task(files.take(body, name="scores"))
+    assert {"own", "normal", "planted", "sparse", "exceptions"} <= {*task.distributions}
+    assert examine(task).controls > 8
+
+
+def test_what_is_not_endless_for_the_modules_own_inputs_stays_finite(files: Files) -> None:
+    task = module_task(files.take(module("return torch.exp(x)"), name="powers"))
+    assert "wide" in task.distributions
+    assert "heavy" not in task.distributions
+
+
+def test_types_that_the_code_does_not_name_are_wide_for_the_witness(files: Files) -> None:
+    """Seen: sums by torch.zeros(n) were refused, since float64 cannot be added to float32."""
+    body = module(
+        "return torch.zeros(4, 8).index_add(0, torch.tensor([1, 0, 1, 3]), x[:4]) + torch.ones(1).float() / 3"
+    )
+    assert [
+        o.type.dtype
+        for o in files.take(body, "def get_inputs(): return [torch.randn(4, 8)]", name="sums").graph.outputs
+    ] == ["float32"]
+
+
+def test_a_cache_is_written_at_places_and_by_slices(files: Files) -> None:
+    body = """
+        class Model(nn.Module):
+            def forward(self, cache, pos, k):
+                return cache.index_copy(0, pos, k), torch.slice_scatter(cache, k, 0, 0, k.shape[0])
+    """
+    inputs = "def get_inputs():\n    return [torch.randn(64, 8), torch.randperm(64)[:6], torch.randn(6, 8)]\n"
+    assert examine(module_task(files.take(body, inputs, name="cache"))).controls > 8
+
+
+def test_what_raises_by_itself_is_refused_in_words(files: Files) -> None:
+    with pytest.raises(TaskRefused, match="raises an error where a matrix cannot be inverted"):
+        files.take(module("return torch.linalg.inv(x)"), "def get_inputs(): return [torch.eye(4)]", name="inverse")
