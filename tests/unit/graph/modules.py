@@ -146,6 +146,21 @@ def gathers(x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, ...]:
     )  # fmt: skip
 
 
+def reduced(x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """By the place that each row is sent to; the last places get nothing."""
+    places, y = (index % 4).unsqueeze(1).expand_as(x), x.new_ones(6, x.shape[1])
+    return tuple(
+        y.scatter_reduce(0, places, x, how, include_self=included)
+        for how in ("sum", "mean", "prod", "amax", "amin") for included in (True, False)
+    )  # fmt: skip
+
+
+def sampled(x: torch.Tensor, places: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return (
+        F.grid_sample(x, places, align_corners=False), F.grid_sample(x, places, "nearest", "border", align_corners=True)
+    )  # fmt: skip
+
+
 def masks(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return (
         torch.where(x > 0, x, y * 2), torch.where(x + y > 0.5, x, y.exp()), (x > y).float(), torch.sign(x) * y,
@@ -239,5 +254,7 @@ CASES: dict[str, Case] = {
     "embedding": Case(Embedder(), (torch.randint(0, 50, (8, 5)),), True),
     "layouts": Case(layouts, (_draw(16, 32), _draw(16, 32, seed=1))),
     "gathers": Case(gathers, (_draw(8, 10), _labels(8, 8))),
+    "reduced": Case(reduced, (_draw(40, 10), _labels(40, 8))),
+    "sampled": Case(sampled, (_draw(*_IMAGE), _draw(2, 5, 7, 2))),
     "masks": Case(masks, (_draw(16, 24), _draw(16, 24, seed=1))),
 }  # fmt: skip

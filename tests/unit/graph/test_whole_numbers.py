@@ -135,3 +135,16 @@ def test_the_winners_place_is_off_by_no_more_than_the_next_best() -> None:
     verdict, honest = judged(lambda x: torch.argmax(torch.tanh(x), -1) + 1, x)
     assert verdict.accepts(honest)
     assert verdict.pair.scale.tolist() == [2.0, 0.0]
+
+
+def test_what_is_no_number_becomes_any_integer() -> None:
+    """Seen: scales of rows of zeros, by which int8 is divided: the machine makes of a NaN what it likes, and honest kernels
+    were refused for it."""
+    x = torch.tensor([0.0, 1.5, float("nan"), float("inf"), 300.0, -129.5, 127.4])
+    record = capture_object(lambda x: x.to(torch.int8), (x,))
+    [verdict] = judge(record, {"x": x})
+    wanted = torch.tensor([0, 1, 0, 0, 0, 0, 127], dtype=torch.int8)
+    assert verdict.accepts(wanted)
+    assert verdict.accepts(torch.tensor([0, 1, -128, 127, 44, 126, 127], dtype=torch.int8))
+    assert not verdict.accepts(torch.tensor([0, 0, 0, 0, 0, 0, 127], dtype=torch.int8))
+    assert not verdict.accepts(torch.tensor([0, 1, 0, 0, 0, 0, 126], dtype=torch.int8))

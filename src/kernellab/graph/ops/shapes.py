@@ -169,6 +169,12 @@ def resample(args: Args, kwargs: Kwargs) -> list[Shape | None]:
     return [Shape((*x[:2], *extents))]
 
 
+def sample(args: Args, kwargs: Kwargs) -> list[Shape | None]:
+    """As many places as the grid has, each with a coordinate for every axis of the image."""
+    x, places = args[0], args[1]
+    return [Shape((*x[:2], *places[1:-1]))]
+
+
 # --- norms
 
 

@@ -14,6 +14,7 @@ from kernellab.lower.sizes import ONE, Size
 from kernellab.lower.values import NEUTRAL, Value, apply, guard, number, place
 
 _HOW = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min"}
+_JOINS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 class _Sent:
@@ -73,12 +74,21 @@ def scatter_add(site: Site) -> Value:
 
 
 def scatter_reduce(site: Site) -> Value:
+    """What was there counts as one of those that were sent, or only where none was."""
     sent, source, how = _Sent(site), site.arg(3, "src"), site.arg(4, "reduce")
-    if how not in _HOW or not site.arg(5, "include_self", True) or site.kind != "float":
-        raise NotLowered(f"scatter_reduce by {how!r}, or without what was there")
-    found = sent.over(_HOW[how], number(NEUTRAL[_HOW[how]]), lambda index: apply("float", site.at(source, index)))
+    if how not in (*_HOW, "mean") or site.kind != "float":
+        raise NotLowered(f"scatter_reduce by {how!r}, or of whole numbers")
+    by = _HOW["sum" if how == "mean" else how]
+    found = sent.over(by, number(NEUTRAL[by]), lambda index: apply("float", site.at(source, index)))
     before = apply("float", site.at(site.arg(0), site.index))
-    return apply({"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}[how], before, found)
+    counts = site.arg(5, "include_self", True)
+    joined = apply(_JOINS[by], before, found) if counts else found
+    if counts and how != "mean":
+        return joined
+    sendings = sent.over("sum", number(0.0), lambda index: number(1.0))
+    if how == "mean":
+        joined = apply("div", joined, add(sendings, number(1.0)) if counts else apply("max", sendings, number(1.0)))
+    return joined if counts else apply("where", apply("gt", sendings, number(0.0)), joined, before)
 
 
 def _along(site: Site, where: Ref, dim: int, source: Ref) -> Value:
