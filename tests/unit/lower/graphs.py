@@ -74,6 +74,13 @@ def counted(x: Any) -> Any:
     return torch.zeros(8, dtype=torch.int64).scatter_add(0, bins, torch.ones_like(bins))
 
 
+def averaged(x: Any) -> Any:
+    """Of each place what is sent there, of a place that gets nothing what was there."""
+    bins = (x.clamp(0, 0.99) * 8).to(torch.int64)
+    there = x.new_ones(x.shape[0], 9)
+    return there.scatter_reduce(1, bins, x, "mean", include_self=False), there.scatter_reduce(1, bins, x, "amax")
+
+
 def sent_rows(x: Any) -> Any:
     rows = (x[:, 0].clamp(0, 0.99) * 4).to(torch.int64)
     return x.new_ones(4, x.shape[1]).index_add(0, rows, x)
@@ -180,7 +187,7 @@ SUBJECTS: dict[str, tuple[Any, tuple[tuple[int, ...], ...]]] = {
     "summed": (summed, ((7, 100),)),
     "loss": (loss, ((40, 31), (40, 31))), "window": (window, ((2, 3, 9, 8),)), "chain": (chain, ((9, 20), (20, 17))),
     "groups": (nn.GroupNorm(2, 6), ((2, 6, 5, 4),)), "table": (table, ((7, 5),)),
-    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "counted": (counted, ((5, 24),)), "sent_rows": (sent_rows, ((9, 21),)), "resized": (resized, ((2, 3, 6, 5),)),
+    "ordered": (ordered, ((6, 19),)), "sent": (sent, ((5, 24),)), "counted": (counted, ((5, 24),)), "sent_rows": (sent_rows, ((9, 21),)), "averaged": (averaged, ((5, 24),)), "resized": (resized, ((2, 3, 6, 5),)),
     "packed": (packed, ((7, 30),)), "attended": (attended, ((2, 2, 9, 8),) * 3),
     "running": (running, ((5, 37),)), "running_down": (running_down, ((3, 7, 9),)),
     "convolved_back": (convolved_back, ((2, 3, 8, 6), (4, 3, 3, 2))), "pooled_back": (pooled_back, ((2, 3, 8, 8),)),

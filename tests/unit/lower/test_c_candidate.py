@@ -19,7 +19,7 @@ FORMS = {
     "window": ["nest", "lanes"], "chain": ["tile", "row", "nest", "lanes", "tile_apart"],
     "table": ["nest", "nest_recomputed"], "ordered": ["nest_recomputed", "nest"], "resized": ["nest", "nest_stored"],
     "sent": ["send", "nest", "lanes", "send_recomputed"], "counted": ["send", "nest", "lanes", "send_recomputed"],
-    "sent_rows": ["send", "nest", "lanes", "send_recomputed"],
+    "averaged": ["nest", "lanes", "nest_recomputed"], "sent_rows": ["send", "nest", "lanes", "send_recomputed"],
     "attended": ["tile", "row", "nest", "lanes", "tile_stored"], "running": ["nest", "lanes"],
     "running_down": ["nest", "lanes"], "summed": ["nest", "lanes", "nest_stored"],
     "convolved_back": ["nest", "lanes"], "pooled_back": ["nest", "lanes"],
