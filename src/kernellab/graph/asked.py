@@ -1,20 +1,27 @@
 """What operators ask of their inputs, and chance does not give: numbers in order, places that are all different, and sizes
 that go together. Torch says nothing of what comes of it otherwise: a search among numbers in no order finds anything, and
 of two elements that are written to one place either may stay.
+
+Where equal places get equal elements nothing is asked: which of them stays does not show, and repeats are what such code is
+for (a penalty for every word that was said, however often).
+Not covered: equal elements that follow otherwise than element by element; places that are computed from an input.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernellab.graph.extents import holds
+from kernellab.graph.ops.table import is_view, row
 from kernellab.graph.record import Extent, GraphRecord, Node, Ref, TensorType
 
 _WRITES_BY_TENSORS = ("aten.index_put.", "aten._unsafe_index_put.")
 _WRITES_ALONG_A_DIM = ("aten.scatter.src", "aten.index_copy.")
 _SUMS_BAGS = ("aten._embedding_bag.", "aten._embedding_bag_forward_only.")
+_ALL_ALIKE = ("aten.full", "aten.zeros", "aten.ones", "aten.scalar_tensor", "aten.new_")
+_COPIES = ("aten._to_copy.", "aten.clone.", "aten.alias.")
 Types = dict[tuple[str, int], TensorType]
 
 
@@ -61,68 +68,164 @@ def bags(node: Node, types: Types) -> Bags | None:
     return Bags(node.args[2], elements.extents[0], ends=bool((node.args[7:8] or [False])[0]))
 
 
-def all_different(node: Node, types: Types) -> Iterator[Places]:
-    """Of one call. Where several indices name a place together, each that may differ by itself is asked to."""
-    base = types.get(_key(node.args[0])) if node.args else None
-    if base is None:
-        return
-    if node.op.startswith(_WRITES_ALONG_A_DIM):
+class Writes:
+    """What the writes of a graph ask of the places that they go to."""
+
+    def __init__(self, nodes: Sequence[Node], types: Types) -> None:
+        self._nodes = {n.name: n for n in nodes}
+        self._types = types
+
+    def apart(self, node: Node) -> list[Places]:
+        """Of one call, the indices that must differ. Where several name a place together, each as far as the others leave
+        it open."""
+        base = self._types.get(_key(node.args[0])) if node.args else None
+        if base is None:
+            return []
+        if node.op.startswith(_WRITES_ALONG_A_DIM):
+            return self._along_a_dim(node, base)
+        if not _puts(node) or self._alike(node.args[2:3], list(_indices(node)), None):
+            return []
+        return list(self._together(base, dict(_indices(node))))
+
+    def sizes(self, node: Node) -> Iterator[str]:
+        """Conditions on sizes: what is put at places, or into a slice, is as large as those."""
+        if node.op.startswith(_WRITES_BY_TENSORS):
+            yield from self._broadcast(node)
+        elif node.op.startswith("aten.slice_scatter."):
+            yield from self._sliced(node)
+
+    def _along_a_dim(self, node: Node, base: TensorType) -> list[Places]:
         dim, index = node.args[1], node.args[2]
-        if isinstance(dim, int) and isinstance(index, Ref) and base.extents:
-            found = types[(index.ref, index.part)]
-            axis = dim % len(base.extents) if node.op.startswith("aten.scatter") and found.extents else None
-            yield Places(index, found, axis, base.extents[dim])
-    elif _puts(node) and not _is_single(node, types):
-        for dim, index in _indices(node):
-            found = types[(index.ref, index.part)]
-            if found.dtype != "bool":
-                yield Places(index, found, None, base.extents[dim])
+        if not isinstance(dim, int) or not isinstance(index, Ref) or not base.extents:
+            return []
+        found, scatters = self._types[(index.ref, index.part)], node.op.startswith("aten.scatter")
+        axis = dim % len(base.extents) if scatters and found.extents else None
+        if self._alike(node.args[3:4], [(dim, index)], axis):
+            return []
+        return [Places(index, found, axis, base.extents[dim])]
+
+    def _together(self, base: TensorType, indices: dict[int, Ref]) -> Iterator[Places]:
+        types = {dim: self._types[(index.ref, index.part)] for dim, index in indices.items()}
+        if any(found.dtype == "bool" for found in types.values()):
+            return
+        rank = max(len(found.extents) for found in types.values())
+        spans = {dim: _span(found, rank) for dim, found in types.items()}
+        counted = {dim for dim, index in indices.items() if self._counts(index)}
+        for dim, index in indices.items():
+            others = (d for d in indices if d != dim and (spans[d] < spans[dim] or d in counted))
+            left = spans[dim] - {axis for d in others for axis in spans[d]}
+            if dim in counted or not left:
+                continue
+            alone = left.pop() - (rank - len(types[dim].extents)) if len(left) == 1 and rank > 1 else None
+            yield Places(index, types[dim], alone, base.extents[dim])
+
+    def _counts(self, ref: Ref) -> bool:
+        """Whether it is every place along an axis, or a view of that."""
+        node = self._nodes.get(ref.ref)
+        while node is not None and (is_view(node.op) or node.op.startswith(_COPIES)) and isinstance(node.args[0], Ref):
+            node = self._nodes.get(node.args[0].ref)
+        return node is not None and node.op.startswith("aten.arange.")
+
+    def _alike(self, given: Sequence[object], indices: Sequence[tuple[int, Ref]], axis: int | None) -> bool:
+        """Whether equal places get equal elements."""
+        return not given or _Following(self._nodes, self._types, indices, axis).follows(given[0])
+
+    def _broadcast(self, node: Node) -> Iterator[str]:
+        base, given = self._types.get(_key(node.args[0])), self._types.get(_key((node.args[2:3] or [None])[0]))
+        indices = dict(_indices(node))
+        types = [self._types[(r.ref, r.part)] for r in indices.values()]
+        if base is None or not indices or any(found.dtype == "bool" for found in types):
+            return
+        rank = max(len(found.extents) for found in types)
+        joined: list[Extent] = [1] * rank
+        for found in types:
+            for axis, extent in enumerate(found.extents, rank - len(found.extents)):
+                if joined[axis] != 1 and extent != 1:
+                    yield f"{joined[axis]} == {extent}"
+                joined[axis] = extent if extent != 1 else joined[axis]
+        if given is None:
+            return
+        dims, kept = sorted(indices), [e for d, e in enumerate(base.extents) if d not in indices]
+        first = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+        result = [*kept[:first], *joined, *kept[first:]]
+        for one, other in zip(reversed(given.extents), reversed(result), strict=False):
+            if one != 1:
+                yield f"{one} == {other}"
+
+    def _sliced(self, node: Node) -> Iterator[str]:
+        whole, part = self._types.get(_key(node.args[0])), self._types.get(_key(node.args[1]))
+        dim, start = (node.args[2:3] or [0])[0], (node.args[3:4] or [None])[0] or 0
+        if node.args[5:] not in ([], [1]) or whole is None or part is None:
+            return
+        if not isinstance(dim, int) or not isinstance(start, int) or start < 0:
+            return
+        for axis, (of, within) in enumerate(zip(part.extents, whole.extents, strict=True)):
+            taken = f"{of} + {start}" if start else f"{of}"
+            yield f"{taken} <= {within}" if axis == dim % len(whole.extents) else f"{of} == {within}"
+
+
+class _Following:
+    """Whether elements are the same wherever these indices are: constants, what was read at the same places, and what is
+    made of those element by element."""
+
+    def __init__(
+        self, nodes: dict[str, Node], types: Types, indices: Sequence[tuple[int, Ref]], axis: int | None
+    ) -> None:
+        self._nodes, self._types, self._axis = nodes, types, axis
+        self._indices = [(dim, self._plain(ref)) for dim, ref in indices]
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def follows(self, value: object) -> bool:
+        if not isinstance(value, Ref):
+            return True
+        key = self._plain(value)
+        if key not in self._known:
+            self._known[key] = False
+            self._known[key] = self._made(key)
+        return self._known[key]
+
+    def _made(self, key: tuple[str, int]) -> bool:
+        extents, node = self._types[key].extents, self._nodes.get(key[0])
+        level = self._axis is not None and extents[self._axis : self._axis + 1] == (1,)
+        if all(e == 1 for e in extents) or level or key in [index for _, index in self._indices]:
+            return True
+        if node is None:
+            return False
+        if node.op.startswith(_ALL_ALIKE) or self._reads_there(node):
+            return True
+        found = row(node.op)
+        by_element = found is not None and (found.kind in ("pointwise", "compare") and not found.view)
+        return by_element and all(self.follows(ref) for ref in node.refs())
+
+    def _reads_there(self, node: Node) -> bool:
+        if node.op.startswith("aten.gather."):
+            return [(node.args[1], self._plain(node.args[2]))] == self._indices
+        if node.op.startswith(("aten.index.", "aten._unsafe_index.")):
+            return [(dim, self._plain(ref)) for dim, ref in _indices(node)] == self._indices
+        return False
+
+    def _plain(self, value: object) -> tuple[str, int]:
+        """What it is a copy of."""
+        node = self._nodes.get(value.ref) if isinstance(value, Ref) else None
+        while node is not None and node.op.startswith(_COPIES) and isinstance(node.args[0], Ref):
+            value, node = node.args[0], self._nodes.get(node.args[0].ref)
+        return _key(value)
 
 
 def with_conditions(graph: GraphRecord) -> GraphRecord:
     """The graph with what its operators ask of sizes, as far as the example has it; torch's own conditions leave it out."""
-    found = [p.room for node in graph.nodes for p in all_different(node, graph.types)]
-    found += [c for node in graph.nodes for c in (*_broadcast(node, graph.types), *_room(node, graph.types))]
-    kept = [c for c in dict.fromkeys(found) if c not in graph.requires and _says_something(c) and _met(c, graph)]
+    writes = Writes(graph.nodes, graph.types)
+    found = [places.room for node in graph.nodes for places in writes.apart(node)]
+    found += [condition for node in graph.nodes for condition in writes.sizes(node)]
+    kept = [
+        c for c in dict.fromkeys(found) if c not in graph.requires and _says_something(c) and holds(c, graph.example)
+    ]
     return graph.model_copy(update={"requires": (*graph.requires, *kept)}) if kept else graph
 
 
 def _says_something(condition: str) -> bool:
     left, _, right = condition.partition(" == ")
     return any(c.isalpha() for c in condition) and left != right
-
-
-def _met(condition: str, graph: GraphRecord) -> bool:
-    return holds(condition, graph.example)
-
-
-def _broadcast(node: Node, types: Types) -> Iterator[str]:
-    """What is put at places must have their sizes, or 1."""
-    base, given = types.get(_key(node.args[0])) if node.args else None, _given(node, types)
-    indices = dict(_indices(node)) if node.op.startswith(_WRITES_BY_TENSORS) else {}
-    dims = sorted(indices)
-    if base is None or given is None or not dims or dims != list(range(dims[0], dims[-1] + 1)):
-        return
-    kinds = [types[(r.ref, r.part)] for r in indices.values()]
-    if len(kinds) != 1 or kinds[0].dtype == "bool":
-        return
-    result = [*base.extents[: dims[0]], *kinds[0].extents, *base.extents[dims[0] + 1 :]]
-    for one, other in zip(reversed(given.extents), reversed(result), strict=False):
-        if one != 1:
-            yield f"{one} == {other}"
-
-
-def _room(node: Node, types: Types) -> Iterator[str]:
-    """A slice that is written to has the size of what is written there."""
-    if not node.op.startswith("aten.slice_scatter.") or node.args[5:] not in ([], [1]):
-        return
-    whole, part, dim = types.get(_key(node.args[0])), types.get(_key(node.args[1])), (node.args[2:3] or [0])[0]
-    start = (node.args[3:4] or [None])[0] or 0
-    if whole is None or part is None or not isinstance(dim, int) or not isinstance(start, int) or start < 0:
-        return
-    for axis, (of, within) in enumerate(zip(part.extents, whole.extents, strict=True)):
-        taken = f"{of} + {start}" if start else f"{of}"
-        yield f"{taken} <= {within}" if axis == dim % len(whole.extents) else f"{of} == {within}"
 
 
 def _puts(node: Node) -> bool:
@@ -135,14 +238,9 @@ def _indices(node: Node) -> Iterator[tuple[int, Ref]]:
     yield from ((dim, index) for dim, index in enumerate(indices) if isinstance(index, Ref))
 
 
-def _given(node: Node, types: Types) -> TensorType | None:
-    return types.get(_key(node.args[2])) if len(node.args) > 2 else None
-
-
-def _is_single(node: Node, types: Types) -> bool:
-    """One number goes to all places: it is the same whoever is last."""
-    given = _given(node, types)
-    return given is None or all(e == 1 for e in given.extents)
+def _span(found: TensorType, rank: int) -> set[int]:
+    """The axes of what it is broadcast to along which it differs."""
+    return {axis for axis, e in enumerate(found.extents, rank - len(found.extents)) if e != 1}
 
 
 def _key(argument: object) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.tasks.modules.graphs import given, graph, node, tensor
 
-from kernellab.graph.asked import Bags, all_different, bags, in_order, with_conditions
+from kernellab.graph.asked import Bags, Places, Writes, bags, in_order, with_conditions
 from kernellab.graph.record import GraphRecord, Node, Ref, allowed
 
 _X, _I, _V = Ref(ref="x"), Ref(ref="i"), Ref(ref="v")
@@ -16,6 +16,11 @@ def written(op: str, args: list[object], index: list[int | str], values: list[in
     whole = tensor("d0", 32)
     inputs = [given("x", whole), given("i", tensor(*index, dtype="int64")), given("v", tensor(*values))]
     return graph(inputs, [node("y", op, args, whole)], {"d0": 64, "d1": 16})
+
+
+def apart(record: GraphRecord) -> list[Places]:
+    """What the last node asks for."""
+    return Writes(record.nodes, record.types).apart(record.nodes[-1])
 
 
 def put(*values: int | str, accumulate: bool = False) -> GraphRecord:
@@ -42,7 +47,7 @@ def test_rows_with_a_sorter_beside_them_may_be_in_any_order() -> None:
 
 def test_places_that_are_written_to_must_differ_and_there_must_be_enough() -> None:
     record = put("d1", 32)
-    [places] = all_different(record.nodes[0], record.types)
+    [places] = apart(record)
     assert (places.ref, places.axis, places.below) == (_I, None, "d0")
     assert with_conditions(record).requires == ("d1 <= d0",)
     assert allowed(with_conditions(record), {"d0": 5, "d1": 5})
@@ -52,7 +57,7 @@ def test_places_that_are_written_to_must_differ_and_there_must_be_enough() -> No
 def test_along_a_dim_they_differ_within_their_own_line() -> None:
     whole = tensor("d0", 32)
     record = written("aten.scatter.src", [_X, 1, _I, _V], ["d0", 8], ["d0", 32])
-    [places] = all_different(record.nodes[0], record.types)
+    [places] = apart(record)
     assert (places.axis, places.below, places.room) == (1, 32, "8 <= 32")
     assert with_conditions(record).requires == ()
     assert whole.extents[1] == places.below
@@ -70,8 +75,67 @@ def test_along_a_dim_they_differ_within_their_own_line() -> None:
     ids=["adds", "one number", "a scalar", "scatter_add", "index_add"],
 )
 def test_where_no_order_shows_places_may_repeat(record: GraphRecord) -> None:
-    assert not list(all_different(record.nodes[0], record.types))
+    assert not apart(record)
     assert with_conditions(record) == record
+
+
+def told(op: str, args: list[object]) -> GraphRecord:
+    """x read at places, changed element by element, and written there again; a source of its own beside it."""
+    whole, some = tensor("d0", 32), tensor("d0", 8)
+    inputs = [given("x", whole), given("i", tensor("d0", 8, dtype="int64")), given("v", some)]
+    nodes = [
+        node("read", "aten.gather.default", [_X, 1, _I], some),
+        node("low", "aten.lt.Scalar", [Ref(ref="read"), 0], tensor("d0", 8, dtype="bool")),
+        node("less", "aten.div.Tensor", [Ref(ref="read"), 1.5], some),
+        node("kept", "aten.where.self", [Ref(ref="low"), Ref(ref="read"), Ref(ref="less")], some),
+        node("mixed", "aten.mul.Tensor", [Ref(ref="kept"), _V], some),
+        node("ones", "aten.full_like.default", [_I, 1], some),
+        node("y", op, args, whole),
+    ]
+    return graph(inputs, nodes, {"d0": 16})
+
+
+@pytest.mark.parametrize("source", ["read", "kept", "ones"])
+def test_equal_places_that_get_equal_elements_may_repeat(source: str) -> None:
+    """A penalty for words that were said, and one that is set for each of several labels: repeats are what they are for, and
+    a kernel that took them twice passed once, since none were drawn."""
+    assert apart(told("aten.scatter.src", [_X, 1, _I, Ref(ref=source)])) == []
+
+
+@pytest.mark.parametrize("args", [[_X, 1, _I, _V], [_X, 1, _I, Ref(ref="mixed")], [_X, 0, _I, Ref(ref="read")]])
+def test_other_elements_go_to_places_of_their_own(args: list[object]) -> None:
+    [places] = apart(told("aten.scatter.src", args))
+    assert places.axis == args[1]
+
+
+def several(*indices: tuple[int | str, ...]) -> GraphRecord:
+    """x[rows, i] = v: `rows` counts the rows, or is an input."""
+    whole, rows, columns = tensor("d0", "d1", 8), tensor("d2", dtype="int64"), tensor(*indices[1], dtype="int64")
+    made = [
+        node("all", "aten.arange.default", [16], tensor(16, dtype="int64")),
+        node("counted", "aten.view.default", [Ref(ref="all"), []], tensor(*indices[0], dtype="int64")),
+        node("given", "aten.view.default", [Ref(ref="r"), []], tensor(*indices[0], dtype="int64")),
+    ]
+    chosen = Ref(ref="counted" if 16 in indices[0] else "given")
+    inputs = [given("x", whole), given("r", rows), given("i", columns), given("v", tensor("d2", "d3", 8))]
+    put = node("y", "aten.index_put.default", [_X, [chosen, _I], _V], whole)
+    return graph(inputs, [*made, put], {"d0": 16, "d1": 64, "d2": 16, "d3": 4})
+
+
+def test_of_several_indices_each_differs_as_far_as_the_others_leave_it_open() -> None:
+    """One place for each sequence of a batch, or some: seen, a cache written so was refused."""
+    assert apart(several((16,), ("d2",))) == []
+    [places] = apart(several((16, 1), ("d2", "d3")))
+    assert (places.ref, places.axis, places.room) == (_I, 1, "d3 <= d1")
+    rows, columns = apart(several(("d2", 1), ("d2", "d3")))
+    assert (rows.axis, rows.below, columns.axis, columns.below) == (0, "d0", 1, "d1")
+
+
+def test_several_indices_and_what_is_put_there_go_together() -> None:
+    found = with_conditions(several(("d2", 1), ("d2", "d3"))).requires
+    assert found == ("d2 <= d0", "d3 <= d1")
+    other = several(("d2", 1), ("d0", "d3"))
+    assert "d2 == d0" in with_conditions(other).requires
 
 
 def test_what_is_put_has_the_size_of_its_places() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kernellab.graph.asked import all_different, bags, in_order
+from kernellab.graph.asked import Writes, bags, in_order
 from kernellab.graph.idle import BOUNDS
 from kernellab.graph.ops.table import is_view, row
 from kernellab.graph.record import GraphRecord, Node, Ref, TensorType
@@ -55,6 +55,7 @@ class Uses:
         self._types = graph.types
         self._over = passed_over(graph) if masked else frozenset()
         self._nodes = {n.name: n for n in graph.nodes}
+        self._writes = Writes(graph.nodes, graph.types)
         self._makers = {n.name: n for n in graph.nodes if n.op.startswith(("aten.scalar_tensor", "aten.full."))}
         self._source: dict[tuple[str, int], str] = {(i.name, 0): i.name for i in graph.inputs}
         for node in graph.nodes:
@@ -116,10 +117,10 @@ class Uses:
         """Whether the graph writes to the places that this input names, so that they must differ, and there are enough."""
         own = self._types[(name, 0)]
         for node, _ in self._consumers(name):
-            for places in all_different(node, self._types):
+            for places in self._writes.apart(node):
                 if self._source.get((places.ref.ref, places.ref.part)) != name:
                     continue
-                axis = places.axis if places.type.extents == own.extents else None
+                axis = None if places.axis is None else _own_axis(own.extents, places.type.extents, places.axis)
                 shape, below = own.shape(dims), _extent(places.below, dims)
                 if (math.prod(shape) if axis is None else shape[axis]) <= below:
                     return Apart(axis, below)
@@ -259,6 +260,20 @@ class Uses:
     def _type(self, node: Node, place: int) -> TensorType | None:
         ref = _ref(node, place)
         return self._types.get((ref.ref, ref.part)) if ref is not None else None
+
+
+def _own_axis(own: tuple[int | str, ...], view: tuple[int | str, ...], axis: int) -> int | None:
+    """Which axis of a tensor this one of a view is, which may have more axes, of 1 or repeated."""
+    for first in (0, len(view) - len(own)):
+        if first >= 0 and view[first : first + len(own)] == own and first <= axis < first + len(own):
+            return axis - first
+    places, start = [], 0
+    for extent in own:
+        if extent not in view[start:]:
+            return None
+        places.append(view.index(extent, start))
+        start = places[-1] + 1
+    return places.index(axis) if axis in places else None
 
 
 def _passes_on(node: Node) -> bool:
