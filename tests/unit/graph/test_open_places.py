@@ -183,3 +183,20 @@ def test_what_a_type_cannot_hold_is_an_infinity_and_excuses_nothing() -> None:
     assert not verdict.accepts(right * 1.01)
     right[7] = 1e38
     assert not verdict.accepts(right)
+
+
+def test_a_mask_that_is_put_where_equal_elements_are_ordered_is_open_there() -> None:
+    """Seen: the mask of a nucleus (top-p), put back in the order of the scores, was taken for decided where those are equal."""
+
+    def mask(x: Any) -> Any:
+        values, order = torch.sort(x, -1, descending=True)
+        return torch.zeros_like(x, dtype=torch.bool).scatter(-1, order, values.cumsum(-1) > 5.5)
+
+    x = torch.tensor([[4.0, 1.0, 3.0, 1.0, 2.0]])
+    [verdict] = judge(capture_object(mask, (x,)), {"x": x})
+    assert verdict.accepts(torch.tensor([[False, True, True, True, True]]))
+    again = torch.tensor([[4.0, 1.0, 0.5, 1.0, -2.0]])
+    [verdict] = judge(capture_object(mask, (x,)), {"x": again})
+    assert verdict.accepts(torch.tensor([[False, False, True, True, False]]))
+    assert verdict.accepts(torch.tensor([[False, True, True, False, False]]))
+    assert not verdict.accepts(torch.tensor([[True, False, True, True, False]]))

@@ -68,23 +68,37 @@ def _indexed(call: Call, values: Tensor, turned: bool) -> list[Any]:
 
 def written(call: Call) -> Scaled:
     """Elements put to places: where an index is open, what it may have been put to instead is open too."""
-    plain, (base, dim, index) = same(call), call.args[:3]
-    if not base.is_float or not bool(index.scale.any()):
+    plain, (base, dim, index) = _put(call), call.args[:3]
+    if not bool(index.scale.any()):
         return plain
     source = call.argument(3, "src", call.kwargs.get("value", 0.0))
     ends = [(float(v.min()), float(v.max())) for v in _finite(base, source)]
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-    away = (call.result - low).abs().maximum((high - call.result).abs())
+    result, (scale,) = call.result.double(), plain.scales
+    away = (result - low).abs().maximum((high - result).abs())
+    places = _places(call, base, dim, index)
+    if not base.is_float:
+        return Scaled((scale.maximum(away * places),), exact=True)
     widest = max(float(p.scale.amax()) for p in call.floats())
-    step = (jump(call, away) + widest).nan_to_num(math.inf) * _places(call, base, dim, index)
-    (scale,) = plain.scales
+    step = (jump(call, away) + widest).nan_to_num(math.inf) * places
     return Scaled((step.maximum(scale),))
+
+
+def _put(call: Call) -> Scaled:
+    """The scales where the elements go; of integers and booleans, what is open."""
+    base, (source, *_) = call.args[0], [*call.args[3:], *call.kwargs.values()]
+    if base.is_float:
+        return same(call)
+    put = source.scale if isinstance(source, Pair) else 0
+    moved = call.run([base.scale, *call.args[1:3], put], {})
+    return Scaled((moved,), exact=True)
 
 
 def _finite(base: Pair, source: Any) -> list[Tensor]:
     """What may stand somewhere, and zero."""
-    values = [base.value, source.value if isinstance(source, Pair) else base.value * 0 + source]
-    return [base.value.new_zeros(1), *(f for v in values if (f := v[v.isfinite()]).numel())]
+    own = base.value.double()
+    values = [own, source.value.double() if isinstance(source, Pair) else own * 0 + source]
+    return [own.new_zeros(1), *(f for v in values if (f := v[v.isfinite()]).numel())]
 
 
 def _places(call: Call, base: Pair, dim: int, index: Pair) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.record import GraphRecord
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.expected import Array
+from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.modules.draws import (
     ALL_KINDS,
@@ -41,6 +41,8 @@ from kernellab.tasks.spec import Dims, Task
 
 SEED = 20260
 _DRAWS_PLANTED, _DRAWS_EXCEPTED = 8, 2
+_UNDECIDED = 1024
+"""One number in so many may as well be endless: rounding decides somewhere."""
 _LARGE = 1 << 20
 """Elements of a weight that is not drawn anew for every try."""
 TORCHS_OWN = (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError)
@@ -57,6 +59,12 @@ def usable(record: ModuleRecord) -> tuple[str, ...]:
     either_of = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
     found = [next((kind for kind in kinds if kind == OWN or tries.good(kind)), "") for kinds in either_of]
     return tuple(dict.fromkeys(kind for kind in found if kind))
+
+
+def _open(expected: Expected) -> int:
+    """How many numbers may as well be endless."""
+    endless = ~(np.isfinite(expected.low) & np.isfinite(expected.high))
+    return int(np.count_nonzero(endless & np.isfinite(expected.value)))
 
 
 class _Tries:
@@ -84,7 +92,14 @@ class _Tries:
         tries += [(self._dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
         finite = all(self._finite(kind, dims, self._drawn(kind, dims, seed)) for dims, seed in tries)
         finite = finite and (not excepts(kind) or self._finite(kind, self._dims, self._excepted(kind)))
+        finite = finite and (not any(self._endless) or all(self._told_apart(kind, *one) for one in tries))
         return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or self._steady(kind))
+
+    def _told_apart(self, kind: str, dims: Dims, seed: int) -> bool:
+        """Whether it is decided what is endless and what a number, but for a few: which of two equal scores is left out is
+        open, and an interval cannot say "this or nothing"."""
+        expected = expect(self._task, dims, self._drawn(kind, dims, seed))
+        return all(_UNDECIDED * _open(e) <= e.value.size for e in expected if not e.exact)
 
     def _steady(self, kind: str) -> bool:
         """Whether no luck is needed to judge an honest kernel there. Where it is, inputs that nobody promised are no reason
