@@ -74,7 +74,8 @@ def written(call: Call) -> Scaled:
     source = call.argument(3, "src", call.kwargs.get("value", 0.0))
     ends = [(float(v.min()), float(v.max())) for v in _finite(base, source)]
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-    result, (scale,) = call.result.double(), plain.scales
+    result, scale = call.result.double(), plain.scales[0]
+    assert scale is not None, "of what is written"
     away = (result - low).abs().maximum((high - result).abs())
     places = _places(call, base, dim, index)
     if not base.is_float:

@@ -16,6 +16,7 @@ from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
     BARE,
     BOTTOM,
+    FAINT,
     FEW,
     GAPS,
     HEAVY,
@@ -33,12 +34,14 @@ from kernellab.tasks.modules.draws import (
     WEIGHTS,
     ZEROS,
     except_whole,
+    faintest,
     first_float,
     leaves_out,
     like_own,
     may_grow,
     may_stretch,
     meets,
+    piles,
     span,
     span_apart,
     turns,
@@ -46,7 +49,9 @@ from kernellab.tasks.modules.draws import (
 from kernellab.tasks.modules.excepted import Excepted, ends_of, hides
 from kernellab.tasks.modules.exceptions import WIDE, make_exceptions
 from kernellab.tasks.modules.special import (
+    fade,
     lead_to_ends,
+    mass,
     plant_flags,
     plant_floats,
     plant_whole,
@@ -80,7 +85,8 @@ class DeviceDraws:
         if (bags := self._uses.bags(entry.name, dims)) is not None:
             return _bags(dice.integers(0, bags[0], getattr(dice.torch, entry.type.dtype)), *bags)
         values = self._at_random(dice, entry, dims, kind, places)
-        return values.sort(-1).values if self._uses.ascending(entry.name) else values
+        order = self._uses.sorted(entry.name)
+        return values.sort(-1, descending=order < 0).values if order else values
 
     def _at_random(self, dice: _Dice, entry: GraphInput, dims: dict[str, int], kind: str, places: int) -> Any:
         reach = self._excepted.reach(kind, entry)
@@ -94,6 +100,8 @@ class DeviceDraws:
             return whole
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
+            if kind == FAINT and entry.role == "input" and not hides(entry):
+                fade(values, np.random.default_rng(places), faintest(entry))
             if reach is not None:
                 common, steps = np.random.default_rng(places), self._uses.steps(entry.name)
                 make_exceptions(values, dice.host(), common, reach, ends_of(entry), steps)
@@ -160,6 +168,8 @@ def _whole(dice: _Dice, entry: GraphInput, uses: Uses, dims: dict[str, int], kin
     values = dice.integers(low, high, getattr(dice.torch, name))
     if mark is not None and (kind in TURNING or leaves_out(entry, mark)):
         values.view(-1)[1:].masked_fill_(dice.uniform().view(-1)[1:] < ZEROS, mark)
+    if piles(kind, uses.below(entry.name, dims), entry):
+        mass(values, dice.host(), low, high)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, dice.host(), low, high, uses.steps(entry.name))
     return values

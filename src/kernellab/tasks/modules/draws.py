@@ -25,7 +25,9 @@ from kernellab.tasks.modules.exceptions import (
     make_whole_exceptions,
 )
 from kernellab.tasks.modules.special import (
+    fade,
     lead_to_ends,
+    mass,
     plant_flags,
     plant_floats,
     plant_whole,
@@ -43,7 +45,9 @@ TURNING = (PLANTED, MIXED, TURNED)
 booleans, "turned" nothing of it."""
 LEADING = ("heavy", "wide")
 """Where the largest stand at the ends."""
-KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", "exceptions", "rows", "slabs")
+FAINT = "faint"
+"""Like the module's own, but for rows or slices that are smaller in all inputs."""
+KINDS = (OWN, "normal", PLANTED, "sparse", "heavy", "offset", FAINT, "exceptions", "rows", "slabs")
 """The first one is timed; a task has those under which its outputs are finite, and of several inputs such as have exceptions
 in one alone and in all others (excepted.py). Those with exceptions are like the module's own but for a few elements
 (exceptions.py): the others are all unlike what is timed, and a kernel may look at some elements before it decides what to
@@ -96,12 +100,22 @@ def varied(kind: str) -> bool:
 
 
 def like_own(kind: str) -> bool:
-    return kind in (OWN, "gaps", UNEVEN, *WEIGHTS) or excepts(kind)
+    return kind in (OWN, "gaps", UNEVEN, FAINT, *WEIGHTS) or excepts(kind)
 
 
 def meets(kind: str) -> bool:
     """Whether numbers that are looked for among others equal some of them."""
     return kind in TURNING or excepts(kind)
+
+
+def faintest(entry: GraphInput) -> int:
+    """How many powers of two a row may be smaller: numbers of its type stay ordinary ones."""
+    return 8 if entry.type.dtype == "float16" else 16
+
+
+def piles(kind: str, below: int, entry: GraphInput) -> bool:
+    """Whether one place gets much of all."""
+    return kind in (*LEADING, UNEVEN) and below < NO_LIMIT and entry.type.dtype != "bool"
 
 
 def first_float(graph: GraphRecord) -> str:
@@ -118,7 +132,8 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         if (bags := uses.bags(entry.name, dims)) is not None:
             return _bags(rng.integers(0, bags[0], shape, buffer.dtype, endpoint=True), *bags)
         values = (floats if is_float(buffer.dtype) else others)(rng, places, buffer, dims)
-        return np.sort(values, axis=-1) if uses.ascending(entry.name) else values
+        order = uses.sorted(entry.name)
+        return np.sort(values, axis=-1)[..., ::order] if order else values
 
     def others(rng: np.random.Generator, places: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
         entry, shape = entries[buffer.name], buffer.shape(dims)
@@ -135,6 +150,8 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         entry, shape = entries[buffer.name], buffer.shape(dims)
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(rng, entry, shape, kind)
+            if kind == FAINT and entry.role == "input" and not hides(entry):
+                fade(values, places, faintest(entry))
             reach = excepted.reach(kind, entry)
             if reach is not None:
                 make_exceptions(values, rng, places, reach, ends_of(entry), uses.steps(entry.name))
@@ -222,6 +239,8 @@ def _whole(
     mark = uses.marked(entry.name)
     if mark is not None and (kind in TURNING or leaves_out(entry, mark)):
         values.reshape(-1)[1:][rng.random(values.size - 1) < ZEROS] = mark  # never all of them
+    if piles(kind, uses.below(entry.name, dims), entry):
+        mass(values, rng, low, high)
     if kind in (PLANTED, MIXED) and entry.type.dtype != "bool":
         plant_whole(values, rng, low, high, uses.steps(entry.name))
     return values
@@ -240,6 +259,7 @@ def span(entry: GraphInput, uses: Uses, dims: Dims, kind: str) -> tuple[int, int
     low, high = (int(entry.seen.low), int(entry.seen.high)) if entry.seen else (0, min(below, 8) - 1)
     if leaves_out(entry, uses.marked(entry.name)) and below < NO_LIMIT:
         low = 0  # the mark, which indexes nothing, is put among them
+    low = max(low, -below) if below < NO_LIMIT else low  # counted from the end
     if entry.type.dtype == "bool":
         low, high = 0, 1
     elif counted is not None and low >= 0:

@@ -18,6 +18,7 @@ FAR = 400.0
 """How far below zero a slice lies: a softmax whose maximum begins at zero, or at -100, has nothing left there."""
 _NEAR = 0.125
 _LARGEST = 2.0
+_LEAST_STEPS = 4
 _KINDS = ("below", "equal", "topped", "tied", "zero")
 _FEW = 4
 _MOST_ROWS = 12
@@ -70,6 +71,27 @@ def put_on_grid(values: Any, rng: np.random.Generator, low: float, high: float) 
     step = 2.0 ** (math.floor(math.log2(span)) - 4) if 0 < span < math.inf else 0.125
     some = values.reshape(-1)[int(rng.integers(2)) :: 2]
     some[...] = (some / step).round() * step
+
+
+def fade(values: Any, where: np.random.Generator, most: int) -> None:
+    """Half of the rows, or of the slices of the first axis, smaller by a power of two, in place: of inputs that are added up
+    the same ones, by the same factor. What a norm divides by is as small as what keeps it from zero there."""
+    whole = where.random() < 0.5
+    rows = values.reshape(values.shape[0], -1) if whole else values.reshape(-1, values.shape[-1])
+    drawn = where.random((len(rows), 2))
+    steps = np.where(drawn[:, 0] < 0.5, np.floor(_LEAST_STEPS + drawn[:, 1] * (most + 1 - _LEAST_STEPS)), 0)
+    factors = 2.0**-steps
+    rows *= values.new_tensor(factors)[:, None] if hasattr(values, "new_tensor") else factors[:, None]
+
+
+def mass(values: Any, rng: np.random.Generator, low: int, high: int) -> None:
+    """One number at a quarter of all places or more, in place: what counts or collects by such numbers has one that most go
+    to, as labels have a background and graphs a hub."""
+    flat, number = values.reshape(-1), int(rng.integers(low, high, endpoint=True))
+    share = float(rng.uniform(0.25, 0.75))
+    chosen = np.flatnonzero(rng.random(len(flat)) < share)
+    if len(chosen):
+        flat[chosen] = number
 
 
 def _lead(flat: Any) -> None:

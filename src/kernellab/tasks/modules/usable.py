@@ -13,13 +13,16 @@ from functools import cached_property
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
-from kernellab.graph.record import GraphRecord
+from kernellab.graph.asked import in_order
+from kernellab.graph.evaluate import evaluate
+from kernellab.graph.record import GraphRecord, Output
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.modules.draws import (
     ALL_KINDS,
     BARE,
+    FAINT,
     INSTEAD,
     KINDS,
     OWN,
@@ -32,6 +35,7 @@ from kernellab.tasks.modules.draws import (
 )
 from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
 from kernellab.tasks.modules.exceptions import except_for_certain
+from kernellab.tasks.modules.host_arrays import tensors
 from kernellab.tasks.modules.record import ModuleRecord
 from kernellab.tasks.modules.shapes import work
 from kernellab.tasks.modules.task import module_task
@@ -56,6 +60,7 @@ def usable(record: ModuleRecord) -> tuple[str, ...]:
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
     tries = _Tries(record.graph, module_task(record.model_copy(update={"distributions": every})))
     tries.refuse_unknown_range()
+    tries.refuse_no_order()
     either_of = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
     found = [next((kind for kind in kinds if kind == OWN or tries.good(kind)), "") for kinds in either_of]
     return tuple(dict.fromkeys(kind for kind in found if kind))
@@ -85,21 +90,42 @@ class _Tries:
                 "write its sizes as numbers at the top of the file, so that a smaller example can be made, or give one",
             )
 
+    def refuse_no_order(self) -> None:
+        """Among numbers in no order a search finds anything, and nobody could tell right from wrong."""
+        if not self._ordered(self._drawn(OWN, self._dims)):
+            raise TaskRefused(
+                f"{self._task.name}: on inputs like its own it searches among numbers that do not ascend",
+                "sort them in the module, or make what is searched an input",
+            )
+
+    def _ordered(self, inputs: list[Array]) -> bool:
+        """Whether what is searched ascends. Inputs are drawn so; what is computed of them may not be."""
+        refs = {(ref.ref, ref.part): ref for node in self._graph.nodes if (ref := in_order(node)) is not None}
+        if not refs:
+            return True
+        outputs = tuple(Output(ref=ref, type=self._graph.types[key]) for key, ref in refs.items())
+        found = evaluate(self._graph.model_copy(update={"outputs": outputs}), tensors(self._graph, inputs))
+        return all(bool((values.diff(dim=-1) >= 0).all()) for values in found)
+
     def good(self, kind: str) -> bool:
         """What is planted differs from draw to draw, and at small shapes all of an input may be."""
         tries = [(self._dims, SEED)]
         tries += [(self._smallest, seed) for seed in range(_DRAWS_PLANTED) if kind in (*TURNING, *WEIGHTS, "offset")]
         tries += [(self._dims, seed) for seed in range(_DRAWS_EXCEPTED) if excepts(kind)]
-        finite = all(self._finite(kind, dims, self._drawn(kind, dims, seed)) for dims, seed in tries)
+        finite = all(self._answered(kind, dims, self._drawn(kind, dims, seed)) for dims, seed in tries)
         finite = finite and (not excepts(kind) or self._finite(kind, self._dims, self._excepted(kind)))
         finite = finite and (not any(self._endless) or all(self._told_apart(kind, *one) for one in tries))
-        return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN)) or self._steady(kind))
+        return finite and (not (excepts(kind) or kind in (SPARSE, BARE, UNEVEN, FAINT)) or self._steady(kind))
+
+    def _answered(self, kind: str, dims: Dims, inputs: list[Array]) -> bool:
+        return self._finite(kind, dims, inputs) and self._ordered(inputs)
 
     def _told_apart(self, kind: str, dims: Dims, seed: int) -> bool:
-        """Whether it is decided what is endless and what a number, but for a few: which of two equal scores is left out is
-        open, and an interval cannot say "this or nothing"."""
+        """Whether it is decided what is endless and what a number: which of two equal scores is left out is open, and an
+        interval cannot say "this or nothing". Exceptions hold equal ones; elsewhere rounding decides for a few."""
         expected = expect(self._task, dims, self._drawn(kind, dims, seed))
-        return all(_UNDECIDED * _open(e) <= e.value.size for e in expected if not e.exact)
+        few = 0.0 if excepts(kind) else 1 / _UNDECIDED
+        return all(_open(e) <= few * e.value.size for e in expected if not e.exact)
 
     def _steady(self, kind: str) -> bool:
         """Whether no luck is needed to judge an honest kernel there. Where it is, inputs that nobody promised are no reason

@@ -91,14 +91,22 @@ class Uses:
             ref = _ref(node, 0) if is_view(node.op) or node.op.startswith(_SAME) else None
         return None
 
-    def ascending(self, name: str) -> bool:
-        """Whether the graph searches its rows, which must be in order then."""
-        own = self._types[(name, 0)]
-        for node, _ in self._consumers(name):
-            ref = in_order(node)
-            if ref is not None and self._source.get((ref.ref, ref.part)) == name:
-                return self._types[(ref.ref, ref.part)].extents[-1:] == own.extents[-1:]
-        return False
+    def sorted(self, name: str) -> int:
+        """1 where the graph searches its rows, which must ascend then; -1 where it turns them round first; else 0."""
+        searched = (ref for node in self._graph.nodes if (ref := in_order(node)) is not None)
+        return next((sign for ref in searched for found, sign in [self._turned(ref)] if found == name), 0)
+
+    def _turned(self, ref: Ref) -> tuple[str, int]:
+        """Which input it is, with rows of the same length, and whether in the same order or the other way round."""
+        sign, rows = 1, self._types[(ref.ref, ref.part)].extents[-1:]
+        while (node := self._nodes.get(ref.ref)) is not None and isinstance(first := _ref(node, 0), Ref):
+            last = len(self._types[(first.ref, first.part)].extents) - 1
+            if node.op.startswith("aten.neg.") or (node.op.startswith("aten.flip.") and node.args[1] in ([-1], [last])):
+                sign = -sign
+            elif not _passes_on(node):
+                return "", 0
+            ref = first
+        return (ref.ref, sign) if self._types[(ref.ref, ref.part)].extents[-1:] == rows else ("", 0)
 
     def bags(self, name: str, dims: dict[str, int]) -> tuple[int, bool] | None:
         """Of places where sums begin: among how many elements they lie, and whether the last is the end of them."""
