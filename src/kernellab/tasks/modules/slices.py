@@ -86,20 +86,33 @@ def _falls_apart(graph: GraphRecord, name: str) -> bool:
         return False
     torch.manual_seed(0)
     try:
-        given = {i.name: _small(torch, i.type.shape(sizes), i.type.dtype) for i in graph.inputs}
-        together = propagate(graph, given)[0]
-        apart = [propagate(graph, part)[0] for _, part in parts(graph, name, given, 2)]
+        return all(_apart_as_together(graph, name, sizes, whole) for whole in _WHOLE)
     except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
         return False
+
+
+_WHOLE = (lambda ones: ones, lambda ones: ones.new_zeros(ones.shape), lambda ones: (ones.cumsum(0) % 2).to(ones.dtype))
+"""What integers and booleans are in turn: a branch that mixes rows may be taken for some of them alone."""
+
+
+def _apart_as_together(graph: GraphRecord, name: str, sizes: dict[str, int], whole: Callable[[Any], Any]) -> bool:
+    torch = need_torch()
+    given = {i.name: _small(torch, i.type.shape(sizes), i.type.dtype, whole) for i in graph.inputs}
+    together = propagate(graph, given)[0]
+    apart = [propagate(graph, part)[0] for _, part in parts(graph, name, given, 2)]
     return all(
         _same(torch, pair.value, [a[n].value for a in apart]) and _same(torch, pair.scale, [a[n].scale for a in apart])
         for n, pair in enumerate(together)
     )
 
 
-def _small(torch: Any, shape: tuple[int, ...], dtype: str) -> Any:
+def _small(torch: Any, shape: tuple[int, ...], dtype: str, whole: Callable[[Any], Any]) -> Any:
     kind = getattr(torch, dtype)
-    return torch.randn(shape).to(kind) if kind.is_floating_point else torch.ones(shape, dtype=kind)
+    return (
+        torch.randn(shape).to(kind)
+        if kind.is_floating_point
+        else whole(torch.ones(shape or (1,), dtype=kind)).reshape(shape)
+    )
 
 
 def _same(torch: Any, whole: Any, pieces: list[Any]) -> bool:

@@ -11,7 +11,7 @@ from kernellab.tasks.modules.device_draws import DeviceDraws
 from kernellab.tasks.modules.draws import KINDS, draws
 from kernellab.tasks.modules.host_arrays import array
 from kernellab.tasks.modules.uses import Uses
-from kernellab.tasks.spec import Array, Buffer
+from kernellab.tasks.spec import Array, Buffer, Together
 
 
 def lookup() -> GraphRecord:
@@ -70,6 +70,7 @@ def test_positive_examples_stay_positive_under_their_own_distribution() -> None:
         "own",
         "uneven",
         "offset-above",
+        "faint",
         "exceptions-alike",
         "rows-inside",
         "slabs-inside",
@@ -175,8 +176,28 @@ def test_every_input_has_zeros_under_one_distribution() -> None:
 def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_there_are_gaps() -> None:
     made = graphs.tensor("d0", 40)
     for op, kinds in {
-        "exp": ("own", "normal", "planted", "sparse", "wide", "offset", "exceptions-near", "rows-near", "slabs-near"),
-        "sqrt": ("own", "gaps", "uneven", "offset-above", "exceptions-unsigned", "rows-unsigned", "slabs-unsigned"),
+        "exp": (
+            "own",
+            "normal",
+            "planted",
+            "sparse",
+            "wide",
+            "offset",
+            "faint",
+            "exceptions-near",
+            "rows-near",
+            "slabs-near",
+        ),
+        "sqrt": (
+            "own",
+            "gaps",
+            "uneven",
+            "offset-above",
+            "faint",
+            "exceptions-unsigned",
+            "rows-unsigned",
+            "slabs-unsigned",
+        ),
         "reciprocal": (
             "own",
             "normal",
@@ -184,6 +205,7 @@ def test_where_heavy_tails_overflow_there_are_wide_inputs_and_where_signs_do_the
             "bare",
             "heavy",
             "offset",
+            "faint",
             "exceptions-nonzero",
             "rows-nonzero",
             "slabs-nonzero",
@@ -322,3 +344,31 @@ def test_a_mark_that_no_index_can_be_is_put_among_those_that_index(kind: str) ->
     record = graphs.graph(inputs, nodes, {"d0": 512})
     for values in on_both(record, kind, 1, Buffer("t", ("d0",), "int64"), d0=512):
         assert {-100} < set(values.tolist()) <= {-100, *range(10)}
+
+
+def test_the_same_rows_or_slices_are_faint_in_all_inputs_by_the_same_factor() -> None:
+    """Seen: what keeps a norm of a sum from dividing by zero could be left out, for only one of its inputs was ever small."""
+    record, shape = sums(graphs.given("z", graphs.tensor("d0", "d1"))), ("d0", "d1")
+    drawing, sizes = draws(record, ("faint",))["faint"], {"d0": 64, "d1": 48}
+    assert isinstance(drawing, Together)
+    for places in range(8):
+        rng = np.random.default_rng(places)
+        host = [drawing.at(places)(rng, Buffer(name, shape), sizes) for name in "xz"]
+        there = [array(values) for values in DeviceDraws(record, "cpu").draw(sizes, places, "faint")]
+        for first, second in (host, there):
+            sizes_of = [np.log2(np.sqrt((values.astype(float) ** 2).mean(1))) for values in (first, second)]
+            small = [levels < -3 for levels in sizes_of]
+            assert np.array_equal(*small)
+            assert 0.2 < small[0].mean() < 0.8
+            assert np.abs(sizes_of[0] - sizes_of[1]).max() < 1
+            assert min(levels.min() for levels in sizes_of) > -18
+
+
+@pytest.mark.parametrize("kind", ["heavy", "wide", "uneven"])
+def test_one_place_gets_much_of_all(kind: str) -> None:
+    """Seen: counters of 16 bits, and places for 192 of 4096, since no number was drawn much oftener than another."""
+    for values in on_both(lookup(), kind, 1, Buffer("i", ("d1",), "int64"), d0=100, d1=4096):
+        most = np.bincount(values, minlength=100).max()
+        assert 0.22 < most / 4096 < 0.8
+    for values in on_both(lookup(), "own", 1, Buffer("i", ("d1",), "int64"), d0=100, d1=4096):
+        assert np.bincount(values, minlength=100).max() < 100

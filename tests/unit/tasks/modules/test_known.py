@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from tests.unit.tasks.modules import graphs
 
-from kernellab.graph.record import GraphRecord
+from kernellab.graph.record import (
+    GraphRecord,
+    Ref,
+)
 from kernellab.tasks.expected import Bounds
 from kernellab.tasks.modules.host_arrays import array, array_of_dtype, tensors
 from kernellab.tasks.modules.importing import Wishes
@@ -90,3 +93,16 @@ def test_without_memory_there_are_no_known_answers() -> None:
 
     answers._judge = short  # type: ignore[assignment]
     assert answers.known(dims_of(record), 1) is None
+
+
+def test_rows_that_a_branch_mixes_for_some_booleans_alone_do_not_repeat() -> None:
+    """Seen: a module whose rows take the mean of all where they are masked, cut into slices with a mean each."""
+    rows, mean = graphs.tensor("d0", 8), graphs.tensor(1, 8)
+    keep = graphs.given("keep", graphs.tensor("d0", 1, dtype="bool"), seen=None)
+    nodes = [
+        graphs.node("mean", "aten.mean.dim", [Ref(ref="x"), [0], True], mean),
+        graphs.node("y", "aten.where.self", [Ref(ref="keep"), Ref(ref="x"), Ref(ref="mean")], rows),
+    ]
+    assert repeating_size(graphs.graph([graphs.given("x", rows), keep], nodes, {"d0": 64})) == ""
+    other = [graphs.node("y", "aten.where.self", [Ref(ref="keep"), Ref(ref="x"), 0.0], rows)]
+    assert repeating_size(graphs.graph([graphs.given("x", rows), keep], other, {"d0": 64})) == "d0"
