@@ -104,5 +104,3 @@ def test_rows_that_a_branch_mixes_for_some_booleans_alone_do_not_repeat() -> Non
         graphs.node("y", "aten.where.self", [Ref(ref="keep"), Ref(ref="x"), Ref(ref="mean")], rows),
     ]
     assert repeating_size(graphs.graph([graphs.given("x", rows), keep], nodes, {"d0": 64})) == ""
-    other = [graphs.node("y", "aten.where.self", [Ref(ref="keep"), Ref(ref="x"), 0.0], rows)]
-    assert repeating_size(graphs.graph([graphs.given("x", rows), keep], other, {"d0": 64})) == "d0"
