@@ -1,16 +1,19 @@
 """Shared memory between the laboratory and its workers: buffers with guard bands, between pages nobody may touch.
 
-Each buffer ends (rounded up to 64 bytes) at a page border and the next page is left unmapped in the worker, so reading
-or writing past the end faults; the bytes between the data and the borders carry a secret pattern that is checked.
+Every other buffer ends (rounded up to 64 bytes) at a page border and the next page is left unmapped in the worker, so
+reading or writing past the end faults; the others end some lines before it, so that none is known to begin at a page or at
+anything else but a line. The bytes between the data and the borders carry a secret pattern that is checked.
 Inputs and outputs lie in separate memory files: the worker gets the inputs on a descriptor that cannot be written.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import math
 import mmap
 import os
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +24,7 @@ from kernellab.tasks.spec import Array
 
 PAGE = mmap.PAGESIZE
 ALIGN = 64
-_FRONT = PAGE + ALIGN  # the longest band before the data
+_BAND = PAGE + ALIGN  # longer than any band before the data, or behind it
 _ADD_SEALS, _SEAL_SHRINK_GROW = 1033, 1 | 2 | 4
 
 
@@ -31,7 +34,9 @@ class Arena:
     def __init__(self, name: str, seed: bytes) -> None:
         self._name = name
         self._end = 0
-        self._pattern = np.frombuffer(seed * (_FRONT // len(seed) + 1), np.uint8)[:_FRONT].copy()
+        self._seed = seed
+        self._alike: Counter[tuple[tuple[int, ...], str]] = Counter()
+        self._pattern = np.frombuffer(seed * (_BAND // len(seed) + 1), np.uint8)[:_BAND].copy()
         self._map: mmap.mmap | None = None
         self.fd = -1
         self.regions: list[Region] = []
@@ -40,11 +45,21 @@ class Arena:
         count = math.prod(shape)
         nbytes = count * np.dtype(dtype).itemsize
         rounded = -(-nbytes // ALIGN) * ALIGN
-        length = -(-(rounded + ALIGN) // PAGE) * PAGE  # at least one line of guard before the data
-        region = Region(self._end, length, self._end + length - rounded, shape, dtype, count, nbytes)
+        behind = self._behind(shape, dtype)
+        length = -(-(ALIGN + rounded + behind) // PAGE) * PAGE  # at least one line of guard before the data
+        region = Region(self._end, length, self._end + length - behind - rounded, shape, dtype, count, nbytes)
         self._end += length
         self.regions.append(region)
         return region
+
+    def _behind(self, shape: tuple[int, ...], dtype: str) -> int:
+        """Bytes of whole lines between the data and the border: none for one of two buffers that are alike, some for the
+        other. From the seed, which nobody can foresee and both sides of a comparison share: they are laid out alike."""
+        pair, second = divmod(self._alike[shape, dtype], 2)
+        self._alike[shape, dtype] += 1
+        drawn = hashlib.sha256(self._seed + repr((shape, dtype, pair)).encode()).digest()
+        lines = 1 + int.from_bytes(drawn[1:5], "little") % (PAGE // ALIGN - 1)
+        return ALIGN * lines if drawn[0] % 2 == second else 0
 
     def open(self) -> None:
         self.fd = os.memfd_create(self._name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernellab.run.arena import ALIGN, PAGE, Arena
+from kernellab.run.base import Region
 
 SEED = bytes(range(1, 17))
 
@@ -33,14 +34,14 @@ def arena() -> Iterator[Arena]:
         max_size=5,
     )
 )
-def test_regions_are_aligned_disjoint_and_end_at_a_page_border(buffers: list[tuple[list[int], str]]) -> None:
+def test_regions_are_aligned_disjoint_and_end_near_a_page_border(buffers: list[tuple[list[int], str]]) -> None:
     arena, end = Arena("test", SEED), 0
     for shape, dtype in buffers:
         region = arena.declare(tuple(shape), dtype)
         assert region.start == end
         assert region.start % PAGE == region.length % PAGE == region.data % ALIGN == 0
         assert region.data - region.start >= ALIGN
-        assert 0 <= region.start + region.length - (region.data + region.nbytes) < ALIGN
+        assert 0 <= region.start + region.length - (region.data + region.nbytes) < PAGE
         assert region.wire() == [region.start, region.length, region.data - region.start, region.nbytes]
         end = region.start + region.length
 
@@ -90,19 +91,49 @@ def test_one_byte_before_the_data_is_found(number: int, arena: Arena) -> None:
         assert arena.intact(region) == ""
 
 
-@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_one_byte_behind_the_data_is_found(number: int, arena: Arena) -> None:
     region = arena.regions[number]
-    for place in (region.data + region.nbytes, region.start + region.length - 1):
+    end = region.start + region.length
+    for place in {min(region.data + region.nbytes, end - 1), end - 1} if behind(region) else ():
         old = os.pread(arena.fd, 1, place)
         os.pwrite(arena.fd, bytes([old[0] ^ 0x80]), place)
         assert arena.intact(region) == "behind"
         os.pwrite(arena.fd, old, place)
 
 
-def test_a_buffer_that_fills_its_lines_ends_exactly_at_the_page_border(arena: Arena) -> None:
-    region = arena.regions[3]
-    assert region.data + region.nbytes == region.start + region.length
+def behind(region: Region) -> int:
+    return region.start + region.length - (region.data + region.nbytes)
+
+
+@pytest.mark.parametrize("shape", [(1024,), (5, 7)])
+def test_of_two_buffers_that_are_alike_one_ends_at_the_page_border_and_the_other_lines_before(
+    shape: tuple[int, ...],
+) -> None:
+    arena = Arena("test", SEED)
+    bands = [behind(arena.declare(shape, "float32")) for _ in range(64)]
+    rest = -4 * int(np.prod(shape)) % ALIGN
+    pairs = list(zip(bands[::2], bands[1::2], strict=True))
+    assert all(min(pair) == rest < max(pair) < PAGE for pair in pairs)
+    assert {band % ALIGN for band in bands} == {rest}
+    assert len(set(bands)) > 16
+    assert {pair[0] == rest for pair in pairs} == {True, False}, "which of the two, nobody knows"
+
+
+def test_buffers_of_whole_pages_are_aligned_to_lines_and_not_to_more() -> None:
+    arena = Arena("test", SEED)
+    begins = [arena.declare((1024,), "float32").data % PAGE for _ in range(64)]
+    assert begins.count(0) == 32
+    assert {begin % (2 * ALIGN) for begin in begins} == {0, ALIGN}
+
+
+def test_arenas_of_one_seed_are_laid_out_alike_and_those_of_another_are_not() -> None:
+    first, same, other = (Arena("test", seed) for seed in (SEED, SEED, SEED[::-1]))
+    for arena in (first, same, other):
+        for _ in range(16):
+            arena.declare((1024,), "float32")
+    assert first.regions == same.regions
+    assert [r.data - r.start for r in first.regions] != [r.data - r.start for r in other.regions]
 
 
 def test_the_size_is_sealed(arena: Arena) -> None:
