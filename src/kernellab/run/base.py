@@ -136,6 +136,15 @@ class Runner(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class RefillingRunner(Runner, Protocol):
+    """A runner that gives outputs and work memory other contents between the calls of one command."""
+
+    def run_rounds(self, rounds: Sequence[Sequence[int]], timeout_s: float) -> Sample:
+        """Run the numbered calls, round after round. Before every round but the first, each output and each piece of work
+        memory is filled with what somebody else may have left there, of a kind drawn in secret."""
+
+
 SLOWNESS = 100.0
 
 

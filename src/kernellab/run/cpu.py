@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from kernellab.build.base import Built, Part
 from kernellab.build.own import own_object
 from kernellab.build.plan import BufferArg, FloatArg, IntArg, ScratchArg
@@ -25,6 +27,7 @@ from kernellab.run.worker import Worker
 from kernellab.sandbox.host import Sandbox
 from kernellab.sandbox.limits import Limits
 from kernellab.sandbox.zygote import NAMESPACED
+from kernellab.tasks.dtypes import is_float, limits
 
 PRELOAD = ("kernellab.run.nest",)
 _NEST = Path(nest.__file__).with_name("nest.c")
@@ -171,13 +174,13 @@ def _files(names: Sequence[str], codes: Sequence[bytes]) -> dict[str, tuple[int,
 
 def _table(built: Built, calls: Sequence[Call], threads: int, namespaced: bool) -> bytes:
     numbers: dict[tuple[bool, int], int] = {}
-    regions: list[tuple[bool, Sequence[int]]] = []
+    regions: list[nest.Placed] = []
 
     def number(written: bool, region: Region) -> int:
         key = (written, region.start)
         if key not in numbers:
             numbers[key] = len(regions)
-            regions.append((written, region.wire()))
+            regions.append(nest.Placed(written, *_format(region.dtype), region.wire()))
         return numbers[key]
 
     bound = [
@@ -186,6 +189,12 @@ def _table(built: Built, calls: Sequence[Call], threads: int, namespaced: bool) 
     ]
     plans = [_steps(part, built.codes.index(part.code)) for part in built.parts]
     return nest.table(threads, namespaced, len(built.codes), regions, plans, bound)
+
+
+def _format(dtype: str) -> tuple[int, int]:
+    """Bytes of an element, and bits of its exponent; of integers none."""
+    width = np.dtype(dtype).itemsize
+    return width, 8 * width - 1 - limits(dtype).nmant if is_float(dtype) else 0
 
 
 def _steps(part: Part, library: int) -> nest.Steps:

@@ -9,8 +9,9 @@
    anything, and each is copied at its first write: that took longer than all the rest.
    Covered: a child inherits nothing of the children before it; other calls' buffers (never mapped, and no descriptor is left
    to map them with), logs and channels of other samples (each has its own), forks and signals (sandbox/seccomp.py).
-   Not covered: clocks, which tell when a sample runs; what the processor's and the kernel's caches remember; without
-   namespaces (tier T2) process numbers are the machine's own, and tell roughly how many were started meanwhile. */
+   Not covered: a write beside scratch that stays in its page; clocks, which tell when a sample runs; what the processor's
+   and the kernel's caches remember; without namespaces (tier T2) process numbers are the machine's own, and tell roughly how
+   many were started meanwhile. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,10 +28,16 @@
 #include <unistd.h>
 
 enum { MOST_SAID = 1 << 17, FAILED_CODE = 70, TLS_MODULE = 9, POPULATE_READ = 22, POPULATE_WRITE = 23 };
-static const uint32_t LEFTOVERS = 0xFFFFFFFF; /* the number of a call that fills every output with leftovers */
+static const uint32_t LEFTOVERS = 0xFFFFFFFF; /* the number of a call that fills outputs and scratch with leftovers */
+enum { ALIGN = 64, BLOCK = 4096, CARDS = 8 };
+
+/* What a buffer may hold before a call. EARLIER: what another call left; an output alone can have that. */
+typedef enum { ZEROS, FAINT, ORDINARY, ANYTHING, LARGE, ONES, EARLIER } Kind;
+typedef struct { Kind cards[CARDS]; uint32_t left; } Deck;
 
 /* What the laboratory wrote, as run/nest.py packs it: whole numbers of 64 bits, then names. */
-typedef struct { int64_t writable, start, length, data, nbytes; } Region;
+typedef struct { int64_t width, exponent; } Format; /* bytes of an element, and bits of its exponent (0: no float) */
+typedef struct { int64_t writable; Format format; int64_t start, length, data, nbytes; } Region;
 typedef struct { int64_t threads, namespaced, libraries, regions, plans, calls, words; } Head;
 typedef struct { long clone, clone3, capset, close_range; } Numbers; /* of system calls that not every libc names */
 typedef struct { unsigned short length; const void *filter; } Program;
@@ -49,6 +56,8 @@ static uint32_t *itself; /* where the program names the process it is for */
 static Place *places;
 static Bound *bound;
 static char ***scratch; /* of a plan, buffer by buffer */
+static Deck outputs_hold = {{ZEROS, FAINT, ORDINARY, ORDINARY, ANYTHING, LARGE, LARGE, EARLIER}, 0};
+static Deck scratch_holds = {{ZEROS, FAINT, ORDINARY, ORDINARY, ANYTHING, LARGE, ONES, ONES}, 0};
 static void **libraries;
 static int channel;
 static _Alignas(8) char message[MOST_SAID];
@@ -147,13 +156,79 @@ static void load(void) {
     }
 }
 
+static uint64_t next(uint64_t *state) {
+    uint64_t mixed = *state += 0x9E3779B97F4A7C15;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB;
+    return mixed ^ mixed >> 31;
+}
+
+static uint32_t below(uint32_t most) {
+    uint64_t chance;
+    dice(&chance, sizeof chance);
+    return chance % most;
+}
+
+/* A card of chance; all of a deck are dealt before one comes again, so that few buffers hold many kinds. */
+static Kind dealt(Deck *deck) {
+    if (deck->left == 0) deck->left = CARDS;
+    uint32_t at = below(deck->left--);
+    Kind card = deck->cards[at];
+    deck->cards[at] = deck->cards[deck->left];
+    deck->cards[deck->left] = card;
+    return card;
+}
+
+/* The bits of an element. FAINT: zeros of either sign and numbers next to none; ORDINARY: from 2^-8 to 2^8, of either sign;
+   LARGE: with the highest exponent there is. */
+static uint64_t element(Kind kind, Format format, uint64_t chance) {
+    int bits = 8 * format.width, mantissa = bits - 1 - format.exponent;
+    uint64_t all = ~0ULL >> (64 - bits), sign = chance >> 63;
+    if (kind == ZEROS) return 0;
+    if (kind == ONES) return all;
+    if (kind == ANYTHING) return chance & all;
+    if (format.exponent == 0) {
+        uint64_t value = kind == FAINT ? chance & 1 : kind == ORDINARY ? chance & 127 : (all >> 1) - (chance & 127);
+        return (sign ? -value : value) & all;
+    }
+    uint64_t fraction = chance & ((1ULL << mantissa) - 1), shift = chance >> 56 & 15, power = 0;
+    if (kind == FAINT && shift < 8) fraction = 0;
+    if (kind == ORDINARY) power = (1ULL << (format.exponent - 1)) - 9 + shift;
+    if (kind == LARGE) power = (1ULL << format.exponent) - 2;
+    return sign << (bits - 1) | power << mantissa | fraction;
+}
+
+/* Elements of one kind: all alike, or as many different ones as fit into a block, which comes again. */
+static void fill(char *data, int64_t nbytes, Kind kind, Format format) {
+    uint64_t state, block[BLOCK / 8];
+    dice(&state, sizeof state);
+    int alike = next(&state) & 1;
+    uint64_t bits = element(kind, format, next(&state));
+    for (int64_t at = 0; at < BLOCK && at < nbytes; at += format.width) {
+        if (!alike) bits = element(kind, format, next(&state));
+        memcpy((char *)block + at, &bits, format.width); /* the low bytes: all processors of ours begin with those */
+    }
+    for (int64_t at = 0; at < nbytes; at += BLOCK) memcpy(data + at, block, nbytes - at < BLOCK ? nbytes - at : BLOCK);
+}
+
+/* Nobody says what scratch is for. */
+static void fill_scratch(char *data, int64_t nbytes) {
+    static const Format formats[] = {{4, 8}, {4, 8}, {4, 0}, {4, 0}, {8, 11}, {8, 0}, {2, 8}, {2, 5}};
+    fill(data, nbytes, dealt(&scratch_holds), formats[below(sizeof formats / sizeof *formats)]);
+}
+
+/* Every other one ends at a page that faults, the others some lines before: no buffer is promised more than its 64 bytes. */
 static char *scratch_of(int64_t nbytes) {
     long page = sysconf(_SC_PAGESIZE);
-    int64_t rounded = (nbytes + 63) / 64 * 64, length = (rounded + page - 1) / page * page;
+    int64_t before = below(2) ? 0 : ALIGN * (1 + below(page / ALIGN - 1));
+    int64_t rounded = (nbytes + ALIGN - 1) / ALIGN * ALIGN, length = (rounded + before + page - 1) / page * page;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
     char *base = between(length > 0 ? length : page, PROT_READ | PROT_WRITE, flags, -1, 0);
-    memset(base, 0xFF, length);
-    return base + length - rounded;
+    char *data = base + length - before - rounded;
+    memset(base, 0xFF, data - base);
+    memset(data + rounded, 0xFF, before);
+    fill_scratch(data, rounded);
+    return data;
 }
 
 /* A plan and its buffers as ready-made calls, of the library that the plan names. */
@@ -199,14 +274,33 @@ static void tell_places(void) {
     if (write(channel, said, sizeof said) < 0) _exit(FAILED_CODE);
 }
 
-/* Large numbers of either sign, in every floating-point format: what a used output may hold before a call. */
+static int is_output(int64_t number) { return places[number].base != NULL && regions[number].writable; }
+
+/* Another output of these calls, drawn in secret: of the same length or, where there is none, a longer one; else -1. */
+static int64_t another(int64_t number) {
+    int64_t found = -1, nbytes = regions[number].nbytes;
+    for (int longer = 0; longer < 2 && found < 0; longer++)
+        for (int64_t k = 0, fit = 0; k < head->regions; k++) {
+            int fits = longer ? regions[k].nbytes > nbytes : regions[k].nbytes == nbytes;
+            if (fits && k != number && is_output(k) && below(++fit) == 0) found = k;
+        }
+    return found;
+}
+
+/* What used buffers may hold before a call, in every output and all scratch. Answers are moved before any is lost. */
 static void leave(void) {
+    Kind *kinds = room(head->regions, sizeof *kinds);
     for (int64_t k = 0; k < head->regions; k++) {
-        unsigned char chance;
-        if (places[k].base == NULL || !regions[k].writable) continue;
-        dice(&chance, 1);
-        memset(places[k].data, chance % 2 ? 0xFB : 0x7B, regions[k].nbytes);
+        if (!is_output(k) || (kinds[k] = dealt(&outputs_hold)) != EARLIER) continue;
+        int64_t from = another(k);
+        if (from < 0) kinds[k] = ORDINARY;
+        else memcpy(places[k].data, places[from].data, regions[k].nbytes);
     }
+    for (int64_t k = 0; k < head->regions; k++)
+        if (is_output(k) && kinds[k] != EARLIER) fill(places[k].data, regions[k].nbytes, kinds[k], regions[k].format);
+    free(kinds);
+    for (int64_t j = 0; j < head->plans; j++)
+        for (int64_t k = 0; scratch[j] != NULL && k < plans[j][1]; k++) fill_scratch(scratch[j][k], plans[j][2 + k]);
 }
 
 static ssize_t heard(void) {

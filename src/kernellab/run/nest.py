@@ -19,7 +19,7 @@ FORK, REAP, TELL = b"fork", b"reap", b"tell"
 BORN, LOADED, FAILED = b"born", b"loaded!!", b"failed: "
 SCRUBBED, AS_IT_IS = b"scrubbed", b"as it is"
 LEFTOVERS = 0xFFFF_FFFF
-"""The number of a call that fills every output, guards apart, with leftovers."""
+"""The number of a call that fills every output, guards apart, and all scratch with leftovers."""
 OBJECT = "nest/nest.so"
 """In a folder of its own: what lies beside a candidate is the candidate's."""
 _HEAD = "<7q"
@@ -40,6 +40,16 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A buffer: where it lies, as Region.wire() says, and what its elements are. `exponent`: bits; of integers none."""
+
+    written: bool
+    width: int
+    exponent: int
+    wire: Sequence[int]
+
+
+@dataclass(frozen=True)
 class Steps:
     """What a plan does, with which library, and with how many bytes of scratch memory in each of its buffers."""
 
@@ -52,15 +62,15 @@ def table(
     threads: int,
     namespaced: bool,
     libraries: int,
-    regions: Sequence[tuple[bool, Sequence[int]]],
+    regions: Sequence[Placed],
     plans: Sequence[Steps],
     calls: Sequence[tuple[int, Sequence[int]]],
 ) -> bytes:
-    """Whole numbers of 64 bits, then the names of stubs; `regions`: whether it is written to, and where it lies."""
+    """Whole numbers of 64 bits, then the names of stubs."""
     words: list[int] = []
     names = b""
-    for written, wire in regions:
-        words += [int(written), *wire]
+    for region in regions:
+        words += [int(region.written), region.width, region.exponent, *region.wire]
     for plan in plans:
         words += [plan.library, len(plan.scratch), *plan.scratch, len(plan.steps)]
         for step in plan.steps:

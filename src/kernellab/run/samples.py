@@ -198,13 +198,23 @@ class Samples:
     def run(self, calls: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False) -> Sample:
         """Run the numbered calls; returns the wall time from when it may run to our read. `counted`: note preemption.
 
-        `steady`: the calls are made once more, backwards, on outputs that hold something else, and must leave static
-        memory as the first round left it; the outputs are then the second round's.
+        `steady`: the calls are made once more, backwards, on outputs and scratch that hold something else, and must leave
+        static memory as the first round left it; the outputs are then the second round's.
         """
+        return self._run(calls, calls, timeout_s, counted, steady)
+
+    def run_rounds(self, rounds: Sequence[Sequence[int]], timeout_s: float) -> Sample:
+        order = [number for calls in rounds for number in (LEFTOVERS, *calls)][1:]
+        return self._run([n for n in order if n != LEFTOVERS], order, timeout_s)
+
+    def _run(
+        self, calls: Sequence[int], order: Sequence[int], timeout_s: float, counted: bool = False, steady: bool = False
+    ) -> Sample:
+        """`order`: the calls as they are made, with leftovers between."""
         sample = self._loaded(self._fitting(calls) or self._start(calls, AS_IT_IS))
         self._still(sample)
         sample.used = True
-        found = sample.line.sample(calls, timeout_s, counted)
+        found = sample.line.sample(order, timeout_s, counted)
         if sample.process.flooded():
             raise WorkerFault("output-flood", "printed more than the laboratory keeps during a call")
         if sample.image is not None:

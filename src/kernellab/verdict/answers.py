@@ -48,7 +48,7 @@ class Answers(Protocol):
 
     on_device: bool
 
-    def judge(self, task: Task, taken: Taken, patterns: Sequence[int]) -> CaseResult:
+    def judge(self, task: Task, taken: Taken, patterns: Sequence[int | None]) -> CaseResult:
         """Guards first, then every element of every output; how far off the right ones are."""
 
 
@@ -58,7 +58,7 @@ class HostAnswers:
     def __init__(self, expected: list[Expected]) -> None:
         self.expected = expected
 
-    def judge(self, task: Task, taken: Taken, patterns: Sequence[int]) -> CaseResult:
+    def judge(self, task: Task, taken: Taken, patterns: Sequence[int | None]) -> CaseResult:
         if taken.broken is not None:
             return CaseResult(taken.broken)
         found = CaseResult(None)
@@ -75,7 +75,7 @@ class DeviceAnswers:
     def __init__(self, case: DeviceCase, outputs: TensorMemory, call: Call) -> None:
         self._case, self._outputs, self._call = case, outputs, call
 
-    def judge(self, task: Task, taken: Taken, patterns: Sequence[int]) -> CaseResult:
+    def judge(self, task: Task, taken: Taken, patterns: Sequence[int | None]) -> CaseResult:
         if taken.broken is not None:
             return CaseResult(taken.broken)
         tensors = [self._outputs.tensor(region) for region in self._call.outputs]
@@ -91,7 +91,7 @@ class DeviceAnswers:
         return found
 
 
-def _with(found: CaseResult, name: str, got: Array, wanted: Expected, pattern: int) -> CaseResult:
+def _with(found: CaseResult, name: str, got: Array, wanted: Expected, pattern: int | None) -> CaseResult:
     if not within(got, wanted):
         return CaseResult(explain(name, got, wanted, pattern))
     worst = _worst(found, *errors(got, wanted), wanted.budget_ulp)

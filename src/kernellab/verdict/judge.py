@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Literal
 
 from kernellab.build.base import Built
 from kernellab.core.records import Cause, Passed, Rejected, Verdict
-from kernellab.run.base import Call, Device, Memory, Runner, WorkerFault
+from kernellab.run.base import Call, Device, Memory, RefillingRunner, Runner, WorkerFault
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.spec import Task, dims_label, shape_key
 from kernellab.verdict.answers import Answers, CaseResult, Taken
@@ -25,6 +26,7 @@ from kernellab.verdict.numeric import Mismatch, explain, leftover_pattern, poiso
 
 _MANY = 1000
 _MANY_TIMEOUTS = 10
+_REFILLS = 3
 
 
 class Judge:
@@ -104,6 +106,13 @@ class _Look:
     def _run(self, calls: Sequence[int], timeout_s: float, steady: bool = False) -> None:
         self._opened().run(calls, timeout_s, steady=steady)
 
+    def _run_rounds(self, rounds: Sequence[Sequence[int]], timeout_s: float) -> None:
+        runner = self._opened()
+        if isinstance(runner, RefillingRunner):
+            runner.run_rounds(rounds, timeout_s)
+        else:
+            runner.run([number for calls in rounds for number in calls], timeout_s)
+
     def one_by_one(self) -> Rejected | None:
         """Every case alone, as if it were the only one."""
         table = self._table
@@ -138,30 +147,33 @@ class _Look:
         """All cases once more in one go, twice in one process: right as before, and best of all with every bit as before.
 
         The outputs hold numbers this time, as buffers in use do, and no NaN that a maximum would pass over. Each call is
-        made again on the same inputs and other leftovers: an output left alone because nothing changed would show.
+        made again on the same inputs and other leftovers: an output left alone because nothing changed would show. What was
+        never written is not told apart: leftovers may look like answers.
         """
         table, self.label = self._table, "second pass"
-        patterns = poison_all(table.outputs, table.calls, leftover_pattern)
+        poison_all(table.outputs, table.calls, leftover_pattern)
         self._run(range(len(table.calls) - 1, -1, -1), table.joint_timeout, steady=True)
         for number, taken in enumerate(table.take(range(len(table.calls)), copied=False)):
             if not self._as_before(number, taken):
                 self._deterministic = False
-                if fault := self._fault_in(number, taken, patterns[number]):
+                if fault := self._fault_in(number, taken):
                     return _later(fault, table.cases[number], "right at first, then wrong")
         return None
 
     def many_times(self) -> Rejected | None:
         """Small cases of one shape again and again in one process, in secret order: a kernel that counts its calls would
-        turn, and one that remembers an answer would give it for other inputs."""
+        turn, and one that remembers an answer would give it for other inputs. Now and then, and before the last call of each
+        case, outputs and work memory get other contents where the runner can do that."""
         table, numbers = self._table, self._like()
         count = _MANY + secrets.randbelow(_MANY)
         dice = secrets.SystemRandom()
         last = dice.sample(numbers, len(numbers))
         self.label = f"{count} calls in one process"
-        patterns = poison_all(table.outputs, [table.calls[n] for n in numbers])
-        self._run([*dice.choices(numbers, k=count), *last], _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
-        for number, taken, pattern in zip(numbers, table.take(numbers, copied=False), patterns, strict=True):
-            if not self._as_before(number, taken) and (fault := self._fault_in(number, taken, pattern)):
+        poison_all(table.outputs, [table.calls[n] for n in numbers])
+        rounds = [*_cut(dice.choices(numbers, k=count), _REFILLS, dice), last]
+        self._run_rounds(rounds, _MANY_TIMEOUTS * max(table.timeouts[n] for n in numbers))
+        for number, taken in zip(numbers, table.take(numbers, copied=False), strict=True):
+            if not self._as_before(number, taken) and (fault := self._fault_in(number, taken)):
                 how = f"right at first, then wrong after {count} calls in one process"
                 return _later(fault, table.cases[number], how)
         return None
@@ -207,8 +219,15 @@ class _Look:
     def _as_before(self, number: int, taken: Taken) -> bool:
         return not taken.broken and self._first[number].same_bits(taken)
 
-    def _fault_in(self, number: int, taken: Taken, patterns: list[int]) -> Mismatch | None:
-        return self._table.answers(number).judge(self._table.task, taken, patterns).fault
+    def _fault_in(self, number: int, taken: Taken) -> Mismatch | None:
+        unknown = [None] * len(self._table.task.outputs)
+        return self._table.answers(number).judge(self._table.task, taken, unknown).fault
+
+
+def _cut(order: list[int], cuts: int, dice: Random) -> list[list[int]]:
+    """Into pieces, at so many places drawn in secret."""
+    places = sorted(dice.sample(range(1, len(order)), cuts))
+    return [order[start:end] for start, end in zip([0, *places], [*places, len(order)], strict=True)]
 
 
 def _later(fault: Mismatch, case: Case, how: str) -> Rejected:

@@ -37,16 +37,21 @@ def poison_pattern(dtype: np.dtype[Any] | str, secret: int) -> int:
 
 
 def leftover_pattern(dtype: np.dtype[Any] | str, secret: int) -> int:
-    """The bits of a number such as an earlier call may have left: larger than any answer, of either sign.
+    """The bits of a number such as an earlier call may have left: larger than any answer or, in one of four draws each, zero
+    or of ordinary size; of either sign.
 
-    A buffer in use holds numbers. Whoever computes only where there is none yet, or takes the larger of two, shows here.
+    A buffer in use holds numbers. Whoever computes only where there is none yet, takes the larger of two, adds to what is
+    there or has nothing to do where it is zero, shows here.
     """
     bits = 8 * np.dtype(dtype).itemsize
     if not is_float(dtype):
         return secret % (1 << bits)
     mantissa = limits(dtype).nmant
-    exponent = ((1 << (bits - 1 - mantissa)) - 2) << mantissa
-    return exponent | secret % (1 << mantissa) | (secret >> mantissa & 1) << (bits - 1)
+    kind, one = secret >> 62 & 3, 1 << (bits - 1 - mantissa)
+    if kind == 0:
+        return 0
+    exponent = one // 2 - 9 + (secret >> 58 & 15) if kind == 1 else one - 2  # from 2^-8 to 2^8, or the highest
+    return exponent << mantissa | secret % (1 << mantissa) | (secret >> mantissa & 1) << (bits - 1)
 
 
 def poison(array: Array, secret: int) -> int:
@@ -98,12 +103,13 @@ def errors(got: Array, expected: Expected) -> tuple[float, float]:
     return absolute, ulps
 
 
-def explain(name: str, got: Array, expected: Expected, pattern: int) -> Mismatch:
-    """Why an output was refused: how much is wrong, where it starts, what stood there."""
+def explain(name: str, got: Array, expected: Expected, pattern: int | None) -> Mismatch:
+    """Why an output was refused: how much is wrong, where it starts, what stood there. `pattern`: what an element holds that
+    was never written, where that can be told from every answer."""
     if _inside(got, expected):
         return _explain_drift(name, got, expected)
     bits = got.view(np.dtype(f"u{got.dtype.itemsize}"))
-    untouched = int(np.count_nonzero(bits == pattern))
+    untouched = 0 if pattern is None else int(np.count_nonzero(bits == pattern))
     bad = _bad(got, expected)
     count = int(np.count_nonzero(bad))
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))

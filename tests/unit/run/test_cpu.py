@@ -115,13 +115,13 @@ void point(float *y, long w, long d) {
         assert it.y().tolist() == [1 + 100 * a + 10 * b + c for a in range(2) for b in range(2) for c in range(4)]
 
 
-def test_scratch_is_garbage_at_first_aligned_and_the_calls_own(bed: Any) -> None:
+def test_scratch_is_aligned_and_the_calls_own(bed: Any) -> None:
     source = """
 void fill(const float *x, float *t, float *y, long n) {
-    y[0] = ((unsigned char *)t)[0]; y[1] = ((unsigned long)t) % 64;
+    y[0] = ((unsigned long)t) % 64;
     for (long i = 0; i < n; i++) t[i] = x[i];
 }
-void add(const float *t, float *y, long n) { for (long i = 2; i < n; i++) y[i] = t[i]; }"""
+void add(const float *t, float *y, long n) { for (long i = 1; i < n; i++) y[i] = t[i]; }"""
     launch = """
 def launch(x, y):
     t = scratch(x.size)
@@ -131,7 +131,24 @@ def launch(x, y):
     with bed(source, launch) as it:
         it.x()[...] = 3
         it.run(0)
-        assert it.y().tolist() == [255, 0] + [3] * 14
+        assert it.y().tolist() == [0] + [3] * 15
+
+
+def test_scratch_begins_at_any_line(bed: Any) -> None:
+    source = "void k(float *y, const char *a, const char *b, long at) { y[at] = (long)a % 4096; y[at + 1] = (long)b % 4096; }"
+    launch = """
+def launch(x, y):
+    for at in range(0, 32, 2):
+        kernel("k")(y, scratch(1024), scratch(1024), at)
+"""
+    with bed(source, launch, shapes=({"N": 32},)) as it:
+        begins: set[float] = set()
+        for _ in range(4):
+            it.run(0)
+            begins.update(it.y().tolist())
+        assert 0 in begins, "some end at a page"
+        assert len(begins) > 8
+        assert {begin % 64 for begin in begins} == {0}
 
 
 def test_buffers_are_aligned_to_64_bytes(bed: Any) -> None:
@@ -156,9 +173,9 @@ def test_buffers_are_aligned_to_64_bytes(bed: Any) -> None:
 )
 def test_a_call_that_breaks_the_process_is_a_fault_with_its_cause(statement: str, cause: str, bed: Any) -> None:
     source = f"#include <stdlib.h>\nvoid k(const float *x, float *y, long n) {{ {statement} }}"
-    with bed(source) as it:
+    with bed(source, shapes=({"N": 16}, {"N": 16})) as it:  # two that are alike: one of them ends at a page
         with pytest.raises(WorkerFault) as caught:
-            it.run(0)
+            it.run(0, 1)
         assert caught.value.cause == cause
         assert "during a call" in caught.value.reason
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import expect
 from kernellab.tasks.spec import Array, Buffer, Captured, Task, shape_key
 from kernellab.verdict.cases import Case, CaseTable, all_shapes, full_cases, screen_cases, shapes_of
-from kernellab.verdict.judge import Judge, check_outputs, poison_outputs
+from kernellab.verdict.judge import Judge, _cut, check_outputs, poison_outputs
 
 pytestmark = pytest.mark.backend_c
 K = "void k(const float *x, float *y, long n) { "
@@ -93,6 +94,14 @@ def test_a_kernel_within_the_budget_passes_with_its_error_reported(verdict: Any)
         (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fmaxf(y[i], 2 * x[i]); }", "nondeterministic"),
         (K + "for (long i = 0; i < n; i++) y[i] = __builtin_fminf(y[i], 2 * x[i]); }", "nondeterministic"),
         (LOOP % ("if (y[0] == y[0]) return;", ""), "nondeterministic"),
+        (LOOP % ("if (y[0] == 0) return;", ""), "nondeterministic"),
+        (LOOP % ("float a = y[0] < 0 ? -y[0] : y[0];", "if (a > 0.001f && a < 1e4f) y[0] += a;"), "nondeterministic"),
+        (LOOP % ("if (n % 1024 == 0) x = (const float *)((unsigned long)x & ~4095ul);", ""), "wrong-output"),
+        (
+            "#include <stdlib.h>\nstatic int *calls; "
+            + LOOP % ("if (!calls) calls = calloc(1, 4); if (++*calls > 500 && y[0] != 2 * x[0]) return;", ""),
+            "nondeterministic",
+        ),
         (
             "#include <unistd.h>\n" + LOOP % ('for (int fd = 3; fd < 9; fd++) if (write(fd, "12345678", 8)) {}', ""),
             "early-reply",
@@ -104,6 +113,28 @@ def test_a_wrong_kernel_is_rejected_with_its_cause(source: str, cause: str, verd
     assert found.cause == cause
     assert found.reason
     assert found.case
+
+
+def test_a_kernel_that_is_right_while_scratch_holds_ones_is_rejected(verdict: Any) -> None:
+    source = """
+void k(const float *x, float *y, int *turn, long n) {
+    for (long i = 0; i < n; i++) y[i] = 2 * x[i] + (turn[0] + 1);
+    turn[0] = -1;
+}"""
+    launch = "def launch(x, y):\n    kernel('k')(x, y, scratch(1, 'int32'), x.size)\n"
+    assert rejected(verdict(source, launch)).cause in ("wrong-output", "nondeterministic")
+
+
+def test_an_order_is_cut_into_pieces_at_places_of_chance() -> None:
+    order, dice = list(range(50)), Random(3)
+    seen = set()
+    for _ in range(20):
+        pieces = _cut(order, 3, dice)
+        assert [n for piece in pieces for n in piece] == order
+        assert len(pieces) == 4
+        assert all(pieces)
+        seen.add(tuple(map(len, pieces)))
+    assert len(seen) > 10
 
 
 def test_a_hang_is_rejected_as_a_time_out(device: CpuDevice, build: Callable[..., Built], double_task: Task) -> None:

@@ -162,6 +162,13 @@ def test_a_finite_value_where_infinity_belongs_is_wrong(dtype: str) -> None:
     assert explain("y", got, wanted, 0).cause == "wrong-output"
 
 
+def test_without_a_pattern_nothing_is_called_unwritten() -> None:
+    """Where outputs held what may be an answer."""
+    got = np.zeros(4, np.float32)
+    assert explain("y", got, expected(np.ones(4), "float32"), 0).cause == "unwritten"
+    assert explain("y", got, expected(np.ones(4), "float32"), None).cause == "wrong-output"
+
+
 def test_a_partly_written_and_partly_wrong_output_is_wrong_not_unwritten() -> None:
     got = np.zeros(4, np.float32)
     pattern = poison(got, 77)
@@ -172,12 +179,18 @@ def test_a_partly_written_and_partly_wrong_output_is_wrong_not_unwritten() -> No
 @pytest.mark.parametrize(
     ("dtype", "large"), [("float64", 8e307), ("float32", 1.7e38), ("float16", 32_768.0), ("bfloat16", 1.7e38)]
 )
-def test_what_an_earlier_call_left_is_a_large_number_of_either_sign(dtype: str, large: float) -> None:
+def test_what_an_earlier_call_left_is_large_or_zero_or_of_ordinary_size(dtype: str, large: float) -> None:
     bits = f"u{np.dtype(dtype).itemsize}"
     found = np.array([leftover_pattern(dtype, k * 0x9E3779B97F4A7C15 % 2**64) for k in range(64)], bits).view(dtype)
-    assert np.isfinite(found.astype(np.float64)).all()
-    assert (np.abs(found.astype(np.float64)) >= large).all()
-    assert {bool(v) for v in found > 0} == {True, False}
+    values = found.astype(np.float64)
+    sizes = np.abs(values)
+    zero, ordinary, huge = values == 0, (sizes >= 2**-8) & (sizes < 2**8), sizes >= large
+    assert np.isfinite(values).all()
+    assert (zero | ordinary | huge).all()
+    assert huge.sum() > ordinary.sum() > 8
+    assert zero.sum() > 8
+    for kind in (ordinary, huge):
+        assert {bool(v) for v in values[kind] > 0} == {True, False}
 
 
 def test_integers_keep_their_secret_bits() -> None:
