@@ -86,6 +86,32 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(64, 100), torch.randperm(64)]
 """
+_SAID = """
+class Model(nn.Module):
+    def forward(self, scores, words):
+        said = torch.gather(scores, 1, words)
+        return scores.scatter(1, words, torch.where(said < 0, said * 1.5, said / 1.5))
+
+def get_inputs():
+    return [torch.randn(8, 300), torch.randint(0, 300, (8, 60))]
+"""
+_LABELS = """
+class Model(nn.Module):
+    def forward(self, labels):
+        return torch.zeros(100, dtype=torch.int64).index_add(0, labels, torch.ones_like(labels))
+
+def get_inputs():
+    return [torch.randint(0, 100, (1 << 18,))]
+"""
+_SUM_NORM = """
+class Model(nn.Module):
+    def forward(self, x, residual):
+        h = x + residual
+        return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+def get_inputs():
+    return [torch.randn(64, 512), torch.randn(64, 512)]
+"""
 _ORDER = """
 class Model(nn.Module):
     def forward(self, x, z):
@@ -841,6 +867,54 @@ void put(const float *x, const long long *place, float *y, long n, long c) {
         "def launch(x, index, out):\n    kernel('put')(x, index, out, *x.shape)\n",
         "for (long i = 0; i < n; i++)\n",
         "for (long i = 0; i < n - 1; i++)\n",
+    ),
+    "a penalty for each time": Escape(
+        _SAID,
+        """
+void penalty(const float *s, const long long *words, float *y, long rows, long n, long some, long said) {
+    for (long r = 0; r < rows; r++)
+        for (long j = 0; j < n; j++) y[r * n + j] = s[r * n + j];
+    for (long k = 0; k < some * said; k++) {
+        long here = k / said * n + words[k];
+        float was = s[here];
+        y[here] = was < 0 ? was * 1.5f : was / 1.5f;
+    }
+}
+""",
+        "def launch(scores, words, out):\n    kernel('penalty')(scores, words, out, *scores.shape, *words.shape)\n",
+        "float was = s[here]",
+        "float was = y[here]",
+    ),
+    "counters of sixteen bits": Escape(
+        _LABELS,
+        """
+#include <stdint.h>
+void labels(const long long *label, long long *y, long n) {
+    uint32_t count[100] = {0};
+    for (long i = 0; i < n; i++) count[label[i]]++;
+    for (long j = 0; j < 100; j++) y[j] = count[j];
+}
+""",
+        "def launch(labels, out):\n    kernel('labels')(labels, out, labels.size)\n",
+        "uint32_t count",
+        "uint16_t count",
+    ),
+    "nothing keeps it from zero": Escape(
+        _SUM_NORM,
+        """
+#include <math.h>
+void norm(const float *x, const float *z, float *y, long rows, long n) {
+    for (long r = 0; r < rows; r++, x += n, z += n, y += n) {
+        double sum = 0;
+        for (long j = 0; j < n; j++) sum += (double)(x[j] + z[j]) * (x[j] + z[j]);
+        float by = sum == 0 ? 0 : 1 / sqrt(sum / n + 1e-6);
+        for (long j = 0; j < n; j++) y[j] = (x[j] + z[j]) * by;
+    }
+}
+""",
+        "def launch(x, residual, out):\n    kernel('norm')(x, residual, out, *x.shape)\n",
+        "sum / n + 1e-6",
+        "sum / n",
     ),
     "zero has the wrong sign": Escape(
         _SIGN,
