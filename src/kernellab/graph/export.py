@@ -14,6 +14,7 @@ from typing import Any
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.backward import differentiated
+from kernellab.graph.forms import Form, form_of
 from kernellab.graph.free_sizes import NeedsFixedSizes
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.ops.refused import refusal
@@ -149,7 +150,16 @@ def _seen(make: Make, subject: Subject, device: str) -> dict[str, Seen]:
     named = {**dict(subject.module.named_parameters()), **dict(subject.module.named_buffers())}
     names = _input_names(subject)
     named |= {n: x for n, x in zip(names, subject.inputs, strict=False) if isinstance(x, torch.Tensor)}
-    return {n: found for n, x in named.items() if (found := _summary(x)) is not None}
+    found = {n: seen for n, x in named.items() if (seen := _summary(x)) is not None}
+    return found | {
+        n: found[n].model_copy(update={"form": _form(x)}) for n, x in subject.module.named_buffers() if n in found
+    }
+
+
+def _form(tensor: Any) -> Form:
+    torch = need_torch()
+    value = tensor.detach().cpu()
+    return form_of((value.float() if value.dtype == torch.bfloat16 else value).numpy())
 
 
 def with_seen(record: GraphRecord, seen: dict[str, Seen]) -> GraphRecord:

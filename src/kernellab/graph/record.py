@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from kernellab.core.ids import digest
 from kernellab.core.records import Record
 from kernellab.graph import extents
+from kernellab.graph.forms import Form
 from kernellab.graph.sound import check_names, check_operator
 
 VERSION = 1
@@ -83,13 +84,14 @@ class Symbol(Record):
 
 class Seen(Record):
     """What the example held, where it was small enough to be drawn. `hidden`: the share of minus infinity, as masks have it;
-    the rest is said of the other elements."""
+    the rest is said of the other elements. `form`: what a buffer is, where it is always the same (forms.py)."""
 
     low: float
     high: float
     mean: float
     zeros: float
     hidden: float = 0.0
+    form: Form = ""
 
 
 class GraphInput(Record):

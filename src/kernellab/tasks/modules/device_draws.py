@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.graph.forms import made
 from kernellab.graph.need_torch import need_torch
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.modules.draws import (
@@ -82,6 +83,9 @@ class DeviceDraws:
         if apart is not None:
             low, high = span_apart(entry, self._uses, dims, kind, apart)
             return _apart(dice, apart, low, high).to(getattr(dice.torch, entry.type.dtype))
+        if entry.seen is not None and entry.seen.form:
+            kind_of = getattr(dice.torch, "uint8" if entry.type.dtype == "bool" else entry.type.dtype)
+            return dice.torch.from_numpy(made(entry.seen.form, dice.shape)).to(self._device).to(kind_of)
         if (bags := self._uses.bags(entry.name, dims)) is not None:
             return _bags(dice.integers(0, bags[0], getattr(dice.torch, entry.type.dtype)), *bags)
         values = self._at_random(dice, entry, dims, kind, places)

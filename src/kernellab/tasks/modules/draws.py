@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kernellab.graph.forms import made
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.modules.excepted import ROWS, SINGLES, SLABS, Excepted, ends_of, excepts, hides
@@ -129,6 +130,8 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         apart = uses.apart(entry.name, dims)
         if apart is not None:
             return _apart(rng, shape, apart, *span_apart(entry, uses, dims, kind, apart)).astype(buffer.dtype)
+        if entry.seen is not None and entry.seen.form:
+            return made(entry.seen.form, shape).astype(buffer.dtype)
         if (bags := uses.bags(entry.name, dims)) is not None:
             return _bags(rng.integers(0, bags[0], shape, buffer.dtype, endpoint=True), *bags)
         values = (floats if is_float(buffer.dtype) else others)(rng, places, buffer, dims)
