@@ -26,13 +26,15 @@ _FINFO: Callable[[np.dtype[Any]], Any] = ml_dtypes.finfo
 
 @dataclass(frozen=True)
 class Limits:
-    """`quiet` is the absolute error that never counts: what flushing subnormal float32 intermediates may lose."""
+    """`quiet` is the absolute error that never counts: what flushing subnormal float32 intermediates may lose. `max` is the
+    largest finite number."""
 
     eps: float
     tiny: float
     nmant: int
     bits: int
     quiet: float
+    max: float
 
 
 def np_dtype(name: str) -> np.dtype[Any]:
@@ -54,7 +56,7 @@ def limits(dtype: np.dtype[Any] | str) -> Limits:
     """float16 keeps its subnormals (they are ordinary softmax outputs), so there float32's are the ones to forgive."""
     info = _FINFO(np.dtype(dtype))
     flushed = float(np.finfo(np.float32).tiny) if is_short(dtype) else float(info.tiny)
-    return Limits(float(info.eps), float(info.tiny), int(info.nmant), int(info.bits), 4 * flushed)
+    return Limits(float(info.eps), float(info.tiny), int(info.nmant), int(info.bits), 4 * flushed, float(info.max))
 
 
 def widen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

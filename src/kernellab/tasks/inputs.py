@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.planted import MANY, few_bits, has_towers, in_rows, plant, plant_whole, plant_zeros
+from kernellab.tasks.planted import MANY, REACH, few_bits, has_towers, in_rows, plant, plant_whole, plant_zeros
 from kernellab.tasks.spec import Array, Buffer, Dims, Draw, Task, Together
 
 _FEW = 4
@@ -48,7 +48,7 @@ def draw_offset(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
 
 def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     """A few elements dominate: Student-t with two degrees of freedom; where there are rows enough to plant single elements
-    far beyond the others, the others are ordinary, and no look at a few of them tells that there are any."""
+    a thousand to sixty thousand large, the others are ordinary, and no look at a few of them tells that there are any."""
     if not is_float(buffer.dtype):
         return _whole(rng, buffer, dims, 2)
     values = numbers(rng, buffer, dims)
@@ -57,10 +57,19 @@ def draw_heavy_tail(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Arr
 
 
 def draw_large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Magnitudes around a thousand: overflows what forgets to subtract a maximum, and vanishes where one begins at zero."""
-    if not is_float(buffer.dtype):
-        return _whole(rng, buffer, dims, 3)
-    return plant(_large(rng, buffer, dims), rng, 3, spread=1000.0)
+    """Magnitudes around a thousand, and rows that lie tens of thousands below and above zero: overflows what forgets to
+    subtract a maximum, and vanishes where one begins at zero, or where a mask would put it."""
+    return _far(rng, buffer, dims, REACH)
+
+
+_ENDS = {"float32": 1e30, "float64": 1e30, "bfloat16": 1e6}
+
+
+def draw_huge(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
+    """`large` for operators that are right wherever their inputs lie (a maximum is subtracted first, or all is linear): rows
+    up to 1e30. In bfloat16 up to 1e6: there exp2(x * log2e - top * log2e), its usual form, is off by a tenth in the
+    exponent, which a row has in common."""
+    return _far(rng, buffer, dims, _ENDS.get(buffer.dtype, REACH))
 
 
 def draw_constant_rows(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
@@ -166,7 +175,15 @@ def _large(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
     return (values * 1000).astype(buffer.dtype, copy=False) if is_float(buffer.dtype) else values
 
 
-_PLAIN: dict[Draw, Draw] = {draw_normal: numbers, draw_offset: _offset, draw_heavy_tail: _heavy, draw_large: _large}
+def _far(rng: np.random.Generator, buffer: Buffer, dims: Dims, reach: float) -> Array:
+    if not is_float(buffer.dtype):
+        return _whole(rng, buffer, dims, 3)
+    return plant(_large(rng, buffer, dims), rng, 3, reach=reach)
+
+
+_PLAIN: dict[Draw, Draw] = {
+    draw_normal: numbers, draw_offset: _offset, draw_heavy_tail: _heavy, draw_large: _large, draw_huge: _large,
+}  # fmt: skip
 
 
 def plain_distributions(task: Task) -> list[str]:

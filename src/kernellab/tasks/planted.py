@@ -2,10 +2,12 @@
 
 Zeros of both signs at the first, the middle and the last place of a row; the largest of a row a second time; a row of one
 value; a row below zero, one above, one whose largest are zeros; where the others are held below some size, single elements
-far beyond it, which whoever looks at a few to know how large they are does not see. Of integers zeros, the ends of their
-range, a row of one value. Which rows is drawn anew, so no place of a tensor always holds the same: a kernel that leaves out
-the first element would never be seen if that were always zero. A tensor of few rows has less of it at once: the
-distributions take turns, and all of them together show everything.
+far beyond it, which whoever looks at a few to know how large they are does not see. How far is drawn on a logarithmic scale,
+and some are certainly beyond ten thousand: where a mask is added, whole rows lie there, and a maximum that begins above
+them, or a bound for what counts as masked, is wrong in no other. Of integers zeros, the ends of their range, a row of one
+value. Which rows is drawn anew, so no place of a tensor always holds the same: a kernel that leaves out the first element
+would never be seen if that were always zero. A tensor of few rows has less of it at once: the distributions take turns, and
+all of them together show everything.
 
 Not covered: a tensor of one element (a divisor may not be zero, and an output of zeros alone shows nothing); infinities,
 NaN and subnormals. Where a task has minus infinity for what is masked, `hidden` says where.
@@ -18,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernellab.tasks.dtypes import is_float
+from kernellab.tasks.dtypes import is_float, limits
 from kernellab.tasks.expected import Array
 
 MANY = 1 << 31
@@ -27,15 +29,30 @@ _FOR_ALL_PLACES = 4
 """Rows from which on every place has its zero. With fewer one place has, and the next distribution's is another."""
 _FOR_ALL_KINDS = 12
 _KINDS = ("tied", "topped", "above", "below", "equal")
+_FAR_KINDS = ("above", "below", "above", "below")
+"""Besides, where rows lie far out: the first two anywhere on the way, the last two at its end."""
 _LONG = 1024
 """Elements of a single row from which on a look at a few is not a look at all."""
-_TOWERS = (1000.0, -1000.0, 1000.0)
-"""One a row."""
+_TOWERS = (1, -1, 1)
+"""One a row: their signs."""
+REACH = 6e4
+"""How far what lies far out reaches, wherever no more is asked for: float16 ends at 65504."""
+_NEAR, _BEYOND, _DOUBTLESS = 1e3, 2e4, 3e4
+"""The least that is far out, and the ends of what is certainly farther than ten thousand."""
 
 
-def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.0, most: float = math.inf) -> Array:
+def far_out(rng: np.random.Generator, low: float = _BEYOND, high: float = _DOUBTLESS) -> float:
+    """On a logarithmic scale: as often between 1e3 and 1e4 as between 1e8 and 1e9."""
+    return float(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def plant(
+    values: Array, rng: np.random.Generator, turn: int, spread: float = 1.0, most: float = math.inf, reach: float = 0.0
+) -> Array:
     """All of it, into the array itself. `turn`: the distribution's number. Rows above and below zero keep `spread` away
-    from it, and nothing they hold is larger than `most`. Where there is one, a few rows of many get one element that is."""
+    from it, and nothing they hold is larger than `most`. Where there is one, a few rows of many get one element that is.
+    With a `reach` those rows are far out instead, and there are more of them: one each way certainly beyond ten thousand,
+    one anywhere up to `reach`, one near it; of few rows one is, the first of these."""
     if values.size < 2:
         return values
     rows = in_rows(values)
@@ -44,14 +61,19 @@ def plant(values: Array, rng: np.random.Generator, turn: int, spread: float = 1.
     if len(rows) == 1:
         _tie(rows[0], rng, zeros)
         if math.isfinite(most) and has_towers(values):
-            rows[0, rng.choice(np.delete(np.arange(rows.size), zeros))] = _TOWERS[0]
+            rows[0, rng.choice(np.delete(np.arange(rows.size), zeros))] = far_out(rng)
         return values
     kinds = _KINDS if len(rows) >= _FOR_ALL_KINDS else (_KINDS[turn % len(_KINDS)],)
     for row, kind in zip(chosen[len(zeros) :], kinds, strict=False):
-        rows[row] = _of_kind(kind, rows[row], rng, spread, most)
-    if math.isfinite(most) and has_towers(values):
-        for row, tower in zip(chosen[len(zeros) + len(kinds) :], _TOWERS, strict=False):
-            rows[row, rng.integers(rows.shape[1])] = tower
+        rows[row] = _of_kind(kind, rows[row], rng, far_out(rng) if reach else spread, most)
+    left = chosen[len(zeros) + len(kinds) :] if has_towers(values) else []
+    if reach:
+        for k, (row, kind) in enumerate(zip(left, _FAR_KINDS, strict=False)):
+            far = far_out(rng, _NEAR if k < 2 else reach / 2, reach)
+            rows[row] = _of_kind(kind, rows[row], rng, far, most)
+    elif math.isfinite(most):
+        for k, (row, sign) in enumerate(zip(left, _TOWERS, strict=False)):
+            rows[row, rng.integers(rows.shape[1])] = sign * (far_out(rng) if k else far_out(rng, _NEAR, REACH))
     return values
 
 
@@ -180,6 +202,8 @@ def _of_kind(kind: str, row: Array, rng: np.random.Generator, spread: float, mos
         _tie(made, rng)
         return made
     wide = row.astype(np.float64)
+    if kind in ("below", "above") and spread > REACH:
+        wide *= spread / REACH  # else the type would hold one value alone there
     if kind == "below":
         wide -= wide.max() + spread
     elif kind == "above":
@@ -187,4 +211,5 @@ def _of_kind(kind: str, row: Array, rng: np.random.Generator, spread: float, mos
     else:
         wide = -np.abs(wide)
         wide[[0, -1]] = 0.0, -0.0
-    return np.asarray(np.clip(wide, -most, most).astype(row.dtype))
+    finite = min(most, limits(row.dtype).max)
+    return np.asarray(np.clip(wide, -finite, finite).astype(row.dtype))

@@ -71,7 +71,9 @@ def test_where_single_elements_tower_over_the_others_those_are_as_under_normal(
     """Who looks at a few elements to know the distribution, and takes a short cut under the timed one, does not see it."""
     x = draw_heavy_tail(rng(), Buffer("x", shape), {})
     size = np.sort(np.abs(x), axis=None)
-    assert size[-towers:].tolist() == [1000] * towers
+    assert np.count_nonzero(size >= 1000) == towers
+    assert size[-towers - 1] < 80
+    assert 20_000 <= size[-1] <= 60_000
     assert size[size.size * 9 // 10] < 3
     assert (x == 0).any()
 
@@ -81,8 +83,10 @@ def test_heavy_tail_drawn_plain_is_heavy_at_any_shape() -> None:
     assert 10 < np.abs(x).max() <= 80
 
 
-def test_large_reaches_thousands() -> None:
-    assert np.abs(draw_large(rng(), Buffer("x", ("M", "N")), DIMS)).max() > 2000
+def test_large_reaches_tens_of_thousands() -> None:
+    size = np.abs(draw_large(rng(), Buffer("x", ("M", "N")), DIMS))
+    assert np.median(size) < 1000
+    assert 30_000 < size.max() < 70_000
 
 
 def test_constant_rows_hold_one_value_each() -> None:
@@ -170,7 +174,7 @@ def test_what_is_timed_has_nothing_planted(name: str, dtype: str) -> None:
     (plain,), (planted,) = (draw_inputs(task, DIMS, name, rng(), plain=p) for p in (True, False))
     assert not (plain == 0).any() or dtype == "int32"
     other = name == "heavy-tail" and dtype == "float32"  # ordinary numbers, among which its largest are not seen
-    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= (DIMS["M"] if other else 11)
+    assert 3 <= np.count_nonzero((plain != planted).any(axis=1)) <= (DIMS["M"] if other else 12)
     same = [draw_inputs(task, DIMS, "constant-rows", rng(), plain=p)[0] for p in (True, False)]
     assert np.array_equal(*same)
 

@@ -9,7 +9,7 @@ import numpy as np
 from kernellab.tasks.builtin.particle_triton import in_three_steps
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
 from kernellab.tasks.inputs import STANDARD, numbers, sparse
-from kernellab.tasks.planted import plant
+from kernellab.tasks.planted import far_out, plant
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 from kernellab.tasks.sums import any_order_ulp
 
@@ -22,13 +22,16 @@ def reference(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
 
 
 def scale(x: Array, lw: Array, z: Array) -> tuple[Array, Array]:
-    """exp amplifies the rounding of its argument, here a difference of terms that may be large.
+    """exp amplifies the rounding of its argument, here a difference of terms that may be large. A log-weight is rounded
+    once, by half a ULP, when the square is taken off; the square four times, before that too.
 
     The error of the sum is one factor for all weights, whatever their own condition; ess has it squared, and a second sum.
     """
     w, ess = reference(x, lw, z)
-    terms = np.abs(lw) + 0.5 * (z - x) ** 2
-    condition = 1 + terms + terms[np.argmax(w)]
+    square = 0.5 * (z - x) ** 2
+    rounded = np.abs(lw) / 4 + square
+    log_weight = lw - square
+    condition = 1 + (log_weight.max() - log_weight) + rounded + rounded[np.argmax(log_weight)]
     of_sum = any_order_ulp(w) / 5
     of_ess = 2 * of_sum + any_order_ulp(w * w) / 5
     return w * (condition + of_sum), ess * (1 + 2 * (w * condition).sum() + of_ess)
@@ -77,10 +80,13 @@ def on_gpu_softmax(x: Any, lw: Any, z: Any) -> tuple[Any, Any]:
 
 
 def draw_far(rng: np.random.Generator, buffer: Buffer, dims: Dims) -> Array:
-    """Particles far from the observation, and no log-weight near zero: log-likelihoods of many hundreds, all but a few
-    weights vanish; and all of them where the maximum does not begin below."""
-    far = numbers(rng, buffer, dims) * np.float32(30)
-    return far - np.float32(400) if buffer.name == "lw" else plant(far, rng, 3, spread=30.0)
+    """Particles far from the observation, and every log-weight tens of thousands below zero, as after many updates without a
+    normalisation: all but a few weights vanish; and all of them where the maximum does not begin below. Not beyond 3e4: of a
+    log-weight farther out float32 keeps too few digits to tell right weights from wrong ones."""
+    wide = numbers(rng, buffer, dims).astype(np.float32) * np.float32(16)
+    if buffer.name != "lw":
+        return plant(wide.astype(buffer.dtype), rng, 3, spread=16.0)
+    return (wide - np.float32(far_out(rng))).astype(buffer.dtype)
 
 
 _FEW = sparse("lw", rest=-40.0, spread=0.0625)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernellab.tasks.builtin.softmax_triton import as_in_the_tutorial, row_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, numbers, sparse
+from kernellab.tasks.inputs import STANDARD, draw_huge, numbers, sparse
 from kernellab.tasks.planted import hidden, plant_zeros
 from kernellab.tasks.remembered import remembered
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
@@ -71,7 +71,7 @@ def flops(dims: Dims) -> int:
 _GPU = Sizes(
     tune=({"M": 16384, "N": 4096}, {"M": 65536, "N": 1024}, {"M": 131072, "N": 512}, {"M": 16384, "N": 781}),
     held_out=({"M": 24576, "N": 2048}, {"M": 10000, "N": 1537}, {"M": 50000, "N": 640}),
-    edge=({"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 17, "N": 513}, {"M": 5, "N": 4095}),
+    edge=({"M": 1, "N": 1}, {"M": 3, "N": 7}, {"M": 2, "N": 2}, {"M": 17, "N": 513}, {"M": 5, "N": 4095}),
 )
 
 
@@ -94,13 +94,14 @@ def _task(dtype: str) -> Task:
             {"M": 1, "N": 1},
             {"M": 3, "N": 7},
             {"M": 2, "N": 33},
+            {"M": 4, "N": 2},
             {"M": 65, "N": 100},
             {"M": 17, "N": 513},
             {"M": 5, "N": 4095},
         ),
         sizes={ON_GPU: _GPU},
         quick={"M": 512, "N": 1024},
-        distributions={**STANDARD, "masked": draw_masked, "sparse": sparse("x", rest=-40.0)},
+        distributions={**STANDARD, "large": draw_huge, "masked": draw_masked, "sparse": sparse("x", rest=-40.0)},
         flops=flops,
         scale=scale,
         shared=shared,

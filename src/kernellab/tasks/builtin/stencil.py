@@ -10,7 +10,8 @@ import numpy as np
 
 from kernellab.tasks.builtin.stencil_triton import tile_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.inputs import STANDARD, sparse
+from kernellab.tasks.extents import narrow_corners, narrow_shapes
+from kernellab.tasks.inputs import STANDARD, draw_huge, sparse
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
@@ -135,14 +136,15 @@ def _gpu_planes(radius: int) -> Callable[[Any], Any]:
 
 
 _TILES = {"rows": (4, 1), "columns": (256, 512, 1024), "num_warps": (4, 8)}
-_GPU = Sizes(
-    tune=({"H": 4096, "W": 4096, "C": 1}, {"H": 2048, "W": 2048, "C": 16}),
-    held_out=({"H": 3000, "W": 5000, "C": 1}, {"H": 1500, "W": 2100, "C": 3}, {"H": 1000, "W": 1024, "C": 16}),
-    edge=(
-        {"H": 1, "W": 1, "C": 1}, {"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, {"H": 67, "W": 129, "C": 1},
-        {"H": 33, "W": 50, "C": 16},
-    ),
-)  # fmt: skip
+_ODD: tuple[Dims, ...] = ({"H": 1, "W": 1, "C": 1}, {"H": 67, "W": 129, "C": 1}, {"H": 33, "W": 50, "C": 16})
+
+
+def _gpu_sizes(radius: int) -> Sizes:
+    return Sizes(
+        tune=({"H": 4096, "W": 4096, "C": 1}, {"H": 2048, "W": 2048, "C": 16}),
+        held_out=({"H": 3000, "W": 5000, "C": 1}, {"H": 1500, "W": 2100, "C": 3}, {"H": 1000, "W": 1024, "C": 16}),
+        edge=({"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, *narrow_corners(radius, ("H", "W"), "C"), *_ODD),
+    )
 
 
 def _task(radius: int, dtype: str) -> Task:
@@ -172,13 +174,10 @@ def _task(radius: int, dtype: str) -> Task:
         },
         tune=({"H": 2048, "W": 2048, "C": 1}, {"H": 1024, "W": 1024, "C": 4}, {"H": 512, "W": 512, "C": 16}),
         held_out=({"H": 1000, "W": 1500, "C": 1}, {"H": 700, "W": 333, "C": 3}, {"H": 300, "W": 500, "C": 8}),
-        edge=(
-            {"H": 1, "W": 1, "C": 1}, {"H": 1, "W": 37, "C": 1}, {"H": 41, "W": 1, "C": 2}, {"H": 3, "W": 2, "C": 5},
-            {"H": 67, "W": 129, "C": 1}, {"H": 33, "W": 50, "C": 16},
-        ),
-        sizes={ON_GPU: _GPU},
+        edge=(*narrow_shapes(radius, ("H", "W"), "C"), {"H": 3, "W": 2, "C": 5}, *_ODD),
+        sizes={ON_GPU: _gpu_sizes(radius)},
         quick={"H": 512, "W": 512, "C": 2},
-        distributions={**STANDARD, "sparse": sparse("x", among=size * size)},
+        distributions={**STANDARD, "large": draw_huge, "sparse": sparse("x", among=size * size)},
         flops=flops,
         scale=scale,
         reduction=lambda dims: size * size,
