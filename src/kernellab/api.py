@@ -19,7 +19,8 @@ from kernellab.tasks.load import locate as find_task
 from kernellab.tasks.modules.example_inputs import with_inputs
 from kernellab.tasks.modules.record import PRECISIONS, is_record
 from kernellab.tasks.modules.wishes import AS_IT_IS, Wishes
-from kernellab.tasks.spec import Dims, Task, parse_dims
+from kernellab.tasks.room import read_shape
+from kernellab.tasks.spec import Dims, Task, dims_label, parse_dims
 
 if TYPE_CHECKING:  # each is imported by the function that needs it: a verdict is there before all of them are loaded
     from kernellab.evaluate.judge_solution import Judgement
@@ -197,7 +198,7 @@ def build(
     from kernellab.search.construct import construct
 
     task = locate(task, dtype, wishes, example_inputs)
-    chosen = _shape(task, shape) if shape is not None else None
+    chosen = _shape(task, shape, judged=False) if shape is not None else None
     return construct(task, given_candidate(candidate), load_settings(settings), chosen, params, listings)
 
 
@@ -297,10 +298,9 @@ def judge(
         return judge_of.judge(file, timed)
 
 
-def _shape(task: str, shape: Dims | str) -> Dims:
-    if isinstance(shape, str):
-        return parse_dims(shape, load_task(task))
-    return parse_dims(",".join(f"{k}={v}" for k, v in shape.items()), load_task(task))
+def _shape(task: str, shape: Dims | str, judged: bool = True) -> Dims:
+    text = shape if isinstance(shape, str) else dims_label(shape)
+    return read_shape(text, load_task(task)) if judged else parse_dims(text, load_task(task))
 
 
 def _folder(out: str | Path | None, name: str) -> Path:

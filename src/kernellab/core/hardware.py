@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 from pathlib import Path
 
 
@@ -55,6 +56,34 @@ def caches() -> str:
         if kind != "Instruction":
             found.append(f"L{level} {size.removesuffix('K')} KiB")
     return ", ".join(found)
+
+
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Of a container, as it sees its own."""
+
+
+def available_bytes() -> int:
+    """What a program may still take: what is free or can be freed, within the limits of its container and of itself."""
+    own = resource.getrlimit(resource.RLIMIT_AS)[0]
+    known = [memory_bytes(), _free_bytes(), *map(_limit_bytes, _LIMITS)]
+    return min([*(n for n in known if n), *([own] if own >= 0 else [])])
+
+
+def _free_bytes() -> int:
+    try:
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) << 10
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def _limit_bytes(path: str) -> int:
+    """0 where there is none."""
+    try:
+        return int(Path(path).read_text())
+    except (OSError, ValueError):
+        return 0
 
 
 def memory_bytes() -> int:

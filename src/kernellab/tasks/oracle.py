@@ -174,6 +174,11 @@ class _Band:
     last: int
 
 
+def in_bands(task: Task, dims: Dims) -> bool:
+    """Whether a shape's answers are made in pieces: one row is one piece."""
+    return not task.exact and len(_bands(task, dims, _BAND_ELEMENTS)) > 1
+
+
 def _bands(task: Task, dims: Dims, elements: int) -> list[_Band]:
     """Pieces that stay in the processor's caches, where the task says that rows depend on near rows alone."""
     first = task.inputs[0]

@@ -11,7 +11,8 @@ from kernellab.core.errors import UsageError
 from kernellab.core.settings import Settings, load_settings
 from kernellab.tasks.builtin import TASKS
 from kernellab.tasks.load import is_task_file, load_task, locate
-from kernellab.tasks.spec import Dims, Task, parse_dims
+from kernellab.tasks.room import read_shape
+from kernellab.tasks.spec import Dims, Task
 from kernellab.tasks.suites import is_shipped
 from kernellab.tools.quota import Deadline
 from kernellab.tools.records import Spec
@@ -44,7 +45,7 @@ class ToolContext:
         return task, name if is_task_file(name) else task.name
 
     def dims(self, spec: Spec, task: Task) -> Dims | None:
-        return parse_dims(spec.shape, task) if spec.shape else None
+        return read_shape(spec.shape, task) if spec.shape else None
 
     def choose(self, **changes: Any) -> Settings:
         """The settings of the context with a call's own on top; None: left as they are."""

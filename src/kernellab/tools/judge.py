@@ -22,7 +22,8 @@ from kernellab.search.runs import time_trial
 from kernellab.search.verify import judge_trial
 from kernellab.targets.choose import choose_device
 from kernellab.tasks.load import load_task
-from kernellab.tasks.spec import Task, dims_label, parse_dims
+from kernellab.tasks.room import read_shape
+from kernellab.tasks.spec import Task, dims_label
 from kernellab.tools.context import ToolContext
 from kernellab.tools.quota import Deadline, TimeSpent, check_memory, effort_for, over_memory
 from kernellab.tools.records import Benchmarked, NotTimed, OutOfTime, Refused, Spec, Timed, Verification, Verified
@@ -84,7 +85,7 @@ def _benchmarked(
 ) -> Benchmarked:
     task = _task(context, kept, "", "")
     check_memory(vram_gb, home_of(kept.backend))
-    wanted = [parse_dims(shape, task) for shape in shapes] or [kept.dims]
+    wanted = [read_shape(shape, task) for shape in shapes] or [kept.dims]
     deadline = context.deadline.sooner(timeout_s)
     settings = context.choose(effort=effort, vram_gb=vram_gb or None)
     rows: list[Timed | NotTimed] = []

@@ -16,6 +16,7 @@ from kernellab.run.base import SLOWNESS, Call, Device, Memory, TensorMemory
 from kernellab.tasks.crew import Crew
 from kernellab.tasks.inputs import draw_inputs, plain_distributions
 from kernellab.tasks.oracle import expect
+from kernellab.tasks.room import ANSWER_BYTES, TOGETHER_BYTES
 from kernellab.tasks.spec import Dims, Task, dims_label, elements
 from kernellab.verdict.answers import Answers, DeviceAnswers, HostAnswers, Taken
 from kernellab.verdict.numeric import Mismatch
@@ -25,9 +26,6 @@ _ON_DEVICE_S = 30.0
 """For a case whose oracle is not asked before it runs."""
 _LARGE = 4 << 20
 """Bytes of a case from which on it pays to leave it on the device."""
-_TOGETHER_BYTES = 8 << 30
-"""Of the buffers of a table. Cases that do not fit are in the next one."""
-_ANSWER_BYTES = 24  # an element: value and scale in float64, the interval's ends
 
 
 @dataclass(frozen=True)
@@ -276,15 +274,15 @@ class CaseTable:
 
 def _made_bytes(task: Task, dims: Dims) -> int:
     """What a case takes that waits to be used: its answers and inputs."""
-    return _ANSWER_BYTES * elements(task.outputs, dims) + sum(b.nbytes(dims) for b in task.inputs)
+    return ANSWER_BYTES * elements(task.outputs, dims) + sum(b.nbytes(dims) for b in task.inputs)
 
 
 def _fitting(task: Task, cases: Sequence[Case]) -> int:
-    """How many of the first cases have room together; one at least."""
+    """How many of the first cases have room together; one at least. The others are in the next table."""
     used = 0
     for count, case in enumerate(cases):
         used += sum(b.nbytes(case.dims) for b in (*task.inputs, *task.outputs))
-        if used > _TOGETHER_BYTES:
+        if used > TOGETHER_BYTES:
             return max(1, count)
     return len(cases)
 

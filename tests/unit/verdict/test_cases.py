@@ -169,7 +169,7 @@ def test_cases_without_room_follow_in_further_tables_with_the_inputs_that_they_w
         assert whole.following() is None
         wanted = [whole.inputs.array(c.inputs[0]).copy() for c in whole.calls]
     largest = max(2 * 4 * case.dims["N"] for case in cases)
-    monkeypatch.setattr("kernellab.verdict.cases._TOGETHER_BYTES", largest - 1)
+    monkeypatch.setattr("kernellab.verdict.cases.TOGETHER_BYTES", largest - 1)
     found, seen, table = [], [], CaseTable(double_task, cases, bytes(32))
     tables = 0
     while table is not None:

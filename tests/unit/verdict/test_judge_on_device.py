@@ -114,7 +114,7 @@ def test_further_tables_are_judged_too_and_the_cases_counted(
     there: TorchDevice, builder: CBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artifact = built(builder, TASK)
-    monkeypatch.setattr("kernellab.verdict.cases._TOGETHER_BYTES", 10_000)
+    monkeypatch.setattr("kernellab.verdict.cases.TOGETHER_BYTES", 10_000)
     with CaseTable(TASK, CASES, SEED, there, keep=False) as table:
         assert 0 < len(table.cases) < len(CASES)
         found = Judge(there).verify(artifact, table, "full")
@@ -126,7 +126,7 @@ def test_further_tables_are_judged_too_and_the_cases_counted(
 def test_what_is_wrong_in_the_last_table_is_wrong(
     there: TorchDevice, builder: CBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernellab.verdict.cases._TOGETHER_BYTES", 10_000)
+    monkeypatch.setattr("kernellab.verdict.cases.TOGETHER_BYTES", 10_000)
     found = verdict(there, built(builder, TASK, ("i0 < d0", "i0 < (d0 > 60 ? d0 - 1 : d0)")))
     assert isinstance(found, Rejected)
     assert "70" in found.case
