@@ -30,6 +30,7 @@ MAX_STATIC = 64 << 10
 BESIDE = 5
 """Builds for a GPU run on every core while others are judged and timed: those who wait for it go first."""
 _MAX_REPLY = 48 << 20
+_UNFIT = "gave what no record can hold: a number that is not finite, half of a character, or endless nesting"
 _NAME = "candidate"  # the same for every file and every job: a name would tell them apart
 _PLAN = TypeAdapter(Plan)
 
@@ -40,13 +41,18 @@ class Exchange:
     def __init__(self, request: bytes, replies: int) -> None:
         self.fds = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("request", "reply", "output")[: 1 + replies]]
         os.write(self.fds[0], request)
+        self.unfit = False
 
     def reply(self) -> dict[str, Any] | None:
         """What the job said, if it is plain data that a record can hold (no NaN, no broken text, no endless nesting)."""
         try:
             value = json.loads(os.pread(self.fds[1], _MAX_REPLY, 0))
+        except (ValueError, RecursionError):
+            return None
+        try:
             canonical_json(value)
         except (ValueError, RecursionError):
+            self.unfit = True
             return None
         return value if isinstance(value, dict) else None
 
@@ -72,7 +78,8 @@ def ask(
             job.wait()
             reply = exchange.reply()
             if reply is None:
-                return NotBuilt("build-failed", f"{what} {ending(job)}", job.log()[:2000])
+                why = _UNFIT if exchange.unfit else ending(job)
+                return NotBuilt("build-failed", f"{what} {why}", job.log()[:2000])
             return reply, exchange.output()
 
 

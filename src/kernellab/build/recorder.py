@@ -192,13 +192,35 @@ def load(text: str, name: str) -> dict[str, Any]:
 def describe(scope: dict[str, Any]) -> dict[str, Any]:
     """The data of a candidate: C source, flags, parameter space, the tasks it names."""
     tasks = scope.get("TASKS", ())
-    return {
+    described = {
         "source": str(scope["SOURCE"]) if "SOURCE" in scope else "",
         "flags": [str(f) for f in _few(scope.get("FLAGS", []), _MOST_FLAGS, "FLAGS")],
         "space": _space(scope.get("SPACE", {})),
         "tasks": [tasks] if isinstance(tasks, str) else [str(t) for t in _few(tasks, MOST_PARAMETERS, "TASKS")],
         "about": inspect.cleandoc(str(scope.get("__doc__") or "")),
     }
+    for key, value in described.items():
+        _writable(value, "the docstring" if key == "about" else key.upper())
+    return described
+
+
+def _writable(value: Any, what: str) -> None:
+    """Failed where a record could not hold it: NaN, an infinity, half of a character."""
+    if isinstance(value, dict):
+        for name, choices in value.items():
+            _writable(name, what)
+            _writable(choices, f"{what}['{name[:40]}']")
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            _writable(one, what)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Failed(f"{what} holds {value}: give finite numbers, or a word that SOURCE knows")
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as err:
+            half = f"\\u{ord(value[err.start]):04x}"
+            raise Failed(f"{what} holds a lone surrogate, {half}: it is half of a character") from None
 
 
 def _space(space: Any) -> dict[str, list[Any]]:

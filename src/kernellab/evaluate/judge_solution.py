@@ -236,6 +236,6 @@ def solution_text(file: Path) -> str:
     if not file.is_file():
         raise UsageError(f"there is no file {file}", f"give a Python file that defines {SOLUTION}")
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
         raise UsageError(f"{file} cannot be read: {err}", "give a Python file in UTF-8") from None

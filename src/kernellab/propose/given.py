@@ -9,7 +9,7 @@ from typing import Any
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import UsageError
-from kernellab.propose.recipe import read_candidate
+from kernellab.propose.recipe import candidate_of, read_candidate
 
 Given = str | Path | Callable[..., Any]
 
@@ -17,7 +17,7 @@ Given = str | Path | Callable[..., Any]
 def given_candidate(given: Given) -> Candidate:
     """A text with more than one line is the source itself. A function stands for the whole file that it is written in."""
     if isinstance(given, str) and "\n" in given:
-        return Candidate(given, "candidate")
+        return candidate_of(given, "candidate")
     if isinstance(given, (str, Path)):
         return read_candidate(given)
     file = _file_of(given)

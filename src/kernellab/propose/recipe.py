@@ -44,14 +44,27 @@ class Recipe:
 
 
 def read_candidate(path: str | Path) -> Candidate:
-    """A candidate file of the user's."""
+    """A candidate file of the user's. As in Python, a byte order mark at its beginning is none of its text."""
     try:
-        return Candidate(Path(path).read_text(), Path(path).stem)
+        return Candidate(Path(path).read_text(encoding="utf-8-sig"), Path(path).stem)
     except (OSError, UnicodeDecodeError) as err:
         why = reason(Path(path), err) if isinstance(err, OSError) else "it is no text in UTF-8"
         raise UsageError(
             f"{path} cannot be read: {why}", "give the path of a candidate file (docs/candidates.md)"
         ) from None
+
+
+def candidate_of(text: str, name: str) -> Candidate:
+    """A candidate whose text somebody gives, under the same rules."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as err:
+        place = f"\\u{ord(text[err.start]):04x}, in line {text.count(chr(10), 0, err.start) + 1}"
+        raise UsageError(
+            f"the candidate's text holds a lone surrogate, {place}",
+            "half of a character can be neither compiled nor recorded: leave it out",
+        ) from None
+    return Candidate(text.removeprefix("\ufeff"), name)
 
 
 def builtin_candidates(task_name: str, device: str = "cpu") -> list[Candidate]:

@@ -15,7 +15,7 @@ from kernellab.core.errors import UsageError
 from kernellab.core.records import Param
 from kernellab.core.targets import backend_of, devices_of, home_of, language
 from kernellab.propose.prompts import summarise
-from kernellab.propose.recipe import read_candidate
+from kernellab.propose.recipe import candidate_of, read_candidate
 from kernellab.search.construct import Construction, construct
 from kernellab.targets.base import platform
 from kernellab.tasks.spec import Task
@@ -76,7 +76,7 @@ def _source(context: ToolContext, src: str | Path, spec: Spec | str | None) -> t
         kernel = context.workspace.kernel(src)
         return context.workspace.candidate(kernel).text, kernel.name, kernel.spec if spec is None else as_spec(spec)
     else:
-        candidate = Candidate(src, "kernel")
+        candidate = candidate_of(src, "kernel")
     if spec is None:
         raise UsageError("compile() must know what this source is for", "give the spec: a task, its dtype, a shape")
     return candidate.text, candidate.name, as_spec(spec)

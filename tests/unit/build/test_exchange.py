@@ -35,6 +35,14 @@ def test_what_a_record_cannot_hold_is_no_reply(data: bytes) -> None:
     assert replied(data) is None
 
 
+def test_a_reply_that_no_record_can_hold_is_told_from_none() -> None:
+    for data, unfit in ((b'{"a": NaN}', True), (b'{"a": "\\ud800"}', True), (b"", False), (b"{", False)):
+        with Exchange(b"{}", 1) as made:
+            os.write(made.fds[1], data)
+            assert made.reply() is None
+            assert made.unfit is unfit
+
+
 def test_plain_data_is_a_reply_and_bytes_are_an_output() -> None:
     assert replied(b'{"a": [1, 2.5, "x", null, true]}') == {"a": [1, 2.5, "x", None, True]}
     with Exchange(b"request", 2) as made:

@@ -317,3 +317,23 @@ def test_the_job_reads_its_request_and_writes_its_reply_to_descriptors(only: str
     assert json.loads(os.pread(reply, 1 << 20, 0))["status"] == status
     for fd in (request, reply):
         os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("SPACE = {'A': [1, float('nan')]}", "SPACE['A'] holds nan: give finite numbers"),
+        ("SPACE = {'A': [1], 'B': [float('-inf')]}", "SPACE['B'] holds -inf: give finite numbers"),
+        ("SPACE = {'A': ['\\ud800']}", "SPACE['A'] holds a lone surrogate, \\ud800"),
+        ("SPACE = {'\\udfff': [1]}", "SPACE holds a lone surrogate, \\udfff"),
+        ("SOURCE = '/* \\ud800 */'", "SOURCE holds a lone surrogate, \\ud800: it is half of a character"),
+        ("FLAGS = ['\\ud800']", "FLAGS holds a lone surrogate"),
+        ("TASKS = ['\\ud800']", "TASKS holds a lone surrogate"),
+        ("__doc__ = '\\ud800'", "the docstring holds a lone surrogate"),
+    ],
+)
+def test_what_a_record_cannot_hold_is_named(line: str, says: str) -> None:
+    replies = record(SOURCE + launch("pass") + line + "\n"), recorder.describe_only({"text": line, "name": "f"})
+    for reply in replies:
+        assert reply["status"] == "build-failed"
+        assert says in reply["reason"]

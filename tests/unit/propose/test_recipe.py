@@ -12,7 +12,15 @@ from kernellab.build.c import CBuilder
 from kernellab.core.errors import UsageError
 from kernellab.core.records import Passed, Rejected
 from kernellab.core.targets import Language, backend_of, languages
-from kernellab.propose.recipe import FOLDER, Recipe, builtin_candidates, candidates_in, load_recipes, read_candidate
+from kernellab.propose.recipe import (
+    FOLDER,
+    Recipe,
+    builtin_candidates,
+    candidate_of,
+    candidates_in,
+    load_recipes,
+    read_candidate,
+)
 from kernellab.run.cpu import CpuDevice
 from kernellab.tasks.builtin import TASKS
 from kernellab.verdict.cases import CaseTable, screen_cases
@@ -171,3 +179,15 @@ def test_the_stencils_of_both_radii_come_from_one_file_and_nothing_is_left_open(
     words = "|".join(re.findall(r'^ +"([A-Z]+)": ', "".join(p.read_text() for p in files), re.MULTILINE))
     for candidate in candidates_in(language.recipes):
         assert not re.search(rf"__({words})__|VARIANTS", candidate.text), candidate.name
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text_as_in_python(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_bytes(b"\xef\xbb\xbfSOURCE = ''")
+    assert read_candidate(tmp_path / "mine.py") == Candidate("SOURCE = ''", "mine")
+    assert candidate_of("\ufeffSOURCE = ''", "given") == Candidate("SOURCE = ''", "given")
+
+
+def test_half_of_a_character_in_a_given_text_is_named_with_its_line() -> None:
+    with pytest.raises(UsageError, match=r"holds a lone surrogate, \\ud800, in line 2") as caught:
+        candidate_of("SOURCE = ''\n# \ud800\n", "given")
+    assert "leave it out" in caught.value.fix
