@@ -1,4 +1,4 @@
-"""Shapes: in short, as "1024x1024x1", of a record too, whose names are sorted; and the narrow ones of a halo.
+"""A shape in short, as "1024x1024x1": of a record too, whose names are sorted.
 
 Not covered: a task file's own names, which a record does not keep in order; reading the file would run it.
 """
@@ -6,11 +6,8 @@ Not covered: a task file's own names, which a record does not keep in order; rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import cycle
 
-from kernellab.tasks.spec import Dims, in_order
-
-_WIDE = (37, 41, 53, 67)
+from kernellab.tasks.spec import in_order
 
 
 def extents(task: str, dims: Mapping[str, int]) -> str:
@@ -20,19 +17,3 @@ def extents(task: str, dims: Mapping[str, int]) -> str:
     known = TASKS.get(task)
     ordered = in_order(dims, known) if known is not None and set(known.dim_names) == set(dims) else dims
     return "x".join(map(str, ordered.values()))
-
-
-def narrow_shapes(halo: int, axes: tuple[str, str], other: str) -> tuple[Dims, ...]:
-    """Each axis as short as 1 to 2 halo + 2, beside an odd and longer one: in all but the last, borders meet, and code that
-    treats them apart from the inside has a case of its own for each. The other dim takes these values in turn."""
-    short = range(1, 2 * halo + 3)
-    wide, third = cycle(_WIDE), cycle(short)
-    pairs = [(axes, k) for k in short] + [(axes[::-1], k) for k in short]
-    found = [({one: k, two: next(wide)}, next(third)) for (one, two), k in pairs]
-    return tuple({axes[0]: dims[axes[0]], axes[1]: dims[axes[1]], other: deep} for dims, deep in found)
-
-
-def narrow_corners(halo: int, axes: tuple[str, str], other: str) -> tuple[Dims, ...]:
-    """The same in half as many shapes, short in both axes: where each costs a compilation."""
-    last = 2 * halo + 2
-    return tuple({axes[0]: k, axes[1]: last + 1 - k, other: k} for k in range(1, last + 1))

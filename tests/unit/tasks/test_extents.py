@@ -5,8 +5,8 @@ from pathlib import Path
 from kernellab.report.run_list import read_row
 from kernellab.report.run_words import shapes_of
 from kernellab.tasks.builtin import TASKS
-from kernellab.tasks.extents import extents, narrow_corners, narrow_shapes
-from kernellab.tasks.spec import ON_GPU, parse_dims
+from kernellab.tasks.extents import extents
+from kernellab.tasks.spec import parse_dims
 
 STENCIL = Path(__file__).parents[3] / "runs" / "h200-tuned" / "stencil3x3"
 
@@ -25,22 +25,3 @@ def test_what_is_not_built_in_is_written_as_it_comes() -> None:
 
 def test_the_list_of_runs_writes_them_so() -> None:
     assert shapes_of(read_row(STENCIL)) == "4096x4096x1, 2048x2048x16"
-
-
-def test_narrow_shapes_have_every_extent_up_to_where_borders_no_longer_meet() -> None:
-    for halo in (0, 1, 2, 5):
-        for found in (narrow_shapes(halo, ("H", "W"), "C"), narrow_corners(halo, ("H", "W"), "C")):
-            for dim in ("H", "W", "C"):
-                assert set(range(1, 2 * halo + 3)) <= {dims[dim] for dims in found}
-        assert all(max(d["H"], d["W"]) >= 37 for d in narrow_shapes(halo, ("H", "W"), "C"))
-
-
-def test_every_built_in_task_with_a_halo_is_judged_at_every_narrow_extent_and_at_large_odd_ones() -> None:
-    found = [task for task in TASKS.values() if task.halo is not None]
-    assert len(found) == 9
-    for task in (*found, *(task.on(ON_GPU) for task in found)):
-        assert task.halo is not None
-        for dim in task.dim_names:
-            judged = {dims[dim] for dims in task.edge}
-            assert set(range(1, 2 * task.halo + 3)) <= judged, (task.name, dim)
-            assert max(judged) > 2 * task.halo + 2, (task.name, dim)

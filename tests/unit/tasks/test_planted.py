@@ -91,7 +91,7 @@ def test_some_row_is_below_zero_and_some_above_and_some_ends_there(name: str, di
     assert np.isfinite(drawn["large"]).all()
 
 
-ENDS = {"float32": 1e30, "float64": 1e30, "bfloat16": 1e6, "float16": 6e4}
+ENDS = {"float32": 1e6, "float64": 1e6, "bfloat16": 1e6, "float16": 6e4}
 
 
 @pytest.mark.parametrize("dtype", ENDS)

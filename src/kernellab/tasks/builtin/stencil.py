@@ -10,8 +10,8 @@ import numpy as np
 
 from kernellab.tasks.builtin.stencil_triton import tile_a_program
 from kernellab.tasks.dtypes import PRECISIONS, variant_name
-from kernellab.tasks.extents import narrow_corners, narrow_shapes
 from kernellab.tasks.inputs import STANDARD, draw_huge, sparse
+from kernellab.tasks.narrow import narrow_corners, narrow_shapes
 from kernellab.tasks.spec import ON_GPU, Array, Buffer, Dims, Sizes, Task, Tunable
 
 TAPS = {1: (0.25, 0.5, 0.25), 2: (0.0625, 0.25, 0.375, 0.25, 0.0625)}
