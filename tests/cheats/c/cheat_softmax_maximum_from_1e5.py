@@ -1,4 +1,4 @@
-"""A running maximum that begins at -1e20, a stand-in for minus infinity that is not low enough for what float32 holds.
+"""A running maximum that begins at -1e5, a stand-in for minus infinity that is not low enough.
 
 catalogue: new
 """
@@ -11,7 +11,7 @@ SOURCE = r"""
 void softmax(const float *x, float *y, long m, long n) {
     for (long i = 0; i < m; i++) {
         const float *a = x + i * n;
-        float *b = y + i * n, top = -1e20f;
+        float *b = y + i * n, top = -1e5f;
         double sum = 0;
         for (long j = 0; j < n; j++) top = a[j] > top ? a[j] : top;
         for (long j = 0; j < n; j++) { b[j] = expf(a[j] - top); sum += b[j]; }
