@@ -33,7 +33,7 @@ from kernellab.tasks.modules.task import module_task
 FORMS = {
     "pointwise": ["flat"], "rows": ["row", "row_loop"], "shares": ["row", "row_loop"], "columns": ["tile", "tile_loop", "row", "row_loop"],
     "summed": ["row_recomputed", "flat", "row", "row_loop"],
-    "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["flat_recomputed", "product_row", "product_row_loop", "packed", "split", "tile", "tile_loop", "row", "row_loop", "flat"],
+    "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["flat_recomputed", "product_row", "product_row_loop", "packed", "tile", "tile_loop", "row", "row_loop", "flat"],
     "averaged": ["split_recomputed", "split", "flat", "row", "row_loop"], "ordered": ["flat_recomputed", "flat"], "resized": ["flat_recomputed", "flat"], "packed": ["flat"],
     "sent": ["split_recomputed", "split", "flat", "row", "row_loop"],
     "counted": ["row_recomputed", "flat", "row", "row_loop"], "sent_rows": ["tile_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],

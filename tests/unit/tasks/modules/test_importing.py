@@ -103,7 +103,7 @@ def test_an_operator_that_takes_numbers_of_a_range_alone_is_judged_by_those(file
     inputs = "def get_inputs():\n    return [torch.rand(16, 32), (torch.rand(16, 32) > 0.5).float()]\n"
     task = module_task(files.take(body, inputs))
     assert list(task.distributions) == [
-        "own", "gaps", "exceptions-inside", "rows-unsigned", "slabs-unsigned", "exceptions-inside:p", "exceptions-inside:t",
+        "own", "gaps", "faint", "exceptions-inside", "rows-unsigned", "slabs-unsigned", "exceptions-inside:p", "exceptions-inside:t",
     ]  # fmt: skip
     assert examine(task).controls == 11
 
