@@ -100,7 +100,7 @@ class Writes:
             return []
         found, scatters = self._types[(index.ref, index.part)], node.op.startswith("aten.scatter")
         axis = dim % len(base.extents) if scatters and found.extents else None
-        if self._alike(node.args[3:4], [(dim, index)], axis):
+        if self._alike(node.args[3:4], [(dim % len(base.extents), index)], axis):
             return []
         return [Places(index, found, axis, base.extents[dim])]
 
@@ -198,8 +198,9 @@ class _Following:
         return by_element and all(self.follows(ref) for ref in node.refs())
 
     def _reads_there(self, node: Node) -> bool:
-        if node.op.startswith("aten.gather."):
-            return [(node.args[1], self._plain(node.args[2]))] == self._indices
+        if node.op.startswith("aten.gather.") and isinstance(node.args[1], int):
+            rank = max(1, len(self._types[_key(node.args[0])].extents))
+            return [(node.args[1] % rank, self._plain(node.args[2]))] == self._indices
         if node.op.startswith(("aten.index.", "aten._unsafe_index.")):
             return [(dim, self._plain(ref)) for dim, ref in _indices(node)] == self._indices
         return False
