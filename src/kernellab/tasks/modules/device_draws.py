@@ -34,6 +34,7 @@ from kernellab.tasks.modules.draws import (
     UNEVEN,
     WEIGHTS,
     ZEROS,
+    as_bags,
     except_whole,
     faintest,
     first_float,
@@ -47,7 +48,7 @@ from kernellab.tasks.modules.draws import (
     span_apart,
     turns,
 )
-from kernellab.tasks.modules.excepted import Excepted, ends_of, hides
+from kernellab.tasks.modules.excepted import Excepted, ends_of, hides, may_except
 from kernellab.tasks.modules.exceptions import WIDE, make_exceptions
 from kernellab.tasks.modules.special import (
     fade,
@@ -87,7 +88,7 @@ class DeviceDraws:
             kind_of = getattr(dice.torch, "uint8" if entry.type.dtype == "bool" else entry.type.dtype)
             return dice.torch.from_numpy(made(entry.seen.form, dice.shape)).to(self._device).to(kind_of)
         if (bags := self._uses.bags(entry.name, dims)) is not None:
-            return _bags(dice.integers(0, bags[0], getattr(dice.torch, entry.type.dtype)), *bags)
+            return as_bags(dice.integers(0, bags[0], getattr(dice.torch, entry.type.dtype)).sort().values, *bags)
         values = self._at_random(dice, entry, dims, kind, places)
         order = self._uses.sorted(entry.name)
         return values.sort(-1, descending=order < 0).values if order else values
@@ -104,7 +105,7 @@ class DeviceDraws:
             return whole
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(dice, entry, kind)
-            if kind == FAINT and entry.role == "input" and not hides(entry):
+            if kind == FAINT and may_except(entry):
                 fade(values, np.random.default_rng(places), faintest(entry))
             if reach is not None:
                 common, steps = np.random.default_rng(places), self._uses.steps(entry.name)
@@ -187,15 +188,6 @@ def _apart(dice: _Dice, apart: Apart, low: int, high: int) -> Any:
         keys.movedim(axis, -1)[..., [0, -1]] = -1.0
     chosen = keys.argsort(axis).narrow(axis, 0, drawn[axis])
     return chosen.roll(dice.number(drawn[axis]), axis).add(low).view(dice.shape)
-
-
-def _bags(values: Any, among: int, ends: bool) -> Any:
-    """As _bags of the host's."""
-    values = values.sort().values
-    values[0] = 0
-    if ends:
-        values[-1] = among
-    return values
 
 
 def _own(dice: _Dice, entry: GraphInput, kind: str) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from kernellab.graph.forms import made
 from kernellab.graph.record import GraphInput, GraphRecord, Seen
 from kernellab.tasks.dtypes import is_float
-from kernellab.tasks.modules.excepted import ROWS, SINGLES, SLABS, Excepted, ends_of, excepts, hides
+from kernellab.tasks.modules.excepted import ROWS, SINGLES, SLABS, Excepted, ends_of, excepts, hides, may_except
 from kernellab.tasks.modules.exceptions import (
     WIDE,
     Ends,
@@ -133,7 +133,7 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         if entry.seen is not None and entry.seen.form:
             return made(entry.seen.form, shape).astype(buffer.dtype)
         if (bags := uses.bags(entry.name, dims)) is not None:
-            return _bags(rng.integers(0, bags[0], shape, buffer.dtype, endpoint=True), *bags)
+            return np.asarray(as_bags(np.sort(rng.integers(0, bags[0], shape, buffer.dtype, endpoint=True)), *bags))
         values = (floats if is_float(buffer.dtype) else others)(rng, places, buffer, dims)
         order = uses.sorted(entry.name)
         return np.sort(values, axis=-1)[..., ::order] if order else values
@@ -153,7 +153,7 @@ def _draw(kind: str, entries: Mapping[str, GraphInput], uses: Uses, excepted: Ex
         entry, shape = entries[buffer.name], buffer.shape(dims)
         if like_own(kind) or entry.role != "input" or hides(entry):
             values = _own(rng, entry, shape, kind)
-            if kind == FAINT and entry.role == "input" and not hides(entry):
+            if kind == FAINT and may_except(entry):
                 fade(values, places, faintest(entry))
             reach = excepted.reach(kind, entry)
             if reach is not None:
@@ -292,9 +292,8 @@ def _apart(rng: np.random.Generator, shape: tuple[int, ...], apart: Apart, low: 
     return (low + np.roll(chosen, int(rng.integers(drawn[axis])), axis)).reshape(shape)
 
 
-def _bags(values: Array, among: int, ends: bool) -> Array:
-    """Numbers up to `among` as places where sums begin."""
-    values.sort()
+def as_bags(values: Any, among: int, ends: bool) -> Any:
+    """Numbers up to `among`, in order, as places where sums begin; of the host or of a device, in place."""
     values[0] = 0
     if ends:
         values[-1] = among
