@@ -19,9 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
+from tests.support.model_server import ModelServer  # noqa: E402
+from tests.support.oracle import Errors, Oracle, rewrite  # noqa: E402
 
 from kernellab.cli.tune_verifier import score_lines, score_table  # noqa: E402
 from kernellab.propose.author import Author  # noqa: E402
@@ -33,8 +35,6 @@ from kernellab.search.soft.evaluate import Catalogue  # noqa: E402
 from kernellab.search.soft.labelled import Labelled, LabelledSet, read_labelled  # noqa: E402
 from kernellab.search.soft.tuning import TuneOrder  # noqa: E402
 from kernellab.search.soft.tuning_run import Access, start_tuning  # noqa: E402
-from support.model_server import ModelServer  # noqa: E402
-from support.oracle import Errors, Oracle, rewrite  # noqa: E402
 
 console = Console(highlight=False, width=150)
 

@@ -1,11 +1,13 @@
 """Whether the judge tells float32 from what only looks like it, on the device.
 
     python benchmarks/suites/disguises.py --path DIR/kernelbench/level1 [--only 12_ 40_] [--device cuda] [--bytes 2e8] [--json out.json]
+    python benchmarks/suites/disguises.py --path DIR/kernelbench/level1 --records DIR --import-only    (elsewhere, before)
 
 For each problem torch's own outputs are judged, eager, under every distribution of the task: in float32 (must pass), with TF32
 in products, and with everything in bfloat16 and float16 (one distribution must show each). At the first of the task's shapes whose
 buffers take no more than --bytes: its timed ones, those kept back, its edges. Problems are imported in --workers processes side
-by side, and nothing is timed. Run it on suites that you trust: graphs are run as torch code, in these processes.
+by side, or read where --records keeps them from an earlier call, and nothing is timed. Run it on suites that you trust: graphs are
+run as torch code, in these processes.
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ from typing import Any
 
 from kernellab.core.errors import KlabError
 from kernellab.graph.ops.table import row
+from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.modules.importing import Importer
+from kernellab.tasks.modules.record import ModuleRecord, read_module_record
 from kernellab.tasks.modules.task import OnDevice, module_task
 from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.spec import Dims, Task, dims_label
 from kernellab.tasks.suites import all_problems
 from kernellab.tasks.suites.base import Problem
+from kernellab.verdict.numeric import within
 
 DISGUISES = ("tf32", "bfloat16", "float16")
 
@@ -75,10 +80,11 @@ def judged(found: Outcome, task: Task, most: float) -> None:
             raise KlabError(f"{found.problem}: no room for its answers at {found.shape}", "give fewer --bytes")
         with torch.no_grad():
             given = outputs(run(*case.inputs))
-            honest = case.compare(given)
-            found.ulp[kind], found.budget_ulp[kind] = max(c.ulps for c in honest), max(c.budget_ulp for c in honest)
-            if any(c.suspect for c in honest):
+            honest = case.compare(given, _right)
+            if honest is None:
                 found.rejected.append(kind)
+            else:
+                found.ulp[kind], found.budget_ulp[kind] = max(c.ulps for c in honest), max(c.budget_ulp for c in honest)
             for disguise in DISGUISES if found.products else DISGUISES[1:]:
                 if disguise in found.impossible:
                     continue
@@ -89,8 +95,12 @@ def judged(found: Outcome, task: Task, most: float) -> None:
                     continue
                 if all(torch.equal(a, b) for a, b in zip(others, given, strict=True)):
                     found.same.setdefault(disguise, []).append(kind)
-                elif any(c.suspect for c in case.compare(others)):
+                elif case.compare(others, _right) is None:
                     found.seen.setdefault(disguise, []).append(kind)
+
+
+def _right(number: int, expected: Expected, got: Array) -> bool:
+    return within(got, expected)
 
 
 def outputs(results: Sequence[Any]) -> list[Any]:
@@ -114,8 +124,10 @@ def try_problem(importer: Importer, problem: Problem, options: argparse.Namespac
     found = Outcome(problem.name)
     began = time.monotonic()
     try:
-        record = importer.import_problem(problem, Wishes(eval_mode=True))
+        record = imported(importer, problem, options.records)
         found.import_s = time.monotonic() - began
+        if options.import_only:
+            return found
         began = time.monotonic()
         judged(found, module_task(record).on(options.device), options.bytes)
         found.judge_s = time.monotonic() - began
@@ -126,11 +138,30 @@ def try_problem(importer: Importer, problem: Problem, options: argparse.Namespac
     return found
 
 
+def imported(importer: Importer, problem: Problem, records: Path | None) -> ModuleRecord:
+    kept = records and records / problem.name / "record.json"
+    if kept and kept.is_file():
+        return read_module_record(str(kept))
+    record = importer.import_problem(problem, Wishes(eval_mode=True))
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(record.text())
+    return record
+
+
 def line(o: Outcome) -> str:
     if o.refused:
         return f"{o.problem:46.46} REFUSED {o.refused[:200]}"
+    if not o.ulp:
+        return (
+            f"{o.problem:46.46} imported in {o.import_s:.1f} s"
+            if not o.rejected
+            else f"{o.problem:46.46} REJECTED on {o.rejected}"
+        )
     worst = max(o.ulp, key=lambda k: o.ulp[k] / o.budget_ulp[k] if o.budget_ulp[k] else 0.0)
-    seen = " ".join(f"{d} {len(o.seen.get(d, []))}/{len(o.ulp)}" for d in DISGUISES if o.products or d != "tf32")
+    seen = " ".join(
+        f"{d} {len(o.seen.get(d, []))}/{len(o.ulp) + len(o.rejected)}" for d in DISGUISES if o.products or d != "tf32"
+    )
     wrong = f"  REJECTED on {','.join(o.rejected)}" if o.rejected else ""
     return (f"{o.problem:46.46} {o.shape:30.30} {o.judge_s:5.1f} s  honest {o.ulp[worst]:7.2f} of {o.budget_ulp[worst]:7.2f} "
             f"({worst})  {seen}{wrong} {o.impossible or ''}")  # fmt: skip
@@ -143,7 +174,7 @@ def totals(found: list[Outcome]) -> str:
              f"rejected {[(o.problem, o.rejected) for o in ready if o.rejected]}"]  # fmt: skip
     for disguise in DISGUISES:
         tried = [o for o in ready if disguise not in o.impossible and (o.products or disguise != "tf32")]
-        other = [o for o in tried if len(o.same.get(disguise, [])) < len(o.ulp)]
+        other = [o for o in tried if len(o.same.get(disguise, [])) < len(o.ulp) + len(o.rejected)]
         hidden = [o.problem for o in other if not o.seen.get(disguise)]
         lines.append(f"{disguise}: seen in {len(other) - len(hidden)} of {len(other)}; not seen {hidden}; "
                      f"the same bits as float32 {[o.problem for o in tried if o not in other]}; "
@@ -159,6 +190,8 @@ def main() -> None:
     parser.add_argument("--bytes", type=float, default=2e8)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=1e9, help="no problem is begun after this")
+    parser.add_argument("--records", type=Path, help="imported problems are kept here, and read from here")
+    parser.add_argument("--import-only", action="store_true", help="fill --records and judge nothing")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     problems = [p for path in options.path for p in all_problems(str(path))

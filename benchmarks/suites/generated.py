@@ -9,16 +9,13 @@ are small; use it on suites that you trust.
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks.suites.trial import small
+from trial import small
 
 from kernellab.build.base import Candidate
 from kernellab.core.errors import TaskRefused

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
@@ -19,10 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks.suites.trial import small
+from trial import small
 
 from kernellab.core.errors import TaskRefused
 from kernellab.tasks.modules.importing import Importer, Wishes

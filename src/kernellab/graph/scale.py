@@ -20,7 +20,7 @@ from typing import Any
 from kernellab.graph.blocks import BLOCK, FEWEST
 from kernellab.graph.evaluate import Machine, Operands, evaluate, last_use
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled
+from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled, in_memory
 from kernellab.graph.ops.table import row
 from kernellab.graph.record import EPS, FLOATS, TINY, GraphRecord, Node, Output, Ref
 from kernellab.graph.rounding import inner_eps, narrowing
@@ -222,7 +222,12 @@ def _scaled(machine: Machine, node: Node, pairs: dict[tuple[str, int], Pair], ep
     rule = _rule(node)
     answer = rule(call) if rule else Scaled(tuple(None for _ in results))
     before = max([p.terms for p in call.pairs()], default=0.0)
-    return [_pair(result, answer, i, max(answer.terms_of(i), before)) for i, result in enumerate(results)]
+    seen = [(_storage(p.value), _storage(p.scale)) for p in call.pairs()]
+    return [_pair(result, answer, i, max(answer.terms_of(i), before), seen) for i, result in enumerate(results)]
+
+
+def _storage(values: Any) -> int:
+    return int(values.untyped_storage().data_ptr())
 
 
 def _values(value: Any) -> Any:
@@ -231,7 +236,7 @@ def _values(value: Any) -> Any:
     return [_values(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
+def _pair(result: Any, answer: Scaled, i: int, terms: float, seen: list[tuple[int, int]]) -> Pair | None:
     if result is None:
         return None
     scale = answer.scales[i] if i < len(answer.scales) else None
@@ -240,13 +245,16 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float) -> Pair | None:
         open_ = result.double() * 0 if scale is None else scale
         open_ = open_.clamp(max=1.0) if result.dtype == (open_ > 0).dtype else open_  # a boolean has no further to go
         return Pair(result, open_.expand(result.shape), terms, not bool(open_.any()), choice)
-    return Pair(result, _own_scale(result, scale, answer.exact), terms, answer.exact, choice, answer.whole)
+    own = _own_scale(result, scale, answer.exact, seen)
+    return Pair(result, own, terms, answer.exact, choice, answer.whole)
 
 
-def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
+def _own_scale(result: Any, scale: Any, exact: bool, seen: list[tuple[int, int]]) -> Any:
     """Its magnitude where a rule says nothing; no smaller than what may be flushed, unless exact; 0 where it is not finite.
-    In place, since these are the largest arrays of all; and as it is, where nothing of it has to change."""
-    if exact and scale is not None and scale.shape == result.shape and _bounded(scale) and _finite(result):
+    In place, since these are the largest arrays of all; and as it is, where nothing of it has to change, or where both
+    are views of what has been `seen` (value and scale of an argument)."""
+    alike = exact and scale is not None and scale.shape == result.shape
+    if alike and ((_storage(result), _storage(scale)) in seen or (_bounded(scale) and _finite(result))):
         return scale
     held = result.abs() if scale is None else scale.expand(result.shape).clone()
     if bool((unknown := held.isnan()).any()):
@@ -258,14 +266,14 @@ def _own_scale(result: Any, scale: Any, exact: bool) -> Any:
 
 def _bounded(scale: Any) -> bool:
     """Whether every element is a number below infinity; read once, where a mask would be as large as it is."""
-    return bool(scale.max() < math.inf) if scale.numel() else True
+    return bool(in_memory(scale).max() < math.inf) if scale.numel() else True
 
 
 def _finite(values: Any) -> bool:
     """Of a type that has infinities."""
     if not values.numel():
         return True
-    low, high = values.aminmax()
+    low, high = in_memory(values).aminmax()
     return bool((low > -math.inf) & (high < math.inf))
 
 

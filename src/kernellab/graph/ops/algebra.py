@@ -180,7 +180,13 @@ def shares(share: Tensor, dims: Any) -> float:
 
 def matmul(a: Pair, b: Pair) -> Pair:
     """Half of each factor's scale times the other's magnitude."""
+    scale, terms = product_scale(a, b)
+    return Pair(a.value @ b.value, scale, terms)
+
+
+def product_scale(a: Pair, b: Pair) -> tuple[Tensor, float]:
+    """And the terms of its sums."""
     size_a, size_b = a.value.abs(), b.value.abs()
     used = present(a.value) @ present(b.value)
     count = float(used.max()) if used.numel() else 0.0
-    return Pair(a.value @ b.value, (a.scale @ size_b + size_a @ b.scale) / 2, max(_terms(a, b), count))
+    return (a.scale @ size_b + size_a @ b.scale) / 2, max(_terms(a, b), count)

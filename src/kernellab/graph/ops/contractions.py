@@ -13,8 +13,8 @@ def add_product(call: Call) -> Scaled:
     """beta * base + alpha * (a @ b)."""
     base, a, b = call.args[:3]
     alpha, beta = abs(call.kwargs.get("alpha", 1)), abs(call.kwargs.get("beta", 1))
-    product = algebra.matmul(a, b)
-    return Scaled((alpha * product.scale + beta * base.scale,), product.terms)
+    scale, terms = algebra.product_scale(a, b)
+    return Scaled((alpha * scale + beta * base.scale,), terms)
 
 
 def distance(call: Call) -> Scaled:

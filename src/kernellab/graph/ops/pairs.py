@@ -19,6 +19,13 @@ MOST_TERMS_ULP = 1024.0
 Tensor = Any
 
 
+def in_memory(values: Tensor) -> Tensor:
+    """The same elements in the order in which they lie, for whoever does not ask about their order: several times as fast
+    where they are turned."""
+    turned = values.permute(sorted(range(values.dim()), key=lambda dim: -values.stride(dim)))
+    return turned.reshape(-1) if turned.is_contiguous() else values
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which indices an arg operator may return: those whose value is within `reach` of the winner's.

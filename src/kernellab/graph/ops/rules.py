@@ -6,7 +6,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kernellab.graph.ops.pairs import FLOOR_ULP, Call, Pair, Scaled, Tensor, present, scale_of, size, value_of
+from kernellab.graph.ops.pairs import (
+    FLOOR_ULP,
+    Call,
+    Pair,
+    Scaled,
+    Tensor,
+    in_memory,
+    present,
+    scale_of,
+    size,
+    value_of,
+)
 
 
 def same(call: Call) -> Scaled:
@@ -23,7 +34,7 @@ def _as_scale(scale: Tensor, result: Tensor) -> Tensor:
 
 def _above_zero(scale: Tensor) -> Tensor:
     """Its magnitude: itself, where it has no sign to lose."""
-    return scale if scale.numel() and bool(scale.min() >= 0) else scale.abs()
+    return scale if scale.numel() and bool(in_memory(scale).min() >= 0) else scale.abs()
 
 
 def same_open(call: Call) -> Scaled:

@@ -31,7 +31,7 @@ class KnownAnswers:
         judge: Callable[..., list[Judged]],
         named: Callable[[list[Any]], dict[str, Any]],
     ) -> None:
-        self._graph = graph
+        self._graph, self._device = graph, device
         self._draws = DeviceDraws(graph, device)
         self._judge, self._named = judge, named
         self._fitting, self._bounding = Fitting(), Fitting()
@@ -65,7 +65,7 @@ class KnownAnswers:
 
     @cached_property
     def _repeating(self) -> str:
-        return repeating_size(self._graph)
+        return repeating_size(self._graph, self._device)
 
     def _bounded(self, given: Mapping[str, Any], count: int) -> list[Bounds]:
         slices = judged_in(self._graph, self._repeating, partial(self._judge, alone=True), given, count)

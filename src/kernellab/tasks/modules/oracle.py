@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kernellab.core.errors import EnvironmentFault
 from kernellab.core.targets import torch_name
@@ -21,12 +21,13 @@ from kernellab.graph.record import GraphRecord
 from kernellab.graph.scale import Judged, judge
 from kernellab.tasks.expected import Array, Compared, DeviceCase, Expected, Known, Right
 from kernellab.tasks.modules.device_case import ModuleCase
-from kernellab.tasks.modules.host_arrays import array, expected_of, tensors
+from kernellab.tasks.modules.host_arrays import array, array_of_dtype, expected_of, tensor_of, tensors
 from kernellab.tasks.modules.known import KnownAnswers
 from kernellab.tasks.modules.record import Precision
 
 _BITS = {"tf32": 10, "f16": 10, "bf16": 7}
 _UNIT = {"tf32": 2.0**-10, "f16": 2.0**-10, "bf16": 2.0**-7}
+T = TypeVar("T")
 _one_at_a_time = threading.Lock()
 
 
@@ -45,28 +46,46 @@ class TorchOracle:
             found = evaluate(self._graph, tensors(self._graph, inputs))
         return tuple(array(value) for value in found)
 
-    def expect(self, dims: dict[str, int], inputs: list[Array]) -> list[Expected]:
+    def expect(self, dims: dict[str, int], inputs: Sequence[Any]) -> list[Expected]:
+        return self._where_there_is_room(inputs, lambda given: [expected_of(judged) for judged in self._judged(given)])
+
+    def plain(self, inputs: Sequence[Any]) -> list[Array]:
+        """The outputs in float64, and then as the module is written; how far they may be off is not asked."""
+        graph, written = self._graph, self._graph.written or self._graph
+
+        def values(given: dict[str, Any]) -> list[Array]:
+            as_written = dict(zip((i.name for i in written.inputs), given.values(), strict=True))
+            found = [*evaluate(graph, given), *evaluate(written, as_written, wide=False)]
+            return [array_of_dtype(v) if v.is_floating_point() else array(v) for v in found]
+
+        return self._where_there_is_room(inputs, values)
+
+    def there(self, values: Array) -> Any:
+        """An input where answers are made, for whoever gives it again and again."""
+        on_device = self._device != "cpu" and need_torch().cuda.is_available()
+        return tensor_of(values).to(self._device if on_device else "cpu")
+
+    def _where_there_is_room(self, inputs: Sequence[Any], made: Callable[[dict[str, Any]], list[T]]) -> list[T]:
         """On the device where there is one with room for it, else on the processor."""
         with _one_at_a_time, need_torch().no_grad():
-            found = self._on_device(inputs) if self._device != "cpu" else None
-            return found or self._on("cpu", inputs)
+            found = self._on_device(inputs, made) if self._device != "cpu" else None
+            return found or made(self._given("cpu", inputs))
 
-    def _on_device(self, inputs: list[Array]) -> list[Expected] | None:
+    def _on_device(self, inputs: Sequence[Any], made: Callable[[dict[str, Any]], list[T]]) -> list[T] | None:
         """None where no device answers, or the graph does not fit into its memory."""
         torch = need_torch()
         if not torch.cuda.is_available():
             return None
         _honest_float32(torch)
         try:
-            return self._on(self._device, inputs)
+            return made(self._given(self._device, inputs))
         except torch.OutOfMemoryError:
             return None
         finally:
             torch.cuda.empty_cache()  # buffers of kernels need the room
 
-    def _on(self, device: str, inputs: list[Array]) -> list[Expected]:
-        given = {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
-        return [expected_of(judged) for judged in self._judged(given)]
+    def _given(self, device: str, inputs: Sequence[Any]) -> dict[str, Any]:
+        return {name: tensor.to(device) for name, tensor in tensors(self._graph, inputs).items()}
 
     def _judged(self, given: Mapping[str, Any], alone: bool = False) -> list[Judged]:
         return judge(self._graph, given, _UNIT.get(self._precision, 0.0), rounding(self._precision), alone)

@@ -6,11 +6,11 @@ Whether a size is such a one is tried on a small example: the halves must give t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
-from kernellab.graph.record import GraphRecord
+from kernellab.graph.record import GraphInput, GraphRecord
 from kernellab.graph.scale import Judged, propagate
 
 Judge = Callable[[Mapping[str, Any]], list[Judged]]
@@ -36,14 +36,17 @@ class Fitting:
 _FAR = 1e-9
 
 
-def repeating_size(graph: GraphRecord) -> str:
-    """The size along which the graph falls into independent parts, or ''."""
+def repeating_size(graph: GraphRecord, device: str = "cpu") -> str:
+    """The size along which the graph falls into independent parts, or ''. Where nothing is looked up at a place, that is
+    tried on the device: fixed weights may be large."""
     leading = {o.type.extents[0] if o.type.extents else 0 for o in graph.outputs}
     name = leading.pop() if len(leading) == 1 else 0
     if not isinstance(name, str) or name not in {s.name for s in graph.symbols}:
         return ""
     inside = [i for i in graph.inputs if name in map(str, i.type.extents[1:])]
-    return "" if inside or not _falls_apart(graph, name) else name
+    plain = all(t.is_float for t in graph.types.values())
+    tries = _Tries(graph, name, device if plain else "cpu", _WHOLE[:1] if plain else _WHOLE)
+    return "" if inside or not tries.fall_apart() else name
 
 
 def judged_in(
@@ -79,40 +82,51 @@ def parts(
         yield here, {k: v if k in whole else v[here] for k, v in inputs.items()}
 
 
-def _falls_apart(graph: GraphRecord, name: str) -> bool:
-    torch = need_torch()
-    sizes = {s.name: 2 * max(2, s.low) if s.name == name else max(s.low, min(s.example, 3)) for s in graph.symbols}
-    if not any(i.type.extents and i.type.extents[0] == name for i in graph.inputs):
-        return False
-    torch.manual_seed(0)
-    try:
-        return all(_apart_as_together(graph, name, sizes, whole) for whole in _WHOLE)
-    except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
-        return False
-
-
-_WHOLE = (lambda ones: ones, lambda ones: ones.new_zeros(ones.shape), lambda ones: (ones.cumsum(0) % 2).to(ones.dtype))
+Whole = Callable[[Any], Any]
+_WHOLE: tuple[Whole, ...] = (
+    lambda ones: ones, lambda ones: ones.new_zeros(ones.shape), lambda ones: (ones.cumsum(0) % 2).to(ones.dtype),
+)  # fmt: skip
 """What integers and booleans are in turn: a branch that mixes rows may be taken for some of them alone."""
 
 
-def _apart_as_together(graph: GraphRecord, name: str, sizes: dict[str, int], whole: Callable[[Any], Any]) -> bool:
-    torch = need_torch()
-    given = {i.name: _small(torch, i.type.shape(sizes), i.type.dtype, whole) for i in graph.inputs}
-    together = propagate(graph, given)[0]
-    apart = [propagate(graph, part)[0] for _, part in parts(graph, name, given, 2)]
-    return all(
-        _same(torch, pair.value, [a[n].value for a in apart]) and _same(torch, pair.scale, [a[n].scale for a in apart])
-        for n, pair in enumerate(together)
-    )
+@dataclass(frozen=True)
+class _Tries:
+    graph: GraphRecord
+    name: str
+    device: str
+    wholes: Sequence[Whole]
 
+    def fall_apart(self) -> bool:
+        if not any(i.type.extents and i.type.extents[0] == self.name for i in self.graph.inputs):
+            return False
+        need_torch().manual_seed(0)
+        try:
+            return all(map(self._apart_as_together, self.wholes))
+        except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
+            return False
 
-def _small(torch: Any, shape: tuple[int, ...], dtype: str, whole: Callable[[Any], Any]) -> Any:
-    kind = getattr(torch, dtype)
-    return (
-        torch.randn(shape).to(kind)
-        if kind.is_floating_point
-        else whole(torch.ones(shape or (1,), dtype=kind)).reshape(shape)
-    )
+    def _apart_as_together(self, whole: Whole) -> bool:
+        torch = need_torch()
+        given = {i.name: self._small(i, whole) for i in self.graph.inputs}
+        together = propagate(self.graph, given)[0]
+        apart = [propagate(self.graph, part)[0] for _, part in parts(self.graph, self.name, given, 2)]
+        return all(
+            _same(torch, pair.value, [a[n].value for a in apart])
+            and _same(torch, pair.scale, [a[n].scale for a in apart])
+            for n, pair in enumerate(together)
+        )
+
+    def _small(self, entry: GraphInput, whole: Whole) -> Any:
+        torch, shape = need_torch(), entry.type.shape(self._sizes)
+        kind = getattr(torch, entry.type.dtype)
+        if kind.is_floating_point:
+            return torch.randn(shape, device=self.device).to(kind)
+        return whole(torch.ones(shape or (1,), dtype=kind, device=self.device)).reshape(shape)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        symbols = self.graph.symbols
+        return {s.name: 2 * max(2, s.low) if s.name == self.name else max(s.low, min(s.example, 3)) for s in symbols}
 
 
 def _same(torch: Any, whole: Any, pieces: list[Any]) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
 from kernellab.graph.asked import in_order
 from kernellab.graph.evaluate import evaluate
-from kernellab.graph.record import GraphRecord, Output
+from kernellab.graph.record import Output
 from kernellab.tasks.dtypes import is_float
 from kernellab.tasks.expected import Array, Expected
 from kernellab.tasks.inputs import draw_inputs
@@ -36,11 +37,12 @@ from kernellab.tasks.modules.draws import (
 from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
 from kernellab.tasks.modules.exceptions import except_for_certain
 from kernellab.tasks.modules.host_arrays import tensors
+from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord
 from kernellab.tasks.modules.shapes import work
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
-from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
+from kernellab.tasks.oracle import needs_luck
 from kernellab.tasks.spec import Dims, Task
 
 SEED = 20260
@@ -58,7 +60,7 @@ def usable(record: ModuleRecord) -> tuple[str, ...]:
     instead of one."""
     more = more_kinds(record.graph)
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
-    tries = _Tries(record.graph, module_task(record.model_copy(update={"distributions": every})))
+    tries = _Tries(record, module_task(record.model_copy(update={"distributions": every})))
     tries.refuse_unknown_range()
     tries.refuse_no_order()
     either_of = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
@@ -73,11 +75,14 @@ def _open(expected: Expected) -> int:
 
 
 class _Tries:
-    def __init__(self, graph: GraphRecord, task: Task) -> None:
+    def __init__(self, record: ModuleRecord, task: Task) -> None:
+        graph = record.graph
         self._graph, self._task = graph, task
         self._dims = max(task.edge, key=lambda dims: work(graph, dims))
         self._smallest = min(task.edge, key=task.least_bytes)
         self._weights: dict[tuple[str, str, tuple[int, ...]], Array] = {}
+        self._tensors: dict[int, Any] = {}
+        self._oracle = TorchOracle(graph, record.precision, self._device())
 
     def refuse_unknown_range(self) -> None:
         """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no
@@ -123,19 +128,19 @@ class _Tries:
     def _told_apart(self, kind: str, dims: Dims, seed: int) -> bool:
         """Whether it is decided what is endless and what a number: which of two equal scores is left out is open, and an
         interval cannot say "this or nothing". Exceptions hold equal ones; elsewhere rounding decides for a few."""
-        expected = expect(self._task, dims, self._drawn(kind, dims, seed))
+        expected = self._expected(dims, self._drawn(kind, dims, seed))
         few = 0.0 if excepts(kind) else 1 / _UNDECIDED
         return all(_open(e) <= few * e.value.size for e in expected if not e.exact)
 
     def _steady(self, kind: str) -> bool:
         """Whether no luck is needed to judge an honest kernel there. Where it is, inputs that nobody promised are no reason
         to refuse the task."""
-        expected = expect(self._task, self._dims, self._drawn(kind, self._dims))
+        expected = self._expected(self._dims, self._drawn(kind, self._dims))
         return not any(needs_luck(self._task, self._dims, e) for e in expected)
 
     def _finite(self, kind: str, dims: Dims, inputs: list[Array]) -> bool:
         try:
-            values = [*run_reference(self._task, inputs), *run_trusted(self._task, inputs, dims)]
+            values = self._oracle.plain(self._given(inputs))
         except TORCHS_OWN:
             if kind == OWN:
                 raise
@@ -157,8 +162,26 @@ class _Tries:
     def _endless(self) -> list[set[float]]:
         """Which infinities the module's own inputs give, output by output: by its reference, then in its own types."""
         inputs = self._drawn(OWN, self._dims)
-        values = [*run_reference(self._task, inputs), *run_trusted(self._task, inputs, self._dims)]
+        values = self._oracle.plain(self._given(inputs))
         return [{float(e) for e in (math.inf, -math.inf) if is_float(v.dtype) and (v == e).any()} for v in values]
+
+    def _device(self) -> str:
+        """Large ones are tried on a GPU, where there is one and nothing is looked up at a place: one that is outside is an
+        error here, and the end of everything there."""
+        large = sum(math.prod(b.shape(self._dims)) for b in self._task.inputs) >= _LARGE
+        return "cuda" if large and all(t.is_float for t in self._graph.types.values()) else "cpu"
+
+    def _expected(self, dims: Dims, inputs: list[Array]) -> list[Expected]:
+        return self._oracle.expect(dims, self._given(inputs))
+
+    def _given(self, inputs: list[Array]) -> list[Any]:
+        """Weights that are not drawn anew are taken to where answers are made once."""
+        kept = {id(held) for held in self._weights.values()}
+        self._tensors = {key: tensor for key, tensor in self._tensors.items() if key in kept}
+        for values in inputs:
+            if id(values) in kept and id(values) not in self._tensors:
+                self._tensors[id(values)] = self._oracle.there(values)
+        return [self._tensors.get(id(values), values) for values in inputs]
 
     def _drawn(self, kind: str, dims: Dims, seed: int = SEED) -> list[Array]:
         keys = self._large_weights(kind, dims)
