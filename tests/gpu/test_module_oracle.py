@@ -17,7 +17,10 @@ from kernellab.tasks.expected import Expected  # noqa: E402
 from kernellab.tasks.inputs import draw_inputs  # noqa: E402
 from kernellab.tasks.modules.host_arrays import tensors  # noqa: E402
 from kernellab.tasks.modules.importing import Wishes  # noqa: E402
+from kernellab.tasks.modules.oracle import TorchOracle  # noqa: E402
+from kernellab.tasks.modules.slices import repeating_size  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
+from kernellab.tasks.modules.usable import usable  # noqa: E402
 from kernellab.tasks.oracle import expect  # noqa: E402
 from kernellab.tasks.spec import Task  # noqa: E402
 from kernellab.verdict.controls import prove  # noqa: E402
@@ -49,6 +52,29 @@ def test_values_scales_and_intervals_are_those_of_the_processor(record: GraphRec
             assert (other.low <= one.value).all()
             assert (other.high >= one.value).all()
             assert 0.25 < other.budget_ulp / one.budget_ulp < 4
+
+
+@pytest.mark.parametrize("record", [graphs.linear(terms=2048, columns=2048), graphs.maximum(), graphs.total()])
+def test_plain_outputs_are_those_of_the_processor(record: GraphRecord) -> None:
+    task = module_task(graphs.module_record(record, Wishes()))
+    inputs = draw_inputs(task, task.tune[0], next(iter(task.distributions)), np.random.default_rng(3))
+    here, there = (TorchOracle(record, "ieee", place).plain(inputs) for place in ("cpu", "cuda"))
+    half = len(here) // 2
+    for number, (one, other) in enumerate(zip(here, there, strict=True)):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-9 if number < half else 1e-3, atol=1e-3)
+
+
+def test_what_large_weights_can_be_tried_under_is_what_the_processor_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = graphs.module_record(graphs.linear(terms=1100, columns=1000), Wishes())
+    there = usable(record)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert usable(record) == there
+
+
+def test_what_falls_apart_does_so_on_the_device() -> None:
+    for record in (graphs.linear(), graphs.maximum(), graphs.total(), graphs.masked()):
+        assert repeating_size(record, "cuda") == repeating_size(record)
 
 
 def test_the_fingerprint_of_a_task_does_not_depend_on_where_its_oracle_computes() -> None:

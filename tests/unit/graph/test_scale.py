@@ -10,10 +10,13 @@ torch = pytest.importorskip("torch")
 from tests.unit.graph.conftest import record_of  # noqa: E402
 from tests.unit.graph.draws import DISTRIBUTIONS, drawn, kept_bits, named  # noqa: E402
 from tests.unit.graph.modules import CASES  # noqa: E402
+from tests.unit.tasks.modules import graphs  # noqa: E402
 
 from kernellab.graph.evaluate import evaluate  # noqa: E402
 from kernellab.graph.live import capture_object  # noqa: E402
 from kernellab.graph.ops import table as operators  # noqa: E402
+from kernellab.graph.ops.pairs import in_memory  # noqa: E402
+from kernellab.graph.record import Ref  # noqa: E402
 from kernellab.graph.scale import judge, propagate, rms  # noqa: E402
 
 _PRECISE = [name for name, case in CASES.items() if case.precise]
@@ -244,3 +247,21 @@ def test_squares_of_what_rounding_leaves_of_a_row_of_one_value_are_honest(spelli
     assert verdict.budget_ulp < 200
     rough = squares(_centred(x, lambda v: v.mean(-1, keepdim=True)).bfloat16().float())
     assert not verdict.accepts(rough)
+
+
+def test_elements_in_memory_are_the_same_ones_whatever_their_order() -> None:
+    whole = torch.arange(24.0).reshape(2, 3, 4)
+    for turned in (whole.permute(2, 0, 1), whole.transpose(1, 2), whole):
+        flat = in_memory(turned)
+        assert flat.is_contiguous()
+        assert torch.equal(flat.reshape(-1).sort().values, turned.reshape(-1).sort().values)
+    for sparse in (whole[:, ::2], whole[:, :1].expand(2, 5, 4), whole[:, :2, 1:]):
+        assert in_memory(sparse) is sparse
+
+
+def test_a_turned_weight_has_the_scale_of_the_weight_and_nothing_where_it_is_not_finite() -> None:
+    weight = torch.tensor([[1.0, -2.0, 3.0], [float("inf"), 0.0, -4.0]])
+    move = graphs.node("y", "aten.permute.default", [Ref(ref="w"), [1, 0]], graphs.tensor(3, 2))
+    record = graphs.graph([graphs.given("w", graphs.tensor(2, 3), "weight")], [move], {})
+    (pair,), _ = propagate(record, {"w": weight})
+    assert torch.equal(pair.scale, torch.tensor([[1.0, 0.0], [2.0, 0.0], [3.0, 4.0]]).double())

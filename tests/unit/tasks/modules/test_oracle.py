@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -11,9 +13,14 @@ torch.set_num_threads(1)
 
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
-from kernellab.graph.record import Ref  # noqa: E402
+from kernellab.graph.record import GraphRecord, Ref  # noqa: E402
+from kernellab.tasks.inputs import draw_inputs  # noqa: E402
+from kernellab.tasks.modules.draws import OWN  # noqa: E402
 from kernellab.tasks.modules.host_arrays import array, tensor_of, tensors  # noqa: E402
 from kernellab.tasks.modules.oracle import TorchOracle, rounding  # noqa: E402
+from kernellab.tasks.modules.task import module_task  # noqa: E402
+from kernellab.tasks.modules.usable import usable  # noqa: E402
+from kernellab.tasks.oracle import run_reference, run_trusted  # noqa: E402
 
 DICE = np.random.default_rng(3)
 W, X = DICE.standard_normal((32, 16)).astype(np.float32), DICE.standard_normal((5, 32)).astype(np.float32)
@@ -23,6 +30,43 @@ def test_the_reference_is_the_graph_in_float64() -> None:
     (found,) = TorchOracle(graphs.linear(), "ieee").reference(W.astype(np.float64), X.astype(np.float64))
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, np.maximum(X.astype(np.float64) @ W.astype(np.float64), 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("record", [graphs.linear(), graphs.maximum(), graphs.total(), graphs.masked()])
+def test_plain_outputs_are_the_reference_and_then_what_torch_gives_in_the_modules_own_types(
+    record: GraphRecord,
+) -> None:
+    task = module_task(graphs.module_record(record))
+    inputs = draw_inputs(task, task.edge[0], OWN, np.random.default_rng(1))
+    held = [tensor_of(a) if n % 2 else a for n, a in enumerate(inputs)]
+    found = TorchOracle(record, "ieee").plain(held)
+    wanted = [*run_reference(task, inputs), *run_trusted(task, inputs, task.edge[0])]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_large_weights_are_tried_where_answers_are_made_and_taken_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    large, places = graphs.linear(terms=1100, columns=1000), []
+    record = graphs.module_record(large)
+    found, taken = TorchOracle.there, []
+    monkeypatch.setattr(
+        TorchOracle, "there", lambda oracle, values: taken.append(values.shape) or found(oracle, values)
+    )
+    monkeypatch.setattr(TorchOracle, "__init__", _noting(places))
+    assert usable(record)[:2] == ("own", "normal")
+    assert places[-1] == "cuda"  # where there is one; else the processor answers
+    assert 1 <= len(taken) <= 12
+    assert set(taken) == {(1100, 1000)}
+
+
+def _noting(places: list[str]) -> Any:
+    begin = TorchOracle.__init__
+
+    def noted(oracle: TorchOracle, graph: GraphRecord, precision: Any, device: str = "cpu") -> None:
+        places.append(device)
+        begin(oracle, graph, precision, device)
+
+    return noted
 
 
 def test_a_looser_contract_leaves_more_room_around_the_same_value() -> None:
