@@ -31,13 +31,16 @@ def each(work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
                 number, piece = left.popleft()
             except IndexError:  # the other one was faster
                 return
-            done[number] = work(piece)
+            try:
+                done[number] = work(piece)
+            except BaseException:
+                left.clear()  # nobody does what is left
+                raise
 
     helper = pool.submit(take)
     try:
         take()
     finally:
-        left.clear()
         if not helper.cancel():
             helper.result()
     return [done[number] for number in range(len(pieces))]

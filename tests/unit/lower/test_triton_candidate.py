@@ -36,7 +36,7 @@ FORMS = {
     "loss": ["split", "row", "row_loop"], "window": ["flat"], "chain": ["flat_recomputed", "product_row", "product_row_loop", "packed", "tile", "tile_loop", "row", "row_loop", "flat"],
     "averaged": ["split_recomputed", "split", "flat", "row", "row_loop"], "ordered": ["flat_recomputed", "flat"], "resized": ["flat_recomputed", "flat"], "packed": ["flat"],
     "sent": ["split_recomputed", "split", "flat", "row", "row_loop"],
-    "counted": ["row_recomputed", "flat", "row", "row_loop"], "sent_rows": ["tile_recomputed", "split", "flat", "tile", "tile_loop", "row", "row_loop"],
+    "counted": ["row_recomputed", "flat", "row", "row_loop"], "sent_rows": ["tile_recomputed", "flat", "tile", "tile_loop", "row", "row_loop"],
     "attended": [
         "flat_recomputed", "product_tile_recomputed2", "product_row", "product_row_loop", "packed", "split", "row", "row_loop",
         "flat", "tile", "tile_loop",

@@ -42,14 +42,19 @@ def test_what_either_thread_raises_is_raised(mine: bool) -> None:
         each(fails, range(8))
 
 
-def test_nobody_does_what_is_left_when_a_piece_is_broken() -> None:
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor has no helper")
+@pytest.mark.parametrize("mine", [True, False], ids=["by this thread", "by the helper"])
+def test_nobody_does_what_is_left_when_a_piece_is_broken(mine: bool) -> None:
     begun: list[int] = []
+    own, broken = threading.get_ident(), threading.Event()
 
     def fails(piece: int) -> None:
         begun.append(piece)
-        if piece == 0:
+        if (threading.get_ident() == own) is mine:
+            broken.set()
             raise ValueError("the first")
-        time.sleep(0.01)
+        broken.wait(600)  # the other one has the next piece, however late it comes
+        time.sleep(0.1)
 
     with pytest.raises(ValueError, match="the first"):
         each(fails, range(200))

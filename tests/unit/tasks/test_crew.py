@@ -52,8 +52,15 @@ def test_they_give_way_and_nobody_else_does(crew: Crew) -> None:
 
 
 def test_closing_cancels_what_has_not_begun_and_waits_for_what_has() -> None:
-    crew, go = Crew(), threading.Event()
-    first = [crew.leads.submit(go.wait, 600) for _ in range(_LEADS)]
+    crew, go, begun = Crew(), threading.Event(), threading.Semaphore(0)
+
+    def waits() -> bool:
+        begun.release()
+        return go.wait(600)
+
+    first = [crew.leads.submit(waits) for _ in range(_LEADS)]
+    for _ in first:
+        assert begun.acquire(timeout=600)
     later = crew.leads.submit(go.wait, 600)
     threading.Timer(0.1, go.set).start()
     crew.close()
