@@ -1,7 +1,7 @@
 """How much memory the answers of a captured module take, before any of it is taken.
 
 Of every value that is still read the scale is held beside it, in float64; an operator has terms of its own. Measured by
-benchmarks/suites/needs.py on products with fixed weights, convolutions, norms and attention.
+benchmarks/suites/needs.py on products with large weights, convolutions, norms, row sums and maps of elements.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from kernellab.graph.evaluate import last_use
+from kernellab.graph.ops.table import row
 from kernellab.graph.record import GraphRecord, Sizes
 
 _HELD = 16
@@ -19,6 +20,15 @@ _AS_GIVEN = 8
 """Of inputs: the array, and one that waits."""
 _ANSWER = 56
 """Of outputs: what float32 gives and what noise gives, errors, and the ends of the interval."""
+
+
+_WITNESS = 28
+"""Of inputs: arrays, their float64, and both again in the process that runs the module."""
+
+
+def witness_bytes(graph: GraphRecord, sizes: Sizes) -> int:
+    """What the module itself in float64 takes, the process aside in which it runs."""
+    return _WITNESS * sum(math.prod(i.type.shape(sizes)) for i in graph.inputs)
 
 
 def answer_bytes(graph: GraphRecord, sizes: Sizes) -> int:
@@ -32,6 +42,9 @@ def answer_bytes(graph: GraphRecord, sizes: Sizes) -> int:
         made = {key for key in count if key[0] == node.name}
         live |= made
         at_work = {(ref.ref, ref.part) for ref in node.refs()} | made
+        if (found := row(node.op)) is not None and found.view:
+            live -= made  # it lies where its argument does
+            last |= {ref.ref: max(last.get(ref.ref, -1), last.get(node.name, -1)) for ref in node.refs()}
         held = _HELD * sum(count.get(key, 0) for key in live)
         most = max(most, held + _WORKING * max((count.get(key, 0) for key in at_work), default=0))
         live = {key for key in live if last.get(key[0], -1) > number or key[0] in kept}

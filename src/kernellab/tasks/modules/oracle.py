@@ -62,8 +62,11 @@ class TorchOracle:
 
     def there(self, values: Array) -> Any:
         """An input where answers are made, for whoever gives it again and again."""
-        on_device = self._device != "cpu" and need_torch().cuda.is_available()
-        return tensor_of(values).to(self._device if on_device else "cpu")
+        return tensor_of(values).to(self._device if self.is_there() else "cpu")
+
+    def is_there(self) -> bool:
+        """Whether answers are made on a device."""
+        return self._device != "cpu" and bool(need_torch().cuda.is_available())
 
     def _where_there_is_room(self, inputs: Sequence[Any], made: Callable[[dict[str, Any]], list[T]]) -> list[T]:
         """On the device where there is one with room for it, else on the processor."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
+from kernellab.core.hardware import available_bytes
 from kernellab.graph.asked import in_order
 from kernellab.graph.evaluate import evaluate
 from kernellab.graph.record import Output
@@ -37,13 +38,14 @@ from kernellab.tasks.modules.draws import (
 from kernellab.tasks.modules.excepted import Excepted, ends_of, excepts
 from kernellab.tasks.modules.exceptions import except_for_certain
 from kernellab.tasks.modules.host_arrays import tensors
+from kernellab.tasks.modules.needs import answer_bytes, witness_bytes
 from kernellab.tasks.modules.oracle import TorchOracle
 from kernellab.tasks.modules.record import ModuleRecord
 from kernellab.tasks.modules.shapes import work
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.oracle import needs_luck
-from kernellab.tasks.spec import Dims, Task
+from kernellab.tasks.spec import Dims, Task, dims_label
 
 SEED = 20260
 _DRAWS_PLANTED, _DRAWS_EXCEPTED = 8, 2
@@ -61,6 +63,7 @@ def usable(record: ModuleRecord) -> tuple[str, ...]:
     more = more_kinds(record.graph)
     every = (*ALL_KINDS, *(kind for either in more for kind in either))
     tries = _Tries(record, module_task(record.model_copy(update={"distributions": every})))
+    tries.refuse_too_large()
     tries.refuse_unknown_range()
     tries.refuse_no_order()
     either_of = [*((kind, *INSTEAD.get(kind, ())) for kind in KINDS), *more]
@@ -83,6 +86,18 @@ class _Tries:
         self._weights: dict[tuple[str, str, tuple[int, ...]], Array] = {}
         self._tensors: dict[int, Any] = {}
         self._oracle = TorchOracle(graph, record.precision, self._device())
+
+    def refuse_too_large(self) -> None:
+        """Sizes that are fixed may be large at any shape; who takes more memory than there is, is ended without a word."""
+        needs = {"on the processor": answer_bytes, "beside a GPU": witness_bytes}
+        where = "beside a GPU" if self._oracle.is_there() else "on the processor"
+        needed, has = needs[where](self._graph, self._dims), available_bytes()
+        if needed > has:
+            raise TaskRefused(
+                f"{self._task.name}: judging it {where} takes about {needed / 1e9:.3g} GB of memory, {has / 1e9:.3g} are "
+                f"available, even at a small shape ({dims_label(self._dims)}): answers are computed in float64",
+                "make the sizes in its file smaller, or take a machine with more memory",
+            )
 
     def refuse_unknown_range(self) -> None:
         """Where nobody knows what inputs are like, any numbers are drawn; a graph that has no answers to those is no

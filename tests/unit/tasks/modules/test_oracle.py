@@ -13,10 +13,12 @@ torch.set_num_threads(1)
 
 from tests.unit.tasks.modules import graphs  # noqa: E402
 
+from kernellab.core.errors import TaskRefused  # noqa: E402
 from kernellab.graph.record import GraphRecord, Ref  # noqa: E402
 from kernellab.tasks.inputs import draw_inputs  # noqa: E402
 from kernellab.tasks.modules.draws import OWN  # noqa: E402
 from kernellab.tasks.modules.host_arrays import array, tensor_of, tensors  # noqa: E402
+from kernellab.tasks.modules.needs import answer_bytes  # noqa: E402
 from kernellab.tasks.modules.oracle import TorchOracle, rounding  # noqa: E402
 from kernellab.tasks.modules.task import module_task  # noqa: E402
 from kernellab.tasks.modules.usable import usable  # noqa: E402
@@ -57,6 +59,31 @@ def test_large_weights_are_tried_where_answers_are_made_and_taken_there_once(mon
     assert places[-1] == "cuda"  # where there is one; else the processor answers
     assert 1 <= len(taken) <= 12
     assert set(taken) == {(1100, 1000)}
+
+
+def test_fixed_sizes_that_do_not_fit_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: a layer of 32768x32768 took all memory of a machine, and the system ended the laboratory."""
+    record = graphs.module_record(graphs.linear(terms=1100, columns=1000))
+    needed = answer_bytes(record.graph, {"d0": 17})
+    assert 50e6 < needed < 60e6
+    monkeypatch.setattr("kernellab.tasks.modules.usable.available_bytes", lambda: 50_000_000)
+    with pytest.raises(
+        TaskRefused, match=r"takes about 0\.05\d+ GB of memory, 0\.05 are available, even at a small shape"
+    ):
+        usable(record)
+
+
+def test_a_view_takes_no_memory_and_keeps_what_it_looks_at() -> None:
+    shape, turned = graphs.tensor(100, 200), graphs.tensor(200, 100)
+    nodes = [graphs.node("t", "aten.t.default", [Ref(ref="x")], turned), graphs.node("y", "aten.exp.default", [Ref(ref="t")], turned),
+             graphs.node("z", "aten.exp.default", [Ref(ref="y")], turned)]  # fmt: skip
+    plain = graphs.graph(
+        [graphs.given("x", turned)],
+        [n.model_copy(update={"args": (Ref(ref="x"),)}) if n.name == "y" else n for n in nodes[1:]],
+        {},
+    )
+    viewed = graphs.graph([graphs.given("x", shape)], nodes, {})
+    assert answer_bytes(viewed, {}) == answer_bytes(plain, {})
 
 
 def _noting(places: list[str]) -> Any:
