@@ -40,8 +40,9 @@ from kernellab.search.memory.specimen import reader_of, recall
 from kernellab.search.replay import read_trials
 from kernellab.search.tune import Sampler, make_tuner
 from kernellab.studies.mine.factors import PARAM, Factor
-from kernellab.studies.mine.miner import RATE, mine_rows
+from kernellab.studies.mine.miner import mine_rows
 from kernellab.studies.mine.pairing import matched
+from kernellab.studies.mine.signs import RATE
 from kernellab.studies.mine.table import Row, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "memory"))

@@ -22,8 +22,9 @@ from kernellab.core.events import Event
 from kernellab.core.settings import Settings
 from kernellab.evaluate.open_task import OpenTask
 from kernellab.tasks.load import load_task
-from kernellab.tasks.modules.importing import Importer, Wishes
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.modules.locate import write_record
+from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.spec import dims_label
 from kernellab.tasks.suites import all_problems
 from kernellab.tasks.suites.base import Problem

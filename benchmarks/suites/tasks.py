@@ -21,8 +21,9 @@ import torch
 from trial import small
 
 from kernellab.core.errors import TaskRefused
-from kernellab.tasks.modules.importing import Importer, Wishes
+from kernellab.tasks.modules.importing import Importer
 from kernellab.tasks.modules.task import module_task
+from kernellab.tasks.modules.wishes import Wishes
 from kernellab.tasks.suites import all_problems
 from kernellab.tasks.suites.base import Problem
 from kernellab.verdict.controls import examine

@@ -82,7 +82,7 @@ def _types(order: Order) -> tuple[list[TensorType], list[TensorType]]:
 
 
 def _plain_type(buffer: Buffer) -> TensorType:
-    return TensorType(dtype=buffer.dtype, extents=tuple(str(e) for e in buffer.extents))  # type: ignore[arg-type]
+    return TensorType(dtype=buffer.dtype, extents=tuple(str(e) for e in buffer.extents))
 
 
 def _places(order: Order) -> list[str]:

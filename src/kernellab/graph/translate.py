@@ -6,7 +6,7 @@ import keyword
 import operator
 import os
 import re
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -21,6 +21,7 @@ from kernellab.graph.record import (
     MOST_CONSTANT,
     Arg,
     Constant,
+    Dtype,
     DtypeName,
     Expression,
     GraphInput,
@@ -240,7 +241,7 @@ class _Translation:
         if tensor.layout is not self.torch.strided:
             raise TaskRefused(f"{self._at(node)}{node.name} is sparse", "use dense tensors")
         found = TensorType.model_construct(
-            dtype=dtype,
+            dtype=cast(Dtype, dtype),
             extents=tuple(self._extent(getattr(getattr(n, "node", n), "expr", n), node) for n in tensor.shape),
         )
         if role == "input" and 0 in found.extents:
