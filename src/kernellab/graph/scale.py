@@ -184,7 +184,7 @@ def propagate(
     for number, node in enumerate(record.nodes):
         made = _scaled(machine, node, pairs, eps)
         if node.name in narrowed:
-            made = [p and replace(p, exact=False) for p in made]
+            made = [p and replace(p, exact=False, bare=False) for p in made]
         if _rule(node) is None:
             unscaled[node.name] = node.op
         made = [p and after(p) for p in made] if after else made
@@ -199,7 +199,9 @@ def _input_pair(value: Any) -> Pair:
     if not value.is_floating_point():
         return Pair(value, value.double() * 0, exact=True)
     size = value.abs()
-    return Pair(value, size if _bounded(size) else size.where(value.isfinite(), value.new_zeros(())), exact=True)
+    if _bounded(size):
+        return Pair(value, size, exact=True, bare=True)
+    return Pair(value, size.where(value.isfinite(), value.new_zeros(())), exact=True)
 
 
 def _rule(node: Node) -> Any:
@@ -222,8 +224,12 @@ def _scaled(machine: Machine, node: Node, pairs: dict[tuple[str, int], Pair], ep
     rule = _rule(node)
     answer = rule(call) if rule else Scaled(tuple(None for _ in results))
     before = max([p.terms for p in call.pairs()], default=0.0)
-    seen = [(_storage(p.value), _storage(p.scale)) for p in call.pairs()]
+    seen = {(_storage(p.value), _storage(p.scale)): p.bare for p in call.pairs()}
     return [_pair(result, answer, i, max(answer.terms_of(i), before), seen) for i, result in enumerate(results)]
+
+
+Seen = dict[tuple[int, int], bool]
+"""Where values and scales of arguments lie, and whether those are bare."""
 
 
 def _storage(values: Any) -> int:
@@ -236,7 +242,7 @@ def _values(value: Any) -> Any:
     return [_values(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _pair(result: Any, answer: Scaled, i: int, terms: float, seen: list[tuple[int, int]]) -> Pair | None:
+def _pair(result: Any, answer: Scaled, i: int, terms: float, seen: Seen) -> Pair | None:
     if result is None:
         return None
     scale = answer.scales[i] if i < len(answer.scales) else None
@@ -246,10 +252,11 @@ def _pair(result: Any, answer: Scaled, i: int, terms: float, seen: list[tuple[in
         open_ = open_.clamp(max=1.0) if result.dtype == (open_ > 0).dtype else open_  # a boolean has no further to go
         return Pair(result, open_.expand(result.shape), terms, not bool(open_.any()), choice)
     own = _own_scale(result, scale, answer.exact, seen)
-    return Pair(result, own, terms, answer.exact, choice, answer.whole)
+    bare = own is scale and answer.exact and seen.get((_storage(result), _storage(own)), False)
+    return Pair(result, own, terms, answer.exact, choice, answer.whole, bare)
 
 
-def _own_scale(result: Any, scale: Any, exact: bool, seen: list[tuple[int, int]]) -> Any:
+def _own_scale(result: Any, scale: Any, exact: bool, seen: Seen) -> Any:
     """Its magnitude where a rule says nothing; no smaller than what may be flushed, unless exact; 0 where it is not finite.
     In place, since these are the largest arrays of all; and as it is, where nothing of it has to change, or where both
     are views of what has been `seen` (value and scale of an argument)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernellab.graph.ops.pairs import Pair, Tensor, present
+from kernellab.graph.ops.pairs import Pair, Tensor, in_memory, present
 
 _EPS, _TINY = 2.0**-23, 2.0**-1000
 _BITS, _BEFORE = 24, 5
@@ -186,7 +186,16 @@ def matmul(a: Pair, b: Pair) -> Pair:
 
 def product_scale(a: Pair, b: Pair) -> tuple[Tensor, float]:
     """And the terms of its sums."""
-    size_a, size_b = a.value.abs(), b.value.abs()
-    used = present(a.value) @ present(b.value)
-    count = float(used.max()) if used.numel() else 0.0
-    return (a.scale @ size_b + size_a @ b.scale) / 2, max(_terms(a, b), count)
+    terms = max(_terms(a, b), _most_used(a.value, b.value))
+    if a.bare and b.bare:  # both halves are the same
+        return a.scale @ b.scale, terms
+    return (a.scale @ b.value.abs() + a.value.abs() @ b.scale) / 2, terms
+
+
+def _most_used(a: Tensor, b: Tensor) -> float:
+    """The largest number of terms other than zero. A large second factor is counted once."""
+    if not a.numel() or not b.numel():
+        return 0.0
+    if int(in_memory(b).count_nonzero()) == b.numel():
+        return float(present(a).sum(-1).max())
+    return float((present(a) @ present(b)).max())

@@ -44,7 +44,8 @@ class Choice:
 @dataclass(frozen=True)
 class Pair:
     """`terms`: how many terms the largest sum on the way to this value has. `whole`: a float that was rounded to a whole
-    number: another rounding gives the same one or another whole number, and nothing between."""
+    number: another rounding gives the same one or another whole number, and nothing between. `bare`: finite floats, exact,
+    whose scale is their magnitude."""
 
     value: Tensor
     scale: Tensor
@@ -52,6 +53,7 @@ class Pair:
     exact: bool = False
     choice: Choice | None = None
     whole: bool = False
+    bare: bool = False
 
     @property
     def is_float(self) -> bool:

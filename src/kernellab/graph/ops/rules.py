@@ -150,9 +150,13 @@ def bilinear(first: int, second: int, bias: int | None = None) -> Callable[[Call
             return call.run(args, kwargs)
 
         zero = None if extra is None else extra.value * 0
-        through = (run(a.scale, far(call, b), zero) + run(far(call, a), b.scale, zero)) / 2
+        if a.bare and b.bare:  # both halves are the same
+            through = run(a.scale, b.scale, zero)
+        else:
+            through = (run(a.scale, far(call, b), zero) + run(far(call, a), b.scale, zero)) / 2
         if extra is not None:
-            through = through + run(a.value * 0, b.value, extra.scale)
+            one = a.value[:1] if a.bare and a.value.dim() == call.result.dim() > 1 else a.value
+            through = through + run(one * 0, b.value, extra.scale)
         terms = run(present(a.value), present(b.value), zero)
         return Scaled((through.abs(),), float(terms.max()) if terms.numel() else 0.0)
 
