@@ -22,7 +22,7 @@ from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
 from kernellab.tasks.spec import IEEE, Array, Buffer, Dims, Task, dims_label, elements
 from kernellab.verdict.cases import Case, screen_cases
-from kernellab.verdict.numeric import decided, within
+from kernellab.verdict.numeric import decided, same_values, within
 from kernellab.verdict.unreached import unreached
 from kernellab.verdict.wrong_kernels import CONTROLS, DECISIVE, FINER_THAN_TF32, PRECISION, Control
 
@@ -172,7 +172,7 @@ def _one(dims: Dims) -> int:
 
 def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array], expected: list[Expected]) -> None:
     again = run_reference(task, inputs)
-    if any(not np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(inputs, before, strict=True)):
+    if any(not same_values(a, b) for a, b in zip(inputs, before, strict=True)):
         raise TaskRefused(f"task '{task.name}': a function of the task changes its inputs", "work on copies")
     for buffer, value, wanted in zip(task.outputs, again, expected, strict=True):
         if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=is_float(value.dtype)):

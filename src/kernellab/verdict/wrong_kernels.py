@@ -13,6 +13,7 @@ from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import run_reference
 from kernellab.tasks.spec import Array, Dims, Task
+from kernellab.verdict.numeric import same_values
 
 Control = Callable[[Task, Dims, list[Array], list[Expected]], list[Array] | None]
 """The wrong outputs, or None where the task gives this way of being wrong no room."""
@@ -70,7 +71,7 @@ def _last_tile(task: Task, dims: Dims, inputs: list[Array], expected: list[Expec
 def _unless_right(task: Task, expected: list[Expected], outputs: list[Array]) -> list[Array] | None:
     """Where zero is the right answer in that place, there is nothing wrong with it."""
     right = _right(task, expected)
-    same = all(np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(right, outputs, strict=True))
+    same = all(same_values(a, b) for a, b in zip(right, outputs, strict=True))
     return None if same else outputs
 
 
@@ -111,7 +112,7 @@ def _rounded_inputs(cut: Callable[[Array], Array]) -> Control:
         if not _in_float32(task):
             return None
         given = [cut(a) if a.dtype == np.float32 else a for a in inputs]
-        if all(np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(given, inputs, strict=True)):
+        if all(same_values(a, b) for a, b in zip(given, inputs, strict=True)):
             return None
         with np.errstate(all="ignore"):
             return [v.astype(b.dtype) for v, b in zip(run_reference(task, given), task.outputs, strict=True)]
@@ -127,7 +128,7 @@ def _rounded_outputs(cut: Callable[[Array], Array]) -> Control:
             return None
         right = _right(task, expected)
         rounded = [cut(o) if o.dtype == np.float32 else o for o in right]
-        same = all(np.array_equal(a, b, equal_nan=is_float(a.dtype)) for a, b in zip(right, rounded, strict=True))
+        same = all(same_values(a, b) for a, b in zip(right, rounded, strict=True))
         return None if same else rounded
 
     return control

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernellab.tasks.dtypes import np_dtype
 from kernellab.tasks.inputs import draw_normal
 from kernellab.tasks.oracle import Expected, expect
 from kernellab.tasks.spec import DTYPES, Array, Buffer, Task
@@ -19,6 +20,7 @@ from kernellab.verdict.numeric import (
     poison,
     poison_pattern,
     rests_on_nothing,
+    same_values,
     within,
 )
 
@@ -237,3 +239,22 @@ def test_what_equals_the_right_answer_rests_on_itself_and_what_differs_on_what_i
     assert not rests_on_nothing(right + 1, replace(counts(100), also=None))
     near = expected([1.0, 2.0], "float32")
     assert not rests_on_nothing(nudged(np.array([1, 2], np.float32), 1), near)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
+def test_the_same_values_are_told_wherever_one_differs(dtype: str) -> None:
+    one = np.arange(300_000).reshape(3, -1).astype(np_dtype(dtype))
+    assert same_values(one, one)
+    assert same_values(one, one.copy())
+    assert not same_values(one, one.reshape(-1))
+    for place in (0, 131_072, one.size - 1):
+        other = one.copy()
+        other.reshape(-1)[place] += 1 if dtype != "bfloat16" else 4096
+        assert not same_values(one, other)
+
+
+def test_no_number_is_the_same_as_no_number_and_as_nothing_else() -> None:
+    one = np.array([1.0, np.nan], np.float32)
+    assert same_values(one, one.copy())
+    assert not same_values(one, np.ones(2, np.float32))
+    assert same_values(np.empty(0, np.float32), np.empty(0, np.float32))
