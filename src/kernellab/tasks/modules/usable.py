@@ -184,7 +184,8 @@ class _Tries:
         """Large ones are tried on a GPU, where there is one and nothing is looked up at a place: one that is outside is an
         error here, and the end of everything there."""
         large = sum(math.prod(b.shape(self._dims)) for b in self._task.inputs) >= _LARGE
-        return "cuda" if large and all(t.is_float for t in self._graph.types.values()) else "cpu"
+        graphs = (self._graph, self._graph.written or self._graph)
+        return "cuda" if large and all(t.is_float for g in graphs for t in g.types.values()) else "cpu"
 
     def _expected(self, dims: Dims, inputs: list[Array]) -> list[Expected]:
         return self._oracle.expect(dims, self._given(inputs))
