@@ -20,8 +20,6 @@ _AS_GIVEN = 8
 """Of inputs: the array, and one that waits."""
 _ANSWER = 56
 """Of outputs: what float32 gives and what noise gives, errors, and the ends of the interval."""
-
-
 _WITNESS = 28
 """Of inputs: arrays, their float64, and both again in the process that runs the module."""
 

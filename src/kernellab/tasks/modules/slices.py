@@ -45,7 +45,7 @@ def repeating_size(graph: GraphRecord, device: str = "cpu") -> str:
         return ""
     inside = [i for i in graph.inputs if name in map(str, i.type.extents[1:])]
     plain = all(t.is_float for t in graph.types.values())
-    tries = _Tries(graph, name, device if plain else "cpu", _WHOLE[:1] if plain else _WHOLE)
+    tries = _Tries(graph, name, device if plain else "cpu")
     return "" if inside or not tries.fall_apart() else name
 
 
@@ -86,7 +86,8 @@ Whole = Callable[[Any], Any]
 _WHOLE: tuple[Whole, ...] = (
     lambda ones: ones, lambda ones: ones.new_zeros(ones.shape), lambda ones: (ones.cumsum(0) % 2).to(ones.dtype),
 )  # fmt: skip
-"""What integers and booleans are in turn: a branch that mixes rows may be taken for some of them alone."""
+"""What integers and booleans are in turn: a branch that mixes rows may be taken for some of them alone. Floats are drawn
+anew for each, since a sum over rows may be cut off at zero."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,13 @@ class _Tries:
     graph: GraphRecord
     name: str
     device: str
-    wholes: Sequence[Whole]
 
     def fall_apart(self) -> bool:
         if not any(i.type.extents and i.type.extents[0] == self.name for i in self.graph.inputs):
             return False
         need_torch().manual_seed(0)
         try:
-            return all(map(self._apart_as_together, self.wholes))
+            return all(map(self._apart_as_together, _WHOLE))
         except (RuntimeError, ValueError, IndexError):  # the sizes of a small example do not fit together
             return False
 
