@@ -55,6 +55,11 @@ class Outcome:
     same: dict[str, list[str]] = field(default_factory=dict)
     impossible: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def distributions(self) -> int:
+        """How many it was judged under."""
+        return len(self.ulp) + len(self.rejected)
+
 
 def chosen(task: Task, most: float) -> Dims:
     def size(dims: Dims) -> int:
@@ -152,16 +157,12 @@ def imported(importer: Importer, problem: Problem, records: Path | None) -> Modu
 def line(o: Outcome) -> str:
     if o.refused:
         return f"{o.problem:46.46} REFUSED {o.refused[:200]}"
+    if o.rejected and not o.ulp:
+        return f"{o.problem:46.46} REJECTED on {o.rejected}"
     if not o.ulp:
-        return (
-            f"{o.problem:46.46} imported in {o.import_s:.1f} s"
-            if not o.rejected
-            else f"{o.problem:46.46} REJECTED on {o.rejected}"
-        )
+        return f"{o.problem:46.46} imported in {o.import_s:.1f} s"
     worst = max(o.ulp, key=lambda k: o.ulp[k] / o.budget_ulp[k] if o.budget_ulp[k] else 0.0)
-    seen = " ".join(
-        f"{d} {len(o.seen.get(d, []))}/{len(o.ulp) + len(o.rejected)}" for d in DISGUISES if o.products or d != "tf32"
-    )
+    seen = " ".join(f"{d} {len(o.seen.get(d, []))}/{o.distributions}" for d in DISGUISES if o.products or d != "tf32")
     wrong = f"  REJECTED on {','.join(o.rejected)}" if o.rejected else ""
     return (f"{o.problem:46.46} {o.shape:30.30} {o.judge_s:5.1f} s  honest {o.ulp[worst]:7.2f} of {o.budget_ulp[worst]:7.2f} "
             f"({worst})  {seen}{wrong} {o.impossible or ''}")  # fmt: skip
@@ -174,7 +175,7 @@ def totals(found: list[Outcome]) -> str:
              f"rejected {[(o.problem, o.rejected) for o in ready if o.rejected]}"]  # fmt: skip
     for disguise in DISGUISES:
         tried = [o for o in ready if disguise not in o.impossible and (o.products or disguise != "tf32")]
-        other = [o for o in tried if len(o.same.get(disguise, [])) < len(o.ulp) + len(o.rejected)]
+        other = [o for o in tried if len(o.same.get(disguise, [])) < o.distributions]
         hidden = [o.problem for o in other if not o.seen.get(disguise)]
         lines.append(f"{disguise}: seen in {len(other) - len(hidden)} of {len(other)}; not seen {hidden}; "
                      f"the same bits as float32 {[o.problem for o in tried if o not in other]}; "

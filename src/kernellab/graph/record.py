@@ -198,6 +198,13 @@ class GraphRecord(Record):
         return {s.name: s.example for s in self.symbols}
 
     @property
+    def floats_alone(self) -> bool:
+        """Whether no value is anything else, in what the module calls either: then nothing is looked up at a place. One that
+        is outside is an error on a processor, and the end of the whole process on a GPU."""
+        graphs = (self, self.written) if self.written else (self,)
+        return all(found.is_float for graph in graphs for found in graph.types.values())
+
+    @property
     def types(self) -> dict[tuple[str, int], TensorType]:
         """The type of every value, by name and part."""
         found = {(name, 0): given for name, given in self._given()}

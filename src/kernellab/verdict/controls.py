@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from kernellab.core.errors import TaskRefused
-from kernellab.tasks.dtypes import is_float, limits
+from kernellab.tasks.dtypes import limits
 from kernellab.tasks.expected import Expected
 from kernellab.tasks.inputs import draw_inputs
 from kernellab.tasks.oracle import expect, needs_luck, run_reference, run_trusted
@@ -123,7 +123,7 @@ def _blind(name: str, control: Control, task: Task, drawn: list[Drawn]) -> list[
         made = control(task, case.dims, inputs, expected)
         for buffer, got, exact, wanted in zip(task.outputs, made or right, right, expected, strict=True):
             decided = wanted.exact and made is not None and decisions
-            if decided or (not wanted.exact and not np.array_equal(got, exact, equal_nan=True)):
+            if decided or (not wanted.exact and not same_values(got, exact)):
                 lossy[buffer.name] = lossy.get(buffer.name, True) and within(got, wanted)
     blind = [name for name, passes in lossy.items() if passes]
     of = "" if len(blind) == len(lossy) else f" of {', '.join(repr(n) for n in blind)}"
@@ -175,7 +175,7 @@ def _same_again(task: Task, case: Case, inputs: list[Array], before: list[Array]
     if any(not same_values(a, b) for a, b in zip(inputs, before, strict=True)):
         raise TaskRefused(f"task '{task.name}': a function of the task changes its inputs", "work on copies")
     for buffer, value, wanted in zip(task.outputs, again, expected, strict=True):
-        if not np.array_equal(value.astype(wanted.value.dtype), wanted.value, equal_nan=is_float(value.dtype)):
+        if not same_values(value.astype(wanted.value.dtype), wanted.value):
             raise TaskRefused(
                 f"task '{task.name}': the reference gives two answers for one input ({case.label})",
                 "make the reference deterministic",

@@ -25,7 +25,7 @@ _WITNESS = 28
 
 
 def witness_bytes(graph: GraphRecord, sizes: Sizes) -> int:
-    """What the module itself in float64 takes, the process aside in which it runs."""
+    """What it takes to hold the module's answers against the graph's where those are made on a device."""
     return _WITNESS * sum(math.prod(i.type.shape(sizes)) for i in graph.inputs)
 
 

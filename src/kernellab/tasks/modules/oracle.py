@@ -71,14 +71,12 @@ class TorchOracle:
     def _where_there_is_room(self, inputs: Sequence[Any], made: Callable[[dict[str, Any]], list[T]]) -> list[T]:
         """On the device where there is one with room for it, else on the processor."""
         with _one_at_a_time, need_torch().no_grad():
-            found = self._on_device(inputs, made) if self._device != "cpu" else None
+            found = self._on_device(inputs, made) if self.is_there() else None
             return found or made(self._given("cpu", inputs))
 
     def _on_device(self, inputs: Sequence[Any], made: Callable[[dict[str, Any]], list[T]]) -> list[T] | None:
-        """None where no device answers, or the graph does not fit into its memory."""
+        """None where the graph does not fit into its memory."""
         torch = need_torch()
-        if not torch.cuda.is_available():
-            return None
         _honest_float32(torch)
         try:
             return made(self._given(self._device, inputs))

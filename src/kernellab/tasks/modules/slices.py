@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from kernellab.graph.need_torch import need_torch
@@ -44,9 +45,8 @@ def repeating_size(graph: GraphRecord, device: str = "cpu") -> str:
     if not isinstance(name, str) or name not in {s.name for s in graph.symbols}:
         return ""
     inside = [i for i in graph.inputs if name in map(str, i.type.extents[1:])]
-    plain = all(t.is_float for t in graph.types.values())
-    tries = _Tries(graph, name, device if plain else "cpu")
-    return "" if inside or not tries.fall_apart() else name
+    example = _SmallExample(graph, name, device if graph.floats_alone else "cpu")
+    return "" if inside or not example.falls_apart() else name
 
 
 def judged_in(
@@ -91,12 +91,12 @@ anew for each, since a sum over rows may be cut off at zero."""
 
 
 @dataclass(frozen=True)
-class _Tries:
+class _SmallExample:
     graph: GraphRecord
     name: str
     device: str
 
-    def fall_apart(self) -> bool:
+    def falls_apart(self) -> bool:
         if not any(i.type.extents and i.type.extents[0] == self.name for i in self.graph.inputs):
             return False
         need_torch().manual_seed(0)
@@ -123,7 +123,7 @@ class _Tries:
             return torch.randn(shape, device=self.device).to(kind)
         return whole(torch.ones(shape or (1,), dtype=kind, device=self.device)).reshape(shape)
 
-    @property
+    @cached_property
     def _sizes(self) -> dict[str, int]:
         symbols = self.graph.symbols
         return {s.name: 2 * max(2, s.low) if s.name == self.name else max(s.low, min(s.example, 3)) for s in symbols}

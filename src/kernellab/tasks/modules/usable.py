@@ -45,7 +45,7 @@ from kernellab.tasks.modules.shapes import work
 from kernellab.tasks.modules.task import module_task
 from kernellab.tasks.modules.uses import Uses
 from kernellab.tasks.oracle import needs_luck
-from kernellab.tasks.spec import Dims, Task, dims_label
+from kernellab.tasks.spec import Dims, Task, dims_label, elements
 
 SEED = 20260
 _DRAWS_PLANTED, _DRAWS_EXCEPTED = 8, 2
@@ -89,9 +89,9 @@ class _Tries:
 
     def refuse_too_large(self) -> None:
         """Sizes that are fixed may be large at any shape; who takes more memory than there is, is ended without a word."""
-        needs = {"on the processor": answer_bytes, "beside a GPU": witness_bytes}
-        where = "beside a GPU" if self._oracle.is_there() else "on the processor"
-        needed, has = needs[where](self._graph, self._dims), available_bytes()
+        on_device, has = self._oracle.is_there(), available_bytes()
+        where = "beside a GPU" if on_device else "on the processor"
+        needed = (witness_bytes if on_device else answer_bytes)(self._graph, self._dims)
         if needed > has:
             raise TaskRefused(
                 f"{self._task.name}: judging it {where} takes about {needed / 1e9:.3g} GB of memory, {has / 1e9:.3g} are "
@@ -181,22 +181,15 @@ class _Tries:
         return [{float(e) for e in (math.inf, -math.inf) if is_float(v.dtype) and (v == e).any()} for v in values]
 
     def _device(self) -> str:
-        """Large ones are tried on a GPU, where there is one and nothing is looked up at a place: one that is outside is an
-        error here, and the end of everything there."""
-        large = sum(math.prod(b.shape(self._dims)) for b in self._task.inputs) >= _LARGE
-        graphs = (self._graph, self._graph.written or self._graph)
-        return "cuda" if large and all(t.is_float for g in graphs for t in g.types.values()) else "cpu"
+        """Large ones are tried on a GPU, where there is one."""
+        large = elements(self._task.inputs, self._dims) >= _LARGE
+        return "cuda" if large and self._graph.floats_alone else "cpu"
 
     def _expected(self, dims: Dims, inputs: list[Array]) -> list[Expected]:
         return self._oracle.expect(dims, self._given(inputs))
 
     def _given(self, inputs: list[Array]) -> list[Any]:
-        """Weights that are not drawn anew are taken to where answers are made once."""
-        kept = {id(held) for held in self._weights.values()}
-        self._tensors = {key: tensor for key, tensor in self._tensors.items() if key in kept}
-        for values in inputs:
-            if id(values) in kept and id(values) not in self._tensors:
-                self._tensors[id(values)] = self._oracle.there(values)
+        """Weights that are not drawn anew were taken to where answers are made, once."""
         return [self._tensors.get(id(values), values) for values in inputs]
 
     def _drawn(self, kind: str, dims: Dims, seed: int = SEED) -> list[Array]:
@@ -219,6 +212,9 @@ class _Tries:
         """Those of the first distribution, and of the present one."""
         self._weights = {key: held for key, held in self._weights.items() if not key[1] or key in keys.values()}
         self._weights |= {key: drawn[name] for name, key in keys.items()}
+        held = {id(values): values for values in self._weights.values()}
+        taken = {key: tensor for key, tensor in self._tensors.items() if key in held}
+        self._tensors = taken | {key: self._oracle.there(held[key]) for key in held.keys() - taken.keys()}
 
     def _excepted(self, kind: str) -> list[Array]:
         """All that exceptions may be, however rarely, is there."""

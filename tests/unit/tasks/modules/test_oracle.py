@@ -86,6 +86,35 @@ def test_a_view_takes_no_memory_and_keeps_what_it_looks_at() -> None:
     assert answer_bytes(viewed, {}) == answer_bytes(plain, {})
 
 
+def test_a_weight_that_is_drawn_anew_is_not_taken_for_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device holds a copy: where the array of one is freed, that of another may lie at its place."""
+    monkeypatch.setattr(TorchOracle, "there", lambda oracle, values: tensor_of(values.copy()))
+    plain, wrong = TorchOracle.plain, []
+
+    def held(oracle: TorchOracle, inputs: Any) -> Any:
+        wrong.extend(
+            n for n, (a, b) in enumerate(zip(inputs, drawn[-1], strict=True)) if not np.array_equal(np.asarray(a), b)
+        )
+        return plain(oracle, inputs)
+
+    drawn: list[Any] = []
+    monkeypatch.setattr(TorchOracle, "plain", held)
+    monkeypatch.setattr(
+        "kernellab.tasks.modules.usable.draw_inputs", lambda *a, **k: drawn.append(draw_inputs(*a, **k)) or drawn[-1]
+    )
+    usable(graphs.module_record(graphs.linear(terms=1100, columns=1000)))
+    assert drawn
+    assert not wrong
+
+
+def test_places_and_booleans_keep_a_module_off_a_device() -> None:
+    assert graphs.linear().floats_alone
+    assert graphs.fixed().floats_alone
+    assert not graphs.maximum().floats_alone
+    assert not graphs.masked().floats_alone
+    assert not graphs.linear().model_copy(update={"written": graphs.maximum()}).floats_alone
+
+
 def _noting(places: list[str]) -> Any:
     begin = TorchOracle.__init__
 
